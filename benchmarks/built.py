@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sysconfig
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import SimallocError
 from simalloc.heap.real import Allocator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SOURCES: Final = Path(__file__).parents[1] / "simalloc/heap/real/program"
 

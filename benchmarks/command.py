@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from benchmarks.environment import environment
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
-from simalloc.policy import expand_policies
-
-if TYPE_CHECKING:
-    from simalloc.policy import Policy
-
+from simalloc.policy import Policy, expand_policies
 
 table_option: Final = click.option(
     "--format",

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import TYPE_CHECKING
 
 from simalloc.heap import simulate
-from simalloc.heap.real import GLIBC, columns_of, native_process
-from simalloc.policy import spell
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.heap.real import Allocator
-    from simalloc.policy import Policy
-    from simalloc.trace import Trace
+from simalloc.heap.real import GLIBC, Allocator, columns_of, native_process
+from simalloc.policy import Policy, spell
+from simalloc.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,19 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import click
 import numpy as np
 
 from benchmarks.steady import SEED, Kind, Steady, steady
 from simalloc.heap import Realloc
+from simalloc.heap._core import Simulation
 from simalloc.heap.real import GLIBC, columns_of, native_process
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay
-from simalloc.policy import find_policy, spell
-
-if TYPE_CHECKING:
-    from simalloc.heap._core import Simulation
-    from simalloc.policy import Policy
-    from simalloc.trace import Trace
+from simalloc.policy import Policy, find_policy, spell
+from simalloc.trace import Trace
 
 
 @dataclass(frozen=True)

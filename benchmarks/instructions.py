@@ -6,25 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from simalloc.errors import SimallocError
-from simalloc.heap.real import columns_of, replay_command
+from simalloc.heap.real import Allocator, columns_of, replay_command
 from simalloc.heap.simulate import simulate
 from simalloc.heap.stepping import STRIDE
-from simalloc.policy import spell
+from simalloc.policy import Policy, spell
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.heap.real import Allocator
-    from simalloc.policy import Policy
-    from simalloc.trace import Trace
 
 EVENTS: Final = STRIDE
 """Of each trace, its first events: as many as `simulate` hands to the core in one call."""

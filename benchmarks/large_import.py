@@ -11,17 +11,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from simalloc.trace import Op, TraceReader
 from simalloc.trace.catalogue import find_trace
 from simalloc.trace.formats.stream import compressed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PLACE = 1 << 20
 """Bytes from one made-up address to the next."""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import click
 
 from benchmarks.command import run, say, table_option
 from benchmarks.replay import TRACES
-from simalloc.report import Rounded, Table, write_table
+from simalloc.report import Format, Rounded, Table, write_table
+from simalloc.report.table import Value
 from simalloc.trace import TraceReader
 from simalloc.trace.catalogue import find_trace
-
-if TYPE_CHECKING:
-    from simalloc.report import Format
-    from simalloc.report.table import Value
 
 
 @click.command()

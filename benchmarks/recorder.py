@@ -13,10 +13,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -26,9 +26,6 @@ from simalloc.trace import read_trace
 from simalloc.trace.formats.importing import import_log
 from simalloc.trace.recorder.launch import preload_library, start
 from simalloc.trace.recorder.wanted import DEPTH, EVENTS, Wanted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 PROGRAM = Path(__file__).with_name("churn.c")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -12,17 +13,11 @@ from benchmarks.built import built
 from benchmarks.command import policies_named, run, say, table_option, write_json
 from benchmarks.contest import hold
 from benchmarks.instructions import EVENTS, count
-from benchmarks.standings import headline, nanoseconds, ratios, standings, times_the_real
+from benchmarks.standings import Cells, headline, nanoseconds, ratios, standings, times_the_real
 from simalloc.heap.real import GLIBC, installed
-from simalloc.report import write_table
+from simalloc.policy import Policy
+from simalloc.report import Format, write_table
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from benchmarks.standings import Cells
-    from simalloc.policy import Policy
-    from simalloc.report import Format
 
 TRACES: Final = "espresso,gcc,ghostscript,p2c,perl,gawk,cfrac"
 

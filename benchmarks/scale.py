@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -17,14 +18,8 @@ from benchmarks.cost import (
     cost_of_policy,
 )
 from benchmarks.steady import Kind, steady
-from simalloc.policy import spell
-from simalloc.report import Rounded, Table, write_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.policy import Policy
-    from simalloc.report import Format
+from simalloc.policy import Policy, spell
+from simalloc.report import Format, Rounded, Table, write_table
 
 MEMORY_FROM: Final = 100_000
 """Live objects or free blocks below which resident memory says little of each."""

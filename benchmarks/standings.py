@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from benchmarks.contest import Contest
 from simalloc.policy import GROUPS, HEAP_POLICIES
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from benchmarks.contest import Contest
 
 Cells = dict[tuple[str, str], float]
 """A figure for each contestant and trace."""

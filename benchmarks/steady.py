@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace import Op, Trace
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Kind = Literal["live", "free"]
 """What is held steady: live objects or free blocks."""

@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,14 +17,9 @@ from benchmarks.command import policies_named, run, say, table_option, write_jso
 from benchmarks.turnover import write_turnover
 from simalloc.heap import simulate_all
 from simalloc.policy import spell
-from simalloc.report import Rounded, Table, write_table
+from simalloc.report import Format, Rounded, Table, write_table
+from simalloc.report.table import Value
 from simalloc.trace import open_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.report import Format
-    from simalloc.report.table import Value
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import resource
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 import numpy as np
@@ -18,15 +19,9 @@ import numpy as np
 from benchmarks.command import policies_named, run, say, table_option
 from simalloc.heap import simulate_all
 from simalloc.heap.real import GLIBC, columns_of, native_process
-from simalloc.policy import spell
-from simalloc.report import Rounded, Table, write_table
+from simalloc.policy import Policy, spell
+from simalloc.report import Format, Rounded, Table, write_table
 from simalloc.trace import Op, Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from simalloc.policy import Policy
-    from simalloc.report import Format
 
 SEED: Final = 2026
 TURN: Final = 60

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import os
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
 from benchmarks.steady import SEED, sizes
 from simalloc.trace import Op, ReadEvents, TraceWriter
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
 
 HOT: Final = 1000
 """Places whose objects die young: after some thousand others, where all do after millions."""

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 import numpy as np
@@ -20,14 +20,10 @@ from benchmarks.command import say, table_option
 from simalloc.heap import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay, strides
-from simalloc.policy import Block, Heap, PythonPolicy, find_policy, spell
-from simalloc.report import Rounded, Table, write_table
+from simalloc.policy import Block, Heap, Policy, PythonPolicy, find_policy, spell
+from simalloc.report import Format, Rounded, Table, write_table
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from simalloc.policy import Policy
-    from simalloc.report import Format
 
 EXAMPLES: Final = Path(__file__).parents[1] / "docs" / "examples" / "policies.py"
 NAMES: Final = (

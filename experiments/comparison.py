@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from experiments.published import PublishedTable
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from experiments.published import PublishedTable
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from simalloc.report import Table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COLUMNS: Final = ("of the paper", "on the page", "measured", "comparable", "why not")
 """Each row names one table, figure, allocator or program of the paper, or several of them."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Final
 
+from experiments.published import Publication
 from simalloc.errors import SimallocError
-from simalloc.heap import Realloc, simulate_all
+from simalloc.heap import Realloc, Run, simulate_all
 from simalloc.policy import CATALOGUE, find_policy
+from simalloc.trace import Trace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from experiments.published import Publication
-    from simalloc.heap import Run
-    from simalloc.trace import Trace
-
-    Progress = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
-    """Opens a progress bar for a label and an amount of work (`simalloc.cli.progress`)."""
+Progress = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
+"""Opens a progress bar for a label and an amount of work (`simalloc.cli.progress`)."""
 
 SCALE: Final = 1
 """Headers have their real size beside the program's."""

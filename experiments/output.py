@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
+from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, Protocol, Self
 
 from simalloc.files import replacing
 from simalloc.report import Table, write_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
 
 class Compared(Protocol):

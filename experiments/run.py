@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import click
 
-from experiments.output import print_tables, write_tables, write_text
+from experiments.mallocs import Progress
+from experiments.output import Exhibit, print_tables, write_tables, write_text
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from experiments.mallocs import Progress
-    from experiments.output import Exhibit
-    from simalloc.report import Table
+from simalloc.report import Table
 
 EXIT_ERROR: Final = 2
 EXIT_INTERRUPTED: Final = 130

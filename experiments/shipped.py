@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from simalloc.trace.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from simalloc.trace.catalogue import Entry
+from simalloc.trace.catalogue import Entry, catalogue
 
 
 def shipped() -> dict[str, Entry]:

@@ -7,6 +7,7 @@ are sorted, and nothing is kept that says when and where they ran.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -16,8 +17,6 @@ from nbclient import NotebookClient
 from traitlets.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from nbformat import NotebookNode
 
 FOLDER: Final = Path(__file__).parent

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final
 
 MOST_TEXT: Final = 16 << 20
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import simalloc
+from experiments.mallocs import Progress
 from simalloc.errors import SimallocError
 from simalloc.heap.real import installed
-from simalloc.measure.settings import advise, candidates, recorded, settings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from experiments.mallocs import Progress
-    from simalloc.measure.settings import Advice, Setting
+from simalloc.measure.settings import Advice, Setting, advise, candidates, recorded, settings_of
 
 PROGRAMS: Final[Mapping[str, str]] = {
     "idle": "16 threads that are idle",

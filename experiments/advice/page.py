@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.advice.measuring import PROGRAMS, TIMES
+from experiments.advice.measuring import PROGRAMS, TIMES, Advised, Row
 from experiments.output import fill_page
 from simalloc.machine import core_count
 from simalloc.measure.settings import installed_release
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.advice.measuring import Advised, Row
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 PAGE: Final = "advice.md"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -35,11 +36,7 @@ from experiments.run import experiment, out_option, run_command
 from experiments.shipped import shipped
 from simalloc.adversary import ADVERSARIES
 from simalloc.cli.progress import progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.progress import Bar
+from simalloc.progress import Bar
 
 RESULTS: Final = "bounds.json"
 INSTANCES: Final = 1_000

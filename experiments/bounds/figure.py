@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Sequence
+from typing import BinaryIO
 
 from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.bounds.measuring import Possible
+from experiments.bounds.measuring import Possible
 
 _LEAST = 1e-4
 """In percent: what is less stands here, for the axis is logarithmic."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import simalloc.adversary
 from simalloc.files import replacing
 from simalloc.version import code_version
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _MEASURING: Final = ("knowing.py", "measuring.py", "small.py")
 """What decides a result here; the adversaries do too, and all that `code_version` covers."""

@@ -8,25 +8,21 @@ knows when each object dies, at its birth.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc import PythonPolicy
 from simalloc.bound import Timetable
 from simalloc.bound.placer import Fit, Placer
+from simalloc.policy import Block, Heap
+from simalloc.trace import Trace
 from simalloc.trace.statistics import lives_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from simalloc.policy import Block, Heap
-    from simalloc.trace import Trace
-
-    Flags = NDArray[np.bool_]
-    Keys = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Keys = NDArray[np.int64]
 
 
 def knowing(long: Flags) -> type[PythonPolicy]:

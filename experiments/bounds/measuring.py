@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -21,14 +22,9 @@ from experiments.bounds.knowing import (
 from simalloc.adversary import played
 from simalloc.bound import best_possible
 from simalloc.heap import simulate
-from simalloc.policy import CATALOGUE
+from simalloc.policy import CATALOGUE, AnyPolicy
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import Trace
 
 FITS: Final = ("first-fit-ao:growth=16", "best-fit-ao:growth=16")
 """They grow by one byte of the program: sizes are scaled by 16."""

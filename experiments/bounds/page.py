@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.bounds.measuring import (
     ASKED,
@@ -16,20 +17,16 @@ from experiments.bounds.measuring import (
     OF_TREES,
     ROOM,
     SMALL,
+    Possible,
     small_game,
 )
 from experiments.output import fill_page, listed
 from simalloc.adversary import ADVERSARIES
 from simalloc.bound import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from experiments.bounds.measuring import Possible
-    from simalloc.report.table import Value
-
-    Games = Mapping[str, Mapping[str, float | None]]
+Games = Mapping[str, Mapping[str, float | None]]
 
 FIGURE: Final = "bounds.png"
 PAGE: Final = "bounds.md"

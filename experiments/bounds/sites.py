@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.bounds.measuring import by_sites
 from experiments.output import write_csv
 from simalloc.report import Table
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SITES: Final = Path(__file__).with_name("sites.csv")
 

@@ -8,7 +8,8 @@ all orders are gone through.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 import click
 import numpy as np
@@ -19,13 +20,10 @@ from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.trace import Op, Trace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Span = tuple[int, int, int]
-    """When an object is born, when it dies, and its bytes."""
-    Placed = tuple[Span, int]
-    """A life, and its address."""
+Span = tuple[int, int, int]
+"""When an object is born, when it dies, and its bytes."""
+Placed = tuple[Span, int]
+"""A life, and its address."""
 
 MOST_OBJECTS: Final = 10
 MOST_BYTES: Final = 8

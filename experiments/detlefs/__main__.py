@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from experiments.detlefs.exhibits import exhibits
 from experiments.detlefs.measuring import measure
 from experiments.detlefs.page import PAGE, page
 from experiments.run import experiment, out_option, publish, run_command
 from simalloc.cli.progress import progress
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @experiment("python -m experiments.detlefs --out out/detlefs")

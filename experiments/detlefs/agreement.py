@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING
 
+from experiments.comparison import Comparison
 from experiments.detlefs.heaps import table_9, table_10
+from experiments.detlefs.measuring import Results
 from experiments.detlefs.paper import NEAR, PAPER, SAME_RUN
 from experiments.mallocs import at_hand
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from experiments.comparison import Comparison
-    from experiments.detlefs.measuring import Results
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 
 def ratios(comparison: Comparison, allocator: str) -> dict[str, float]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
 from experiments.comparison import Comparison
 from experiments.detlefs.paper import KILOBYTE_OF_REQUESTS, PAPER
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
 from simalloc.trace import Op, Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simalloc.report.table import Value
-    from simalloc.trace.statistics import Statistics
+from simalloc.trace.statistics import Statistics
 
 BUFFER: Final = 8192
 """Bytes of a stdio buffer in the C library of the time, which allocated it with malloc."""

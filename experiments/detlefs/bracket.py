@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from experiments.detlefs.heaps import run_of
+from experiments.detlefs.measuring import Results
 from experiments.detlefs.paper import KILOBYTE_OF_HEAP, KIN, PAPER
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from experiments.detlefs.measuring import Results
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 
 def bracket(results: Results, program: str) -> tuple[float, float, float]:

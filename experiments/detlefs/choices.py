@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from experiments.detlefs.behaviour import with_buffers
 from experiments.detlefs.paper import KILOBYTE_OF_HEAP, NEAR, PAPER, SAME_RUN
-from experiments.mallocs import at_hand, replay, with_mechanism
+from experiments.mallocs import Progress, Runs, at_hand, replay, with_mechanism
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.mallocs import Progress, Runs
-    from simalloc.report.table import Value
-    from simalloc.trace import Trace
+from simalloc.report.table import Value
+from simalloc.trace import Trace
 
 BUFFERS: Final = (0, 1, 2, 3)
 """Stdio buffers in front of a trace: none to one for each of the standard streams."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.coverage import coverage_table
 from experiments.detlefs.agreement import agreement_table
@@ -11,12 +11,10 @@ from experiments.detlefs.behaviour import buffers_table, comparison
 from experiments.detlefs.bracket import bracket_table
 from experiments.detlefs.choices import buffers_choice_table, roots_table
 from experiments.detlefs.heaps import table_9, table_10
+from experiments.detlefs.measuring import Results
 from experiments.detlefs.units import units_table
 from experiments.detlefs.work import ranks_table, work_table
 from experiments.output import Exhibit
-
-if TYPE_CHECKING:
-    from experiments.detlefs.measuring import Results
 
 _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 

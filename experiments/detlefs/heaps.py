@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from experiments.comparison import Comparison
+from experiments.detlefs.measuring import Results
 from experiments.detlefs.paper import KILOBYTE_OF_HEAP, PAPER
 from experiments.mallocs import at_hand, with_mechanism
-
-if TYPE_CHECKING:
-    from experiments.detlefs.measuring import Results
-    from simalloc.heap import Run
+from simalloc.heap import Run
 
 
 def table_9(results: Results) -> Comparison:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from experiments.detlefs.behaviour import buffers, with_buffers
 from experiments.detlefs.choices import measure_choices
 from experiments.detlefs.paper import KIN, PAPER
-from experiments.mallocs import at_hand, replay, with_mechanism
+from experiments.mallocs import Progress, Runs, at_hand, replay, with_mechanism
 from simalloc.trace import catalogue
-from simalloc.trace.statistics import describe
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.mallocs import Progress, Runs
-    from simalloc.trace.statistics import Statistics
+from simalloc.trace.statistics import Statistics, describe
 
 
 @dataclass(frozen=True)

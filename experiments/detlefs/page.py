@@ -6,8 +6,9 @@ Where they move, read the words again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from experiments.detlefs.bracket import bracket
 from experiments.detlefs.choices import (
@@ -18,17 +19,12 @@ from experiments.detlefs.choices import (
     is_near,
 )
 from experiments.detlefs.heaps import run_of, table_9, table_10
+from experiments.detlefs.measuring import Results
 from experiments.detlefs.paper import KILOBYTE_OF_HEAP, NEAR, PAPER, SAME_RUN
 from experiments.detlefs.units import UNITS, quotients_met
 from experiments.detlefs.verdict import space_order
 from experiments.mallocs import at_hand, missing
-from experiments.output import fill_page, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from experiments.detlefs.measuring import Results
-    from experiments.output import Exhibit
+from experiments.output import Exhibit, fill_page, listed
 
 PAGE: Final = "detlefs.md"
 

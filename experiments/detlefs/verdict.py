@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from experiments.detlefs.heaps import table_10
+from experiments.detlefs.measuring import Results
 from experiments.detlefs.paper import PAPER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.detlefs.measuring import Results
 
 SPARING: Final = ("gnu-1993", "g++-2.5", "quick-fit")
 WASTEFUL: Final = "bw-gc-2.6"

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.detlefs.heaps import run_of
+from experiments.detlefs.measuring import Results
 from experiments.detlefs.paper import PAPER
 from experiments.mallocs import at_hand
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from experiments.detlefs.measuring import Results
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 _COLUMNS: Final = (
     "program",

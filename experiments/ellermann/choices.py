@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from simalloc.heap import simulate
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
+from simalloc.trace import Trace
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from simalloc.report.table import Value
-    from simalloc.trace import Trace
 
 SMALL: Final = (8, 512)
 LARGE: Final = (512, 8096)

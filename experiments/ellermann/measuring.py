@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.ellermann.choices import Walks, measure_choices, total_events
 from experiments.ellermann.pages import pages_touched
-from simalloc.heap import simulate, simulate_all
+from experiments.mallocs import Progress
+from simalloc.heap import Run, simulate, simulate_all
+from simalloc.trace import Trace
 from simalloc.trace.workloads import workload
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.mallocs import Progress
-    from simalloc.heap import Run
-    from simalloc.trace import Trace
 
 SCALE: Final = 1
 WORKLOADS: Final = ("ellermann-8-512", "ellermann-512-8096")

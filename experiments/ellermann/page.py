@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.coverage import coverage_table
 from experiments.ellermann.choices import (
@@ -14,15 +15,10 @@ from experiments.ellermann.choices import (
     choices_table,
     gains,
 )
-from experiments.ellermann.measuring import POLICIES, WALKED, WORKLOADS
+from experiments.ellermann.measuring import POLICIES, WALKED, WORKLOADS, Results
 from experiments.output import fill_page
 from simalloc.report import Rounded, Table
 from simalloc.trace.workloads.synthetic import ELLERMANN_OBJECTS, ELLERMANN_RATE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.ellermann.measuring import Results
 
 PAGE: Final = "ellermann.md"
 

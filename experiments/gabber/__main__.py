@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -22,15 +22,11 @@ from experiments.gabber.runs import (
     outcomes_table,
     read_outcomes,
 )
+from experiments.mallocs import Runs
 from experiments.output import write_csv
 from experiments.run import experiment, out_option, publish, run_command
 from simalloc.cli.progress import progress
 from simalloc.report.figures.saving import save_figure
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from experiments.mallocs import Runs
 
 
 @experiment(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from experiments.gabber.measuring import Results
 from experiments.gabber.paper import MEGABYTE, PAPER
 from experiments.gabber.programs import GENERATED
 from simalloc.bound import best_fit_bound, first_fit_bound
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from experiments.gabber.measuring import Results
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 FIRST_FITS: Final = ("first-fit-ao", "first-fit-lifo")
 BEST_FITS: Final = ("best-fit-ao", "best-fit-lifo")

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.gabber.paper import PAPER, PERCENT
 from experiments.gabber.programs import HUMMINGBIRD
 from experiments.gabber.runs import GabberRun, GabberRuns
-from experiments.mallocs import at_hand, replay, with_mechanism
+from experiments.mallocs import Progress, at_hand, replay, with_mechanism
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
+from simalloc.trace import Trace
 from simalloc.trace.workloads import hummingbird
 from simalloc.trace.workloads.hummingbird import CHOSEN, FreeChoice
 from simalloc.trace.workloads.provenance import SEED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from experiments.mallocs import Progress
-    from simalloc.report.table import Value
-    from simalloc.trace import Trace
 
 OTHERWISE: Final[Mapping[str, FreeChoice]] = {
     "clusters live a quarter as long": replace(CHOSEN, passing=CHOSEN.passing // 4),

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.coverage import coverage_table
 from experiments.gabber import fit, fragmentation
 from experiments.gabber.bounds import bounds_table
 from experiments.gabber.choices import TWENTIETH, WHOLE, choices_table
+from experiments.gabber.measuring import Results
 from experiments.gabber.programs import GENERATED, HUMMINGBIRD
 from experiments.gabber.ranks import ranks_table
 from experiments.gabber.runs import read_full_fit
 from experiments.output import Exhibit
-
-if TYPE_CHECKING:
-    from experiments.gabber.measuring import Results
 
 _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from experiments.gabber.paper import PAPER
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
 from experiments.mallocs import with_mechanism
+from simalloc.heap import Run
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.timelines import draw_timelines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
 
-    from simalloc.heap import Run
-    from simalloc.report.figures.picture import Picture
 
 _GIGABYTES: Final = 2.2e9
 """Where the paper's figure 7 ends."""

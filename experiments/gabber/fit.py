@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.comparison import Comparison
 from experiments.gabber.paper import MEGABYTE, OF_BYTES, OF_OBJECTS, PAPER, text
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
 from experiments.gabber.runs import FIT_COLUMNS
 from simalloc.report import Rounded, Table
-from simalloc.trace import Op
+from simalloc.report.table import Value
+from simalloc.trace import Op, Trace
 from simalloc.trace.statistics import lives_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from simalloc.report.table import Value
-    from simalloc.trace import Trace
 
 _TABLES: Final = {HUMMINGBIRD: 1, EMACS: 2}
 _FILLED: Final = 0.25

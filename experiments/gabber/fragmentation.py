@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.comparison import Comparison
-from experiments.gabber.measuring import PLAIN, VARIANTS, VARIED
+from experiments.gabber.measuring import PLAIN, VARIANTS, VARIED, Results
 from experiments.gabber.paper import HEAP, MEGABYTE, PAPER, PERCENT, USER_TIME
 from experiments.gabber.programs import EMACS, HUMMINGBIRD, RECORDED, heading
+from experiments.gabber.runs import GabberRun, GabberRuns
 from experiments.mallocs import at_hand, with_mechanism
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from experiments.gabber.measuring import Results
-    from experiments.gabber.runs import GabberRun, GabberRuns
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 NUMBERS: Final = {HUMMINGBIRD: 3, EMACS: 4}
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.gabber.choices import whole_by_first_seed
 from experiments.gabber.fit import prose_table
@@ -16,15 +17,10 @@ from experiments.gabber.programs import (
     load_traces,
 )
 from experiments.gabber.runs import CHOICES, FULL, QUICK, GabberRuns, read_outcomes
-from experiments.mallocs import at_hand, both_ways, replay, with_mechanism
+from experiments.mallocs import Progress, Runs, at_hand, both_ways, replay, with_mechanism
+from simalloc.report import Table
 from simalloc.report.table import spell
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from experiments.mallocs import Progress, Runs
-    from simalloc.report import Table
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 PLAIN: Final = ("first-fit-ao", "best-fit-ao", "next-fit-ao", "first-fit-lifo", "best-fit-lifo")
 """Policies without an allocator around them, to tell what in an allocator is its policy."""

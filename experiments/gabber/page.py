@@ -6,8 +6,9 @@ Where they move, read the words again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from experiments.gabber.choices import (
     WHOLE,
@@ -17,20 +18,14 @@ from experiments.gabber.choices import (
     spread,
 )
 from experiments.gabber.fragmentation import NUMBERS
-from experiments.gabber.measuring import PLAIN, VARIANTS
+from experiments.gabber.measuring import PLAIN, VARIANTS, Results
 from experiments.gabber.paper import MEGABYTE, PAPER
 from experiments.gabber.programs import EMACS, HUMMINGBIRD
 from experiments.gabber.ranks import ranks, same_order
+from experiments.gabber.runs import GabberRuns
 from experiments.mallocs import with_mechanism
-from experiments.output import fill_page, listed
+from experiments.output import Exhibit, fill_page, listed
 from simalloc.trace.workloads.sizes import exponent
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.gabber.measuring import Results
-    from experiments.gabber.runs import GabberRuns
-    from experiments.output import Exhibit
 
 PAGE: Final = "gabber.md"
 

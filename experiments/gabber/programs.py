@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from simalloc.trace import catalogue
+from simalloc.trace import Trace, catalogue
 from simalloc.trace.workloads import gabber_emacs, hummingbird
 from simalloc.trace.workloads.provenance import SEED
-
-if TYPE_CHECKING:
-    from simalloc.trace import Trace
 
 HUMMINGBIRD: Final = "hummingbird"
 EMACS: Final = "gabber-emacs"

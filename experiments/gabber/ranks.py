@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
+from experiments.gabber.measuring import Results
 from experiments.gabber.paper import PAPER, PERCENT
 from experiments.gabber.programs import (
     CACHES,
@@ -14,12 +16,7 @@ from experiments.gabber.programs import (
 )
 from experiments.mallocs import at_hand, with_mechanism
 from simalloc.report import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from experiments.gabber.measuring import Results
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 LIKE_HUMMINGBIRD: Final = (HUMMINGBIRD, *CACHES)
 LIKE_EMACS: Final = EDITORS

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from simalloc.heap import Run
 from simalloc.report import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simalloc.heap import Run
 
 FULL: Final = Path(__file__).with_name("full.csv")
 """GabberRuns on the full traces, which take minutes: `python -m experiments.gabber --full`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -15,9 +15,6 @@ from experiments.output import print_tables, write_text
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
 from simalloc.files import replacing
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @experiment(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.growth.measuring import UNITS, GrowthRun, read_kept
 from experiments.growth.synthetic import SYNTHETIC
 from experiments.johnstone_wilson.programs import AVAILABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 BEST: Final = "best-fit-ao"
 FIRST: Final = "first-fit-ao"

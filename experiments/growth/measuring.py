@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.growth.synthetic import SYNTHETIC, growing_block
+from experiments.mallocs import Progress
 from experiments.output import write_csv
 from experiments.shipped import shipped
 from experiments.todays_programs.programs import ROWS
 from simalloc.heap import simulate_all
 from simalloc.policy import find_policy
 from simalloc.report import Table
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from experiments.mallocs import Progress
-    from simalloc.trace import Trace
-
 
 KEPT: Final = Path(__file__).with_name("kept.csv")
 """What the replays came to: `python -m experiments.growth --measure` writes it anew."""

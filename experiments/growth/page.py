@@ -7,7 +7,7 @@ Where they move, read the words again.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from experiments.growth.findings import BEST, FIRST, Findings
 from experiments.growth.measuring import CLOSELY, FINE, SCALE, UNITS, grown_by
@@ -15,13 +15,10 @@ from experiments.growth.synthetic import SMALL, STEP, STEPS, SYNTHETIC, growing_
 from experiments.growth.tables import all_tables, spell_unit
 from experiments.johnstone_wilson.growth_unit import DESCRIBED
 from experiments.output import fill_page
-from experiments.todays_programs.facts import pieces
+from experiments.todays_programs.facts import Pieces, pieces
 from simalloc.heap import simulate
 from simalloc.measure import heap_map
 from simalloc.report.figures.heap_map import draw_heap_maps
-
-if TYPE_CHECKING:
-    from experiments.todays_programs.facts import Pieces
 
 PAGE: Final = "growth-unit.md"
 PICTURE: Final = "growth-unit.png"

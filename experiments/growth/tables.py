@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.growth.findings import PAIR, PAPER, Findings
+from experiments.growth.findings import PAIR, PAPER, Findings, Spread
 from experiments.growth.measuring import (
     CLOSELY,
     FINE,
@@ -17,12 +18,7 @@ from experiments.growth.measuring import (
 from experiments.growth.synthetic import SYNTHETIC
 from experiments.johnstone_wilson.published import label
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from experiments.growth.findings import Spread
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 _LIMITS: Final = (1, 5, 20)
 _FAR: Final = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from experiments.johnstone_wilson import figure
 from experiments.johnstone_wilson.exhibits import exhibits
@@ -13,9 +13,6 @@ from experiments.johnstone_wilson.page import FIGURE, PAGE, page
 from experiments.output import write_figure
 from experiments.run import experiment, out_option, publish, run_command
 from simalloc.cli.progress import progress
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @experiment("python -m experiments.johnstone_wilson --out out")

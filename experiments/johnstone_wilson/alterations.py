@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace import Op, Trace
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 STDIO_BUFFER: Final = 8192
 """Bytes of a stdio buffer in the C libraries of the 1990s."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from experiments.comparison import lines
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, RECONSTRUCTED, heading
-from experiments.johnstone_wilson.published import AVERAGE, DEVIATION
+from experiments.johnstone_wilson.published import AVERAGE, DEVIATION, PublishedTable
 from simalloc.report import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from experiments.johnstone_wilson.published import PublishedTable
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 
 def average(values: Sequence[float]) -> float:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.johnstone_wilson.published import AVERAGE, DEVIATION, catalogue, table
+from experiments.johnstone_wilson.published import (
+    AVERAGE,
+    DEVIATION,
+    PublishedTable,
+    catalogue,
+    table,
+)
 from experiments.published import Printed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from experiments.johnstone_wilson.published import PublishedTable
 
 
 @dataclass(frozen=True)

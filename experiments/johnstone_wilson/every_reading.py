@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -24,28 +25,24 @@ from experiments.johnstone_wilson.readings import (
     FITTED,
     FITTED_ON,
     OPEN,
+    Fitness,
+    Reading,
     ReadingRun,
     fitness_of,
     is_own,
 )
-from experiments.johnstone_wilson.replays import replay_all, replay_apart, total_events
+from experiments.johnstone_wilson.replays import Job, replay_all, replay_apart, total_events
 from experiments.johnstone_wilson.variants import AS_PRINTED
+from experiments.mallocs import Progress
 from experiments.output import listed, print_tables, write_csv
 from experiments.run import experiment, run_command
 from simalloc.cli.progress import progress
 from simalloc.heap import Realloc
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from experiments.johnstone_wilson.readings import Fitness, Reading
-    from experiments.johnstone_wilson.replays import Job
-    from experiments.mallocs import Progress
-    from simalloc.report.table import Value
-
-    Rankings = Mapping[str, Mapping[Reading, Fitness]]
-    """By program how near the rows come by every reading, the nearest first."""
+Rankings = Mapping[str, Mapping[Reading, Fitness]]
+"""By program how near the rows come by every reading, the nearest first."""
 
 KEPT: Final = Path(__file__).with_name("every-reading.csv")
 """What the simulations came to, a row each: `--measure` writes it."""

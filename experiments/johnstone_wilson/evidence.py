@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from experiments.johnstone_wilson import consistency, growth_unit
+from experiments.johnstone_wilson.consistency import Check
 from experiments.johnstone_wilson.growth_unit import (
     DESCRIBED,
     GRIDS,
@@ -19,14 +20,9 @@ from experiments.johnstone_wilson.growth_unit import (
 )
 from experiments.johnstone_wilson.programs import AVAILABLE, heading
 from experiments.johnstone_wilson.published import label, programs, table
+from experiments.johnstone_wilson.statistics import Described
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.johnstone_wilson.consistency import Check
-    from experiments.johnstone_wilson.statistics import Described
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 
 def consistency_table() -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.coverage import coverage_table
 from experiments.johnstone_wilson import (
@@ -21,12 +21,10 @@ from experiments.johnstone_wilson import (
     statistics,
 )
 from experiments.johnstone_wilson.comparison import SUMMARIES
+from experiments.johnstone_wilson.measuring import Results
 from experiments.johnstone_wilson.programs import GENUINE
 from experiments.johnstone_wilson.variants import VARIANTS
 from experiments.output import Exhibit
-
-if TYPE_CHECKING:
-    from experiments.johnstone_wilson.measuring import Results
 
 _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.comparison import difference
 from experiments.johnstone_wilson.published import catalogue
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.published import Printed
+from simalloc.heap import Run
 from simalloc.measure import fragmentation
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
+from simalloc.trace import Trace
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    from simalloc.heap import Run
-    from simalloc.report.table import Value
-    from simalloc.trace import Trace
 
 JOB: Final = Job("gcc", "simple-seg-2n")
 """The same in both growth variants."""

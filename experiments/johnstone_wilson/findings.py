@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
+from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs, comparison
 from experiments.johnstone_wilson.growth_unit import ROWS_4K
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE
 from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.replays import Job, percent
-from experiments.johnstone_wilson.statistics import comparisons
-from experiments.johnstone_wilson.variants import AS_PRINTED, VARIANTS
+from experiments.johnstone_wilson.sensitivity import Choice
+from experiments.johnstone_wilson.statistics import Described, comparisons
+from experiments.johnstone_wilson.variants import AS_PRINTED, VARIANTS, Variant
+from simalloc.heap import Run
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
+from simalloc.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.johnstone_wilson.fragmentation import Runs
     from experiments.johnstone_wilson.measuring import Results
-    from experiments.johnstone_wilson.sensitivity import Choice
-    from experiments.johnstone_wilson.statistics import Described
-    from experiments.johnstone_wilson.variants import Variant
-    from simalloc.heap import Run
-    from simalloc.report.table import Value
-    from simalloc.trace import Trace
 
 
 PERL_REQUEST: Final = 2973

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.comparison import SUMMARIES, Comparison
 from experiments.johnstone_wilson.growth_unit import ROWS_4K
@@ -21,9 +21,7 @@ from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.variants import VARIANTS, Variant
 from simalloc.heap import Run
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 Runs = Mapping[Job, Run]
 

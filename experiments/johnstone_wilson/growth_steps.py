@@ -8,18 +8,15 @@ which is chance. Counted in steps, the paper's traces and ours can be compared w
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING
 
+from experiments.johnstone_wilson.fragmentation import Runs
 from experiments.johnstone_wilson.growth_unit import PRINTED, ROWS_4K, pinned_live
 from experiments.johnstone_wilson.programs import AVAILABLE, heading
 from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.replays import Job
 from experiments.johnstone_wilson.variants import AS_PRINTED
 from simalloc.report import Table
-
-if TYPE_CHECKING:
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 
 def printed_steps(program: str, policy: str) -> int:

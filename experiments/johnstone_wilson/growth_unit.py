@@ -13,19 +13,15 @@ bytes here, 64 KiB are 4096.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.johnstone_wilson.published import programs, table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from experiments.published import Printed
+from experiments.published import Printed
 
 SCALE: Final = 16
 DESCRIBED: Final = 4096 // SCALE

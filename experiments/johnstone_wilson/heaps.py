@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.growth_unit import (
     DESCRIBED,
@@ -19,9 +19,7 @@ from experiments.johnstone_wilson.growth_unit import (
     pinned_live,
 )
 from experiments.johnstone_wilson.published import table
-
-if TYPE_CHECKING:
-    from experiments.published import Printed
+from experiments.published import Printed
 
 UNITS: Final = {**dict.fromkeys(ROWS_4K, PRINTED), **dict.fromkeys(ROWS_8K, 2 * DESCRIBED)}
 """The growth units that the rows of table 4 speak for, by row; the other rows settle none."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from experiments.johnstone_wilson import (
     figure,
@@ -15,18 +15,13 @@ from experiments.johnstone_wilson import (
     sensitivity,
     statistics,
 )
+from experiments.johnstone_wilson.fragmentation import Runs
 from experiments.johnstone_wilson.programs import load_traces
-from experiments.johnstone_wilson.readings import outcomes
+from experiments.johnstone_wilson.readings import ReadingRuns, outcomes
 from experiments.johnstone_wilson.replays import replay_all, replay_apart, total_events
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from experiments.johnstone_wilson.readings import ReadingRuns
-    from experiments.johnstone_wilson.statistics import Described
-    from experiments.mallocs import Progress
-    from simalloc.trace import Trace
+from experiments.johnstone_wilson.statistics import Described
+from experiments.mallocs import Progress
+from simalloc.trace import Trace
 
 JOBS = frozenset(
     (

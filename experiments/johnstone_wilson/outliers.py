@@ -11,12 +11,12 @@ under all sixteen rows, since a place is only as good as what it does to the oth
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from experiments.johnstone_wilson.alterations import Inserted
-from experiments.johnstone_wilson.fragmentation import NUMBERS
+from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs
 from experiments.johnstone_wilson.heaps import printed_heap, printed_live_at_peak
 from experiments.johnstone_wilson.pinned import MISSING_BYTES, equals_print
 from experiments.johnstone_wilson.pinned import job as in_front
@@ -27,10 +27,7 @@ from experiments.johnstone_wilson.variants import AS_PRINTED
 from experiments.run import experiment, run_command
 from simalloc.cli.progress import progress
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 PROGRAM: Final = "espresso"
 ROWS: Final = ("first-fit-ao", "next-fit-ao")

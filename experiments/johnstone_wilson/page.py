@@ -6,10 +6,11 @@ tested (tests/papers/test_johnstone_wilson_tables.py); where they move, read the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from experiments.johnstone_wilson import (
     consistency,
@@ -22,7 +23,7 @@ from experiments.johnstone_wilson import (
     sections,
 )
 from experiments.johnstone_wilson.alterations import STDIO_BUFFER
-from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
+from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs, comparison
 from experiments.johnstone_wilson.growth_unit import (
     DESCRIBED,
     PRINTED,
@@ -32,23 +33,23 @@ from experiments.johnstone_wilson.growth_unit import (
     pinned_live,
 )
 from experiments.johnstone_wilson.heaps import printed_heap, printed_live_at_peak
+from experiments.johnstone_wilson.measuring import Results
 from experiments.johnstone_wilson.pinned import MISSING_BYTES
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
 from experiments.johnstone_wilson.published import catalogue, label, programs, table
-from experiments.johnstone_wilson.readings import CHOSEN, FITTED, FITTED_ON, TESTED_ON, fitness
+from experiments.johnstone_wilson.rank_order import Tau
+from experiments.johnstone_wilson.readings import (
+    CHOSEN,
+    FITTED,
+    FITTED_ON,
+    TESTED_ON,
+    ReadingRuns,
+    fitness,
+)
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES, LARGE
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED
-from experiments.output import fill_page, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from experiments.johnstone_wilson.measuring import Results
-    from experiments.johnstone_wilson.rank_order import Tau
-    from experiments.johnstone_wilson.readings import ReadingRuns
-    from experiments.output import Exhibit
+from experiments.output import Exhibit, fill_page, listed
 
 PAGE: Final = "johnstone-wilson.md"
 FIGURE: Final = "johnstone-wilson-figure-1.png"

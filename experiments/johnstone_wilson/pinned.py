@@ -7,26 +7,22 @@ On GCC and Perl our traces have more live than the paper's, and nothing is added
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.alterations import STDIO_BUFFER, Objects
-from experiments.johnstone_wilson.fragmentation import NUMBERS
+from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs
 from experiments.johnstone_wilson.growth_unit import pinned_live
 from experiments.johnstone_wilson.heaps import printed_heap, step
 from experiments.johnstone_wilson.programs import GENUINE
 from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.variants import AS_PRINTED
+from simalloc.heap import Run
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
 from simalloc.trace.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from simalloc.heap import Run
-    from simalloc.report.table import Value
 
 
 def missing_bytes(program: str) -> int:

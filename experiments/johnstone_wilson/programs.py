@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.published import label, programs
-from simalloc.trace import catalogue
-
-if TYPE_CHECKING:
-    from simalloc.trace import Trace
+from simalloc.trace import Trace, catalogue
 
 RECONSTRUCTED: Final = ("hyper", "lrusim")
 """Programs that could not be had: their traces are generated from what the paper says of them."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from experiments import published
-
-if TYPE_CHECKING:
-    from experiments.published import Printed
+from experiments.published import Printed
 
 AVERAGE: Final = "average"
 DEVIATION: Final = "deviation"

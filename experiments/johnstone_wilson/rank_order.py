@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from experiments.johnstone_wilson.fragmentation import NUMBERS, comparison
+from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs, comparison
 from experiments.johnstone_wilson.growth_unit import SEQUENTIAL
 from experiments.johnstone_wilson.programs import AVAILABLE, RECONSTRUCTED, heading
 from experiments.johnstone_wilson.published import label
 from experiments.johnstone_wilson.variants import AS_PRINTED
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from simalloc.report.table import Value
-
+from simalloc.report.table import Value
 
 _SAMPLES: Final = 2000
 _SEED: Final = 1998

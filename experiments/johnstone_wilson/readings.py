@@ -11,14 +11,15 @@ obstack are freed P2C cannot tell, which has three reallocs and no obstacks.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.alterations import NewestFirst
-from experiments.johnstone_wilson.fragmentation import NUMBERS
+from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs
 from experiments.johnstone_wilson.growth_unit import PRINTED, ROWS_8K, SEQUENTIAL
 from experiments.johnstone_wilson.heaps import printed_heap
 from experiments.johnstone_wilson.pinned import HOW, equals_print
@@ -27,15 +28,9 @@ from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.rank_order import Tau, tau_of
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.variants import AS_PRINTED
-from simalloc.heap import Realloc
+from simalloc.heap import Realloc, Run
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from simalloc.heap import Run
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 FITTED_ON: Final = "p2c"
 TESTED_ON: Final = tuple(program for program in GENUINE if program != FITTED_ON)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
 
-from simalloc.heap import Realloc, simulate
+from experiments.johnstone_wilson.alterations import Alteration
+from simalloc.heap import Realloc, Run, simulate
 from simalloc.machine import core_count
 from simalloc.measure import fragmentation
-from simalloc.trace import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from experiments.johnstone_wilson.alterations import Alteration
-    from simalloc.heap import Run
-    from simalloc.trace import Trace
+from simalloc.trace import Trace, catalogue
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import mean
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.programs import GENUINE
 from experiments.johnstone_wilson.published import table
-from experiments.johnstone_wilson.statistics import comparisons
+from experiments.johnstone_wilson.statistics import Described, comparisons
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from experiments.johnstone_wilson.statistics import Described
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 _WAITS: Final = 5
 _BYTES: Final = 6

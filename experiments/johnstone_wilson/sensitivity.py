@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.johnstone_wilson.alterations import NewestFirst, Without
-from experiments.johnstone_wilson.fragmentation import NUMBERS
+from experiments.johnstone_wilson.alterations import Alteration, NewestFirst, Without
+from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs
 from experiments.johnstone_wilson.programs import AVAILABLE, heading
 from experiments.johnstone_wilson.published import label, table
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.variants import AS_PRINTED
 from simalloc.heap import Realloc
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.johnstone_wilson.alterations import Alteration
-    from experiments.johnstone_wilson.fragmentation import Runs
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 LARGE: Final = 1 << 16
 

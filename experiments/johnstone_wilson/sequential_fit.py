@@ -6,12 +6,9 @@ and the orders of the list and say nothing on the rest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from simalloc.policy import Fit, Order, PythonPolicy
-
-if TYPE_CHECKING:
-    from simalloc.policy import Block, Heap
+from simalloc.policy import Block, Fit, Heap, Order, PythonPolicy
 
 
 class SequentialFit(PythonPolicy):

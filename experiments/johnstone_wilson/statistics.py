@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.comparison import Comparison
 from experiments.johnstone_wilson.published import table
+from simalloc.trace import Trace
 from simalloc.trace.statistics import Statistics, describe
-
-if TYPE_CHECKING:
-    from simalloc.trace import Trace
 
 HEADER: Final = 8
 """Bytes that table 2 has in every object's size, it seems for a header."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.mallocs_of_today.measuring import YARDSTICK, text_of
+from experiments.mallocs import Progress
+from experiments.mallocs_of_today.measuring import YARDSTICK, Measured, text_of
 from simalloc.heap import simulate
 from simalloc.measure.folded_map import folded_map
 from simalloc.measure.heap_map import COLUMNS, ROWS
-from simalloc.measure.waste import waste
+from simalloc.measure.waste import Waste, waste
 from simalloc.report.figures.heap_map import draw_heap_maps
 from simalloc.trace.catalogue import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.mallocs import Progress
-    from experiments.mallocs_of_today.measuring import Measured
-    from simalloc.measure.waste import Waste
 
 CLASSES: Final = "jemalloc"
 """The malloc by size classes that is drawn."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from experiments.mallocs import Progress
 from experiments.shipped import shipped
-from simalloc.heap import simulate_all
+from simalloc.heap import Footprint, Run, simulate_all
 from simalloc.heap.run import PAGE
 from simalloc.policy import CATALOGUE
 from simalloc.trace.catalogue import open_source
-
-if TYPE_CHECKING:
-    from experiments.mallocs import Progress
-    from simalloc.heap import Footprint, Run
 
 TICK: Final = 1000
 """Nanoseconds that the clock goes an event: the shipped traces have no times."""

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.mallocs_of_today.maps import CLASSES
+from experiments.mallocs_of_today.maps import CLASSES, Drawn
 from experiments.mallocs_of_today.measuring import HUGE, MALLOCS, TICK, YARDSTICK
+from experiments.mallocs_of_today.running import Results
 from experiments.mallocs_of_today.seeds import SEEDS
 from experiments.mallocs_of_today.tables import tables
 from experiments.output import fill_page, listed
 from simalloc.heap.run import PAGE as OS_PAGE
+from simalloc.measure.waste import Waste
 from simalloc.policy import CATALOGUE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from experiments.mallocs_of_today.maps import Drawn
-    from experiments.mallocs_of_today.running import Results
-    from simalloc.measure.waste import Waste
-    from simalloc.report import Table
+from simalloc.report import Table
 
 __all__ = ["PAGE", "page", "pictures", "tables"]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from experiments.mallocs import Progress
 from experiments.mallocs_of_today.maps import Drawn, draw, extremes
 from experiments.mallocs_of_today.measuring import Measured, replays
 from experiments.mallocs_of_today.seeds import Seeded, seeds
-
-if TYPE_CHECKING:
-    from experiments.mallocs import Progress
 
 
 @dataclass(frozen=True)

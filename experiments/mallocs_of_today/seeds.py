@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
 
+from experiments.mallocs import Progress
 from experiments.mallocs_of_today.measuring import text_of
 from simalloc.heap import simulate_all
 from simalloc.policy import CATALOGUE
 from simalloc.trace.catalogue import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.mallocs import Progress
 
 PROGRAMS: Final = ("espresso", "gcc", "perl", "make", "mutool", "git")
 SEEDS: Final = 10

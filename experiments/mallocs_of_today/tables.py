@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.mallocs_of_today.measuring import ALONE, HUGE, MALLOCS, WHOLE, YARDSTICK
-from experiments.mallocs_of_today.seeds import RANDOM
+from experiments.mallocs_of_today.measuring import ALONE, HUGE, MALLOCS, WHOLE, YARDSTICK, Measured
+from experiments.mallocs_of_today.running import Results
+from experiments.mallocs_of_today.seeds import RANDOM, Seeded
+from simalloc.heap import Footprint, Run
 from simalloc.heap.run import PAGE
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from experiments.mallocs_of_today.measuring import Measured
-    from experiments.mallocs_of_today.running import Results
-    from experiments.mallocs_of_today.seeds import Seeded
-    from simalloc.heap import Footprint, Run
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 _TIMES: Final = ("peak", "mean", "end")
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from experiments.mallocs import REALLOC, glibc_here
+from experiments.mallocs import REALLOC, Progress, glibc_here
 from experiments.shipped import shipped
 from simalloc import read_trace
 from simalloc.errors import SimallocError
@@ -18,13 +20,6 @@ from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.measure.settings.releases import installed_release
 from simalloc.trace import Op, Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from experiments.mallocs import Progress
 
 _REPEATS: Final = 0
 """Nothing is timed."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.models.measuring import MALLOCS
+from experiments.models.measuring import MALLOCS, Compared
 from experiments.output import fill_page, listed, markdown
 from simalloc.report import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from experiments.models.measuring import Compared
 
 PAGE: Final = "models.md"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
@@ -15,9 +15,6 @@ from experiments.rezaei.page import FIGURES, PAGE, exhibits, page
 from experiments.rezaei.seeds import SEEDS, keep, kept, measure_seeds
 from experiments.run import experiment, out_option, run_command
 from simalloc.cli.progress import progress
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @experiment("python -m experiments.rezaei --out out")

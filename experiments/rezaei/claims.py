@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,16 +11,12 @@ from experiments.rezaei.conclusions import conclusions
 from experiments.rezaei.measuring import (
     SBT_BETTER_WC,
     SBT_WC,
+    Results,
 )
 from experiments.rezaei.metrics import internal, nodes, nodes_with_free, wasted, worst
 from experiments.rezaei.published import printed
 from experiments.rezaei.tables import coalescing_percent, selected
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from experiments.rezaei.measuring import Results
-    from simalloc.heap import Run
+from simalloc.heap import Run
 
 
 def claims(results: Results) -> list[Claim]:

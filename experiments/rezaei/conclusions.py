@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from experiments.rezaei.claim import Claim
-from experiments.rezaei.measuring import SBT_BETTER_WC, SBT_WC
+from experiments.rezaei.measuring import SBT_BETTER_WC, SBT_WC, Results
 from experiments.rezaei.metrics import nodes, nodes_with_free, wasted, worst
 from experiments.rezaei.published import printed, programs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.rezaei.measuring import Results
 
 FASTEST: Final = ("abt-ffwc", "sbt-ff", "sbt-{fit}", "abt-ff")
 """Section 5.3, from its figures 4 and 5; it prints SBT-BF."""

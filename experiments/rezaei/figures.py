@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from experiments.rezaei.measuring import ALLOCATORS, RECORDED, generated
+from experiments.rezaei.measuring import ALLOCATORS, RECORDED, Results, generated
 from experiments.rezaei.metrics import METRICS, Metric
 from experiments.rezaei.tables import selected
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import BinaryIO
-
     from matplotlib.axes import Axes
 
-    from experiments.rezaei.measuring import Results
 
 _STYLE: Final[Any] = {"font.size": 8, "axes.linewidth": 0.6, "font.family": "serif"}
 _MARKS: Final = ("o", "s", "^")

@@ -11,17 +11,14 @@ what is live then was never freed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from experiments.rezaei.published import Program
+from simalloc.trace import Trace
 from simalloc.trace.workloads import trace_of_lives
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from experiments.rezaei.published import Program
-    from simalloc.trace import Trace
 
 _STEP: Final = 8
 _SMALLEST: Final = 16

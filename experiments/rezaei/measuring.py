@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from experiments.mallocs import Progress
 from experiments.rezaei.generated import generate
 from experiments.rezaei.published import programs
-from simalloc.heap import simulate_all
+from simalloc.heap import Run, simulate_all
 from simalloc.policy import GROUPS
-from simalloc.trace import Op, read_trace
+from simalloc.trace import Op, Trace, read_trace
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from experiments.mallocs import Progress
-    from simalloc.heap import Run
-    from simalloc.trace import Trace
 
 SEED: Final = 1
 SCALE: Final = 1

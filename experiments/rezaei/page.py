@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from experiments.rezaei.measuring import (
     SBT_WC,
     SWEPT,
     VARIANTS,
+    Results,
     generated,
 )
 from experiments.rezaei.metrics import nodes, nodes_with_free
@@ -40,13 +42,8 @@ from experiments.rezaei.tables import (
     statistics_table,
     variants_table,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from experiments.rezaei.measuring import Results
-    from simalloc.heap import Run
-    from simalloc.report import Table
+from simalloc.heap import Run
+from simalloc.report import Table
 
 PAGE: Final = "rezaei.md"
 FIGURES: Final = "rezaei-figures.png"

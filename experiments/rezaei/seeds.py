@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.output import write_csv
+from experiments.rezaei.claim import Claim
 from experiments.rezaei.claims import claims
-from experiments.rezaei.measuring import ALLOCATORS, RECORDED, SBT_WC, measure_seed
+from experiments.rezaei.measuring import ALLOCATORS, RECORDED, SBT_WC, Results, measure_seed
 from experiments.rezaei.metrics import nodes, nodes_with_free, wasted
+from simalloc.heap import Run
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from experiments.rezaei.claim import Claim
-    from experiments.rezaei.measuring import Results
-    from simalloc.heap import Run
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 SEEDS: Final = tuple(range(1, 21))
 KEPT: Final = Path(__file__).with_name("seeds.csv")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,18 +14,14 @@ from experiments.rezaei.measuring import (
     SHAPED,
     SWEPT,
     VARIANTS,
+    Results,
     generated,
 )
 from experiments.rezaei.metrics import METRICS, nodes, wasted, worst
 from experiments.rezaei.published import printed, programs
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
 from simalloc.trace import Op
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.rezaei.measuring import Results
-    from simalloc.report.table import Value
 
 
 def selected(results: Results) -> tuple[str, ...]:

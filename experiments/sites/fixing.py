@@ -6,19 +6,15 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from simalloc.measure.sites import best_apart
+from simalloc.measure.sites import Proposal, best_apart
 from simalloc.trace import read_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.measure.sites import Proposal
 
 PROGRAMS: Final = Path(__file__).with_name("programs")
 COMPILERS: Final = {

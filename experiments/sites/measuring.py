@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from docs.examples.site_policies import LifetimeArenas, TwoEnds
 from experiments.bounds.knowing import knowing, long_lived
-from experiments.sites.fixing import fixes
+from experiments.mallocs import Progress
+from experiments.sites.fixing import Fix, fixes
 from simalloc.bound import best_possible
 from simalloc.heap import simulate
-from simalloc.measure.sites.lifetimes import foretold
+from simalloc.measure.sites.lifetimes import Key, foretold
+from simalloc.policy import AnyPolicy
 from simalloc.trace.catalogue import load
 from simalloc.trace.statistics import lives_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.mallocs import Progress
-    from experiments.sites.fixing import Fix
-    from simalloc.measure.sites.lifetimes import Key
-    from simalloc.policy import AnyPolicy
 
 RECORDINGS: Final = Path(__file__).with_name("recordings")
 PROGRAMS: Final = ("git", "jq", "perl", "python", "sqlite")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.output import fill_page
-from experiments.sites.measuring import ARENAS, BEST, BEST_FIT, ENDS, TRUTH
+from experiments.sites.measuring import ARENAS, BEST, BEST_FIT, ENDS, TRUTH, Measured
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from experiments.sites.measuring import Measured
 
 PAGE: Final = "sites-policies.md"
 _WORDS: Final = Path(__file__).with_name("page.md")

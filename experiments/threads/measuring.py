@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.mallocs import glibc_here, model_of_glibc
+from experiments.mallocs import Progress, glibc_here, model_of_glibc
 from experiments.threads.arenas import Held, arenas, with_trim
 from experiments.threads.processes import PROGRAMS, RECORDED, SETTINGS, Process, processes
-from simalloc.heap import simulate_all
+from simalloc.heap import Footprint, Run, simulate_all
 from simalloc.heap.real import find_allocators, replay_natively
 from simalloc.measure.settings import Setting, candidates, settings_of
 from simalloc.measure.settings.perturbed import in_another_order
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import catalogue, load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from experiments.mallocs import Progress
-    from simalloc.heap import Footprint, Run
-    from simalloc.trace import Trace
 
 CORES: Final = 2
 """Of the machine that replays natively, which the number of arenas depends on."""

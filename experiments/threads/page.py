@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.mallocs import glibc_here
 from experiments.output import fill_page
-from experiments.threads.measuring import CORES
+from experiments.threads.arenas import Held
+from experiments.threads.measuring import CORES, Beside, Compared, Measured
 from experiments.threads.picture import draw_footprints
 from experiments.threads.processes import SETTINGS
 from simalloc.report import Rounded, Table
 from simalloc.report.settings import settings_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from experiments.threads.arenas import Held
-    from experiments.threads.measuring import Beside, Compared, Measured
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 PAGE: Final = "threads.md"
 PICTURE: Final = "threads-arenas.png"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap import Footprint, Run
 from simalloc.report.extremes import both_extremes
 from simalloc.report.figures.axes import bytes_axis, events_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.figures.timelines import draw_live
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
-    from simalloc.heap import Footprint, Run
-    from simalloc.report.figures.picture import Picture
 
 _HIGHEST: Final = 1.6
 """Mapped bytes may go so far above the resident ones before the picture cuts them off."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from typing import Final
 
 PROGRAMS: Final = ("larson", "mstress", "xmalloc", "webserver")
 SETTINGS: Final = ("", "arena_max=2", "arena_max=1")

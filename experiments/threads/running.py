@@ -12,8 +12,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -24,9 +25,6 @@ from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
 from simalloc.trace import read_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _RECIPES: Final = Path(__file__).parents[2] / "traces" / "recipes"
 _SAMPLING: Final = Path(__file__).with_name("sampling.py")

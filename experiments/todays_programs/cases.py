@@ -6,14 +6,11 @@ Each case has its own question: what is left of the waste if what is suspected i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from experiments.johnstone_wilson.alterations import Without
+from experiments.johnstone_wilson.alterations import Alteration, Without
 from experiments.johnstone_wilson.replays import Job
 from simalloc.heap import Realloc
-
-if TYPE_CHECKING:
-    from experiments.johnstone_wilson.alterations import Alteration
 
 PAIR: Final = ("best-fit-ao", "first-fit-ao")
 """The two policies that the paper calls best, which the cases compare."""

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.todays_programs.cases import PAIR
+from experiments.todays_programs.measuring import Results
 from experiments.todays_programs.programs import PROGRAMS
-from simalloc.heap import FREE, Realloc, moment
+from simalloc.heap import FREE, Realloc, Run, moment
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay, run_of
-from simalloc.trace import Op
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from experiments.todays_programs.measuring import Results
-    from simalloc.heap import Run
-    from simalloc.trace import Trace
+from simalloc.trace import Op, Trace
 
 LARGE: Final = 16 << 10
 HUGE: Final = 1 << 20

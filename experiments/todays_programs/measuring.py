@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.replays import Job, percent, replay_all, total_events
+from experiments.mallocs import Progress
 from experiments.todays_programs import cases
 from experiments.todays_programs.programs import PROGRAMS, ROWS
+from simalloc.heap import Run
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.mallocs import Progress
-    from simalloc.heap import Run
-    from simalloc.trace import Trace
 
 JOBS: Final = frozenset(
     (*(Job(program, policy) for program in PROGRAMS for policy in ROWS), *cases.JOBS)

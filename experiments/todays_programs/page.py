@@ -6,8 +6,9 @@ Where they move, read the words again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,16 +18,11 @@ from experiments.johnstone_wilson.growth_unit import DESCRIBED, SCALE
 from experiments.johnstone_wilson.replays import percent
 from experiments.output import fill_page
 from experiments.todays_programs import facts
-from experiments.todays_programs.cases import AS_IT_IS, CASES, IN_PLACE, PAIR
+from experiments.todays_programs.cases import AS_IT_IS, CASES, IN_PLACE, PAIR, Case, Change
+from experiments.todays_programs.measuring import Results
 from experiments.todays_programs.programs import PROGRAMS
+from simalloc.report import Table
 from simalloc.trace import Op
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from experiments.todays_programs.cases import Case, Change
-    from experiments.todays_programs.measuring import Results
-    from simalloc.report import Table
 
 PAGE: Final = "todays-programs.md"
 BEST: Final = PAIR[0]

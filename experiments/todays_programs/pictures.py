@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from experiments.todays_programs.cases import CASES, PAIR
+from experiments.todays_programs.cases import CASES, PAIR, Case
+from experiments.todays_programs.measuring import Results
 from simalloc.heap import simulate
 from simalloc.measure import heap_map
 from simalloc.report.figures.heap_map import draw_heap_maps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from experiments.todays_programs.cases import Case
-    from experiments.todays_programs.measuring import Results
 
 
 def pictures(results: Results) -> Iterator[tuple[str, bytes]]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from statistics import mean, median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from experiments.johnstone_wilson.published import label
 from experiments.johnstone_wilson.replays import percent
-from experiments.todays_programs.cases import CASES, PAIR
+from experiments.todays_programs.cases import CASES, PAIR, Case
+from experiments.todays_programs.measuring import Results
 from experiments.todays_programs.programs import PROGRAMS, ROWS
 from simalloc.report import Rounded, Table
-
-if TYPE_CHECKING:
-    from experiments.todays_programs.cases import Case
-    from experiments.todays_programs.measuring import Results
-    from simalloc.report.table import Value
+from simalloc.report.table import Value
 
 _LIMITS: Final = (1, 5, 20)
 

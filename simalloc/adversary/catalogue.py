@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from simalloc.adversary.game import Game
 from simalloc.adversary.robson import against_buddies, robson
 from simalloc.adversary.rows import rows
 from simalloc.adversary.sizes import every_size
 from simalloc.errors import SimallocError
-from simalloc.policy import spell
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import Trace
+from simalloc.policy import AnyPolicy, spell
+from simalloc.trace import Trace
 
 MOST_LIVE: Final = 1 << 26
 LARGEST: Final = 1 << 16

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.simulate import ENGINES
 from simalloc.heap.stepping import parts_of, replay
+from simalloc.policy import AnyPolicy
 from simalloc.trace import Op, ReplayedEvents, Trace
 from simalloc.trace.shapes import empty_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from simalloc.policy import AnyPolicy
 
 _NOTHING: Final = Trace.from_events([], [], [], name="adversary")
 _EVENTS: Final = 1 << 40

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from simalloc.api.traces import read_trace
+from simalloc.api.traces import Source, read_trace
+from simalloc.bound import Placement
 from simalloc.bound import best_possible as best_possible_of
 from simalloc.progress import progress as any_progress
-
-if TYPE_CHECKING:
-    from simalloc.api.traces import Source
-    from simalloc.bound import Placement
 
 
 def best_possible(trace: Source, *, progress: bool | None = None) -> Placement:

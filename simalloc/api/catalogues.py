@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from simalloc.policy import CATALOGUE, Policy
+from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.report.policies import policies_table
 from simalloc.report.traces import traces_table
 from simalloc.trace.catalogue import Entry, catalogue
-
-if TYPE_CHECKING:
-    from simalloc.report import Table
 
 Item = TypeVar("Item")
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Sequence
 
 from simalloc.measure.device import CANDIDATES, SETTINGS, WhatIf, search, what_if
 from simalloc.policy import parse_size
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import load_device
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
 
 
 def device(

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from simalloc.api.traces import read_trace
+from simalloc.api.traces import Source, read_trace
 from simalloc.errors import SimallocError
-from simalloc.heap import simulate_all
+from simalloc.heap import Realloc, simulate_all
 from simalloc.machine import core_count
 from simalloc.measure import atlas
-from simalloc.policy import expand_policies
+from simalloc.policy import AnyPolicy, expand_policies
 from simalloc.progress import progress as any_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.api.traces import Source
-    from simalloc.heap import Realloc
-    from simalloc.policy import AnyPolicy
     from simalloc.report.explore.explored import Explored
     from simalloc.report.explore.explorer import Explorer
 

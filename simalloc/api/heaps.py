@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simalloc.api.simulation import simulate
-from simalloc.api.traces import open_source
+from simalloc.api.traces import Source, open_source
+from simalloc.heap import Checked, Realloc
 from simalloc.heap import check as check_of
 from simalloc.heap.run import PAGE
+from simalloc.measure import HeapMap, Pins, Waste
 from simalloc.measure import heap_map as map_of
 from simalloc.measure import pins as pins_of
 from simalloc.measure import waste as waste_of
 from simalloc.measure.heap_map import COLUMNS, ROWS
+from simalloc.policy import AnyPolicy
 from simalloc.progress import progress as any_progress
-
-if TYPE_CHECKING:
-    from simalloc.api.traces import Source
-    from simalloc.heap import Checked, Realloc
-    from simalloc.measure import HeapMap, Pins, Waste
-    from simalloc.policy import AnyPolicy
 
 
 def heap_map(

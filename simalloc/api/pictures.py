@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from simalloc.api.simulation import simulate
-from simalloc.api.traces import open_source, read_trace
+from simalloc.api.traces import Source, open_source, read_trace
 from simalloc.errors import SimallocError
-from simalloc.heap import Run
-from simalloc.measure import Waste, device_map, free_sizes, heap_map, pins, rank_values, ranking
-from simalloc.policy import expand_policies, parse_size, spell
+from simalloc.heap import Realloc, Run
+from simalloc.measure import (
+    Rank,
+    Waste,
+    device_map,
+    free_sizes,
+    heap_map,
+    pins,
+    rank_values,
+    ranking,
+)
+from simalloc.policy import AnyPolicy, expand_policies, parse_size, spell
 from simalloc.progress import progress as any_progress
+from simalloc.report.palettes import Theme
 from simalloc.sweep import Results
 from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from simalloc.api.traces import Source
-    from simalloc.heap import Realloc
-    from simalloc.measure import Rank
-    from simalloc.policy import AnyPolicy
     from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Theme
 
 
 def draw_timelines(

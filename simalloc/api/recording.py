@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
 from simalloc.plural import counted
+from simalloc.progress import Bar
 from simalloc.progress import progress as any_progress
-from simalloc.trace import read_trace
-from simalloc.trace.recorder import DEPTH, Wanted
+from simalloc.trace import Trace, read_trace
+from simalloc.trace.recorder import DEPTH, Progress, RawRecording, Wanted
 from simalloc.trace.recorder import record as record_to_file
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from simalloc.progress import Bar
-    from simalloc.trace import Trace
-    from simalloc.trace.recorder import Progress, RawRecording
 
 
 def record(

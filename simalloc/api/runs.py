@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, overload
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Run
-from simalloc.policy import PythonCode, spell
+from simalloc.policy import PythonCode, PythonPolicy, spell
+from simalloc.report import Table
 from simalloc.report.frames import frame
 from simalloc.report.html import html
 from simalloc.report.runs import runs_records_table, runs_table, sorted_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
-
-    from simalloc.policy import PythonPolicy
-    from simalloc.report import Table
 
 
 class Runs(Sequence[Run]):

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from simalloc.api.runs import Runs
-from simalloc.api.traces import open_source, open_sources
+from simalloc.api.traces import Source, open_source, open_sources
+from simalloc.heap import Realloc, Run
 from simalloc.heap import simulate as replay
 from simalloc.heap import simulate_all as replay_all
 from simalloc.heap.run import PAGE
-from simalloc.policy import expand_policies
+from simalloc.policy import AnyPolicy, Grid, expand_policies
 from simalloc.progress import progress as any_progress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from simalloc.api.traces import Source
-    from simalloc.heap import Realloc, Run
-    from simalloc.policy import AnyPolicy, Grid
 
 
 def simulate(

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simalloc.api.traces import read_trace
-from simalloc.measure.sites import Parting, events_of_best_apart, profile_of
+from simalloc.api.traces import Source, read_trace
+from simalloc.measure.sites import (
+    Apart,
+    At,
+    Parting,
+    Profile,
+    Proposal,
+    events_of_best_apart,
+    profile_of,
+)
 from simalloc.measure.sites import best_apart as best_of
-from simalloc.policy import find_policy, spell
+from simalloc.policy import AnyPolicy, find_policy, spell
 from simalloc.progress import progress as any_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.api.traces import Source
-    from simalloc.measure.sites import Apart, At, Profile, Proposal
-    from simalloc.policy import AnyPolicy
     from simalloc.report.flame_graph import FlameGraph
 
 

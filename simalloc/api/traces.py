@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from simalloc.progress import progress as any_progress
-from simalloc.trace import Trace, TraceFile, catalogue
+from simalloc.trace import EventSource, Trace, TraceFile, catalogue
 from simalloc.trace.formats.importing import load_log
 from simalloc.trace.formats.pattern import PatternFormat
+from simalloc.trace.statistics import Statistics
 from simalloc.trace.statistics import describe as describe_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Statistics
 
 Source = Trace | TraceFile | str | os.PathLike[str]
 """A trace, its name in the catalogue, or the path of a trace or log."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from simalloc.adversary import ADVERSARIES, attack
 from simalloc.errors import SimallocError
+from simalloc.policy import AnyPolicy
+from simalloc.progress import Bar
 from simalloc.progress import progress as any_progress
+from simalloc.trace import Trace
 from simalloc.trace.workloads import WORKLOADS
 from simalloc.trace.workloads import workload as generate
 from simalloc.trace.workloads.provenance import SEED
-
-if TYPE_CHECKING:
-    from simalloc.policy import AnyPolicy
-    from simalloc.progress import Bar
-    from simalloc.trace import Trace
 
 
 def workload(

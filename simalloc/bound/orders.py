@@ -6,18 +6,15 @@ gap. As one order cannot do both everywhere, there are many to be tried.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from simalloc.bound.timetable import Timetable
 
-    from numpy.typing import NDArray
-
-    from simalloc.bound.timetable import Timetable
-
-    Keys = NDArray[np.int64]
+Keys = NDArray[np.int64]
 
 LARGE: Final = 1000
 """An object is large if the peak of live bytes is less than this many times its size."""

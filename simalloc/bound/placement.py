@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.bound.timetable import NONE
+from simalloc.bound.timetable import NONE, Timetable
+from simalloc.bound.verify import Swept
 from simalloc.shown import ShownAsTable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.bound.timetable import Timetable
-    from simalloc.bound.verify import Swept
 
 
 @dataclass(frozen=True, eq=False)

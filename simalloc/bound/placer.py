@@ -12,20 +12,16 @@ none before it takes while it is live.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.bound._core import place_in_tiers, place_outward
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.bound.timetable import Timetable
+from simalloc.bound.timetable import Timetable
 
 
 class Fit(IntEnum):

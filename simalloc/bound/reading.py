@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from simalloc.bound.verify import verify
 from simalloc.errors import SimallocError, TraceError
 from simalloc.trace import read_trace
 from simalloc.trace.formats.importing import import_log
-
-if TYPE_CHECKING:
-    import os
 
 _COLUMNS: Final = "a placement has the columns id,lower,upper,size,offset"
 _LOWER: Final = 1

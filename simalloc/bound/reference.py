@@ -6,18 +6,14 @@ them, below the highest address that was ever in use. Everything is found anew f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.bound.placer import LOOKED_AT, Fit, Placer
-from simalloc.trace import Op
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from simalloc.trace import Trace
+from simalloc.trace import Op, Trace
 
 FARTHEST = 4.0
 """How far from an object's end a neighbour's may be, in its remaining life: more is no worse."""

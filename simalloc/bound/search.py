@@ -8,7 +8,8 @@ seeds, so that the answer is always the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,11 +26,7 @@ from simalloc.bound.placer import Fit, Layout, Placer
 from simalloc.bound.tiers import TIERS, Tiers, work_of
 from simalloc.bound.timetable import Timetable
 from simalloc.bound.verify import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 NEAR: Final = (500, 50, 20, 10)
 """Live bytes are near their peak if they lack less than one part in this many."""

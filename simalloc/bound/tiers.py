@@ -6,16 +6,13 @@ die young are not: they fill the gaps.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.bound.timetable import Timetable
+from simalloc.bound.timetable import Timetable
 
 
 class Tiers(NamedTuple):

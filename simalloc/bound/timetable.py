@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.trace import Trace
 from simalloc.trace.lives import lives_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace import Trace
-
-    Ints = NDArray[np.int64]
-    Numbers = NDArray[np.uint32]
-    Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints]
+Ints = NDArray[np.int64]
+Numbers = NDArray[np.uint32]
+Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints]
 
 NONE: Final = 2**32 - 1
 """Stands for no life, as in core/lives.h."""

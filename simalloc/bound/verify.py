@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.bound._core import sweep_through
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.bound.timetable import Timetable
+from simalloc.bound.timetable import Timetable
 
 
 @dataclass(frozen=True, eq=False)

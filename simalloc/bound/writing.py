@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from simalloc.bound.placement import Placement
+from simalloc.bound.placement import Placement
 
 _LINES: Final = 1 << 16
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from simalloc.bound import best_possible, write_placement
+from simalloc.bound import Placement, best_possible, write_placement
 from simalloc.bound.reading import read_placement
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
-from simalloc.report import write_table
+from simalloc.report import Format, write_table
 from simalloc.report.bounds import placements_table
 from simalloc.trace.catalogue import find_trace, load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.bound import Placement
-    from simalloc.report import Format
 
 
 @click.command(

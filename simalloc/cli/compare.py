@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from simalloc.cli.conditions import condition, runs_in
 from simalloc.cli.options import format_option
-from simalloc.report import write_table
+from simalloc.report import Format, write_table
 from simalloc.sweep import compare
-
-if TYPE_CHECKING:
-    from simalloc.report import Format
 
 
 @click.command(

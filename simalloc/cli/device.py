@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -12,18 +13,11 @@ from simalloc.cli.device_options import device_options, explored
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.progress import progress
 from simalloc.files import keep_apart
-from simalloc.measure import device_map
-from simalloc.report import write_table
+from simalloc.measure import WhatIf, device_map
+from simalloc.report import Format, write_table
 from simalloc.report.device_tables import device_record, device_tables, settings_table
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import find_trace, load_device
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from simalloc.measure import WhatIf
-    from simalloc.report import Format
-    from simalloc.trace import Trace
 
 
 @click.command(

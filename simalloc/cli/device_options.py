@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import click
 
 from simalloc.cli.progress import progress
 from simalloc.errors import PolicyError
+from simalloc.measure import WhatIf
 from simalloc.measure.device import CANDIDATES, SETTINGS, search, what_if
 from simalloc.policy import parse_size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.measure import WhatIf
-    from simalloc.trace import Trace
-
+from simalloc.trace import Trace
 
 _LEAST: Final = 2 << 20
 """What a device grants at a time: none has less."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,20 +12,16 @@ from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
-from simalloc.measure.before_after import before_after
+from simalloc.measure.before_after import BeforeAfter, before_after
+from simalloc.report import Format, write_table
 from simalloc.report import page as pages
-from simalloc.report import write_table
 from simalloc.report.before_after import (
     before_after_record,
     before_after_tables,
     before_after_values_table,
 )
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import find_trace, load
-
-if TYPE_CHECKING:
-    from simalloc.measure.before_after import BeforeAfter
-    from simalloc.report import Format
-    from simalloc.trace import Trace
 
 
 @click.command(

@@ -7,18 +7,16 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
 from simalloc.cli.stdout import spell_plainly
 from simalloc.errors import SimallocError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130

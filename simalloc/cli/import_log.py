@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from simalloc.cli.progress import progress
 from simalloc.plural import counted
 from simalloc.trace.formats import pattern
-from simalloc.trace.formats.importing import import_log
+from simalloc.trace.formats.importing import Imported, import_log
+from simalloc.trace.formats.log import Format, MatchFrees
 from simalloc.trace.formats.registry import FORMATS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.trace.formats.importing import Imported
-    from simalloc.trace.formats.log import Format, MatchFrees
 
 
 def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], click.decorators.FC]:

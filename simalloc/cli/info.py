@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
 
 import click
 
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.progress import progress
 from simalloc.files import keep_apart
-from simalloc.report import write_table
+from simalloc.report import Format, write_table
 from simalloc.report.statistics import (
     statistics_record,
     statistics_summary,
     statistics_tables,
     statistics_values_table,
 )
+from simalloc.trace import EventSource
 from simalloc.trace.catalogue import find_trace, open_source
-from simalloc.trace.statistics import describe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from simalloc.report import Format
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Statistics
+from simalloc.trace.statistics import Statistics, describe
 
 
 @click.command(

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
-from simalloc.heap.real import REPEATS, find_allocators, installed, passes, replay_natively
-from simalloc.report import write_table
+from simalloc.heap.real import (
+    REPEATS,
+    Allocator,
+    NativeRun,
+    find_allocators,
+    installed,
+    passes,
+    replay_natively,
+)
+from simalloc.report import Format, write_table
 from simalloc.report.native import native_records_table, native_table
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.heap.real import Allocator, NativeRun
-    from simalloc.report import Format
 
 
 @click.command(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from simalloc.errors import SimallocError
 from simalloc.report import FORMATS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 format_option: Final = click.option(
     "--format",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -11,19 +12,12 @@ from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
-from simalloc.heap import simulate_all
+from simalloc.heap import Run, simulate_all
 from simalloc.policy import expand_policies
 from simalloc.policy.parts import parse_size
-from simalloc.report import write_table
+from simalloc.report import Format, write_table
 from simalloc.report.pages import pages_records_table, pages_table
 from simalloc.trace.catalogue import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from simalloc.heap import Run
-    from simalloc.report import Format
 
 
 @click.command(

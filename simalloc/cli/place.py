@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import click
 
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option, realloc_option, scale_option, write_option
 from simalloc.files import replacing
+from simalloc.heap import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.report.placements import write_placements
 from simalloc.trace.catalogue import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.heap import Realloc
 
 
 @contextmanager

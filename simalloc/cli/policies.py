@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
 from simalloc.cli.options import format_option
-from simalloc.policy import CATALOGUE, GROUPS, expand_policies, rules_of, spell
-from simalloc.report import write_table
+from simalloc.policy import CATALOGUE, GROUPS, Policy, expand_policies, rules_of, spell
+from simalloc.report import Format, write_table
 from simalloc.report.policies import group_tables, policies_table, policy_tables
 from simalloc.report.prose import write_prose
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.policy import Policy
-    from simalloc.report import Format
 
 
 @click.command(

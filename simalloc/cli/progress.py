@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
 
+from simalloc.progress import Bar
 from simalloc.progress import progress as any_progress
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from simalloc.progress import Bar
 
 
 def progress(label: str, total: float | None) -> AbstractContextManager[Bar]:

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from simalloc.cli.group import EXIT_ERROR
 from simalloc.cli.size import Size
+from simalloc.errors import TraceError
 from simalloc.plural import counted
 from simalloc.report.units import spell_bytes
-from simalloc.trace.recorder import DEPTH, MOST_DEPTH, ProgramError, Wanted, record, recover
+from simalloc.trace.recorder import (
+    DEPTH,
+    MOST_DEPTH,
+    ProgramError,
+    Progress,
+    RawRecording,
+    Recorded,
+    Wanted,
+    record,
+    recover,
+)
 from simalloc.trace.symbols import symbolizer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.errors import TraceError
-    from simalloc.trace.recorder import Progress, RawRecording, Recorded
 
 _MOST_OTHERS: Final = 5
 _FEW_PLACES: Final = 9

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -15,17 +16,12 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
-from simalloc.heap.real import installed, passes, replay_natively
+from simalloc.heap.real import NativeRun, installed, passes, replay_natively
 from simalloc.measure.process_tree import process_tree
 from simalloc.report import page as pages
+from simalloc.trace import EventSource
 from simalloc.trace.catalogue import find_trace, load, open_source
 from simalloc.trace.reader import SUFFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from simalloc.heap.real import NativeRun
-    from simalloc.trace import EventSource
 
 _LARGEST: Final = 3
 """Processes of a folder that a page looks at closely."""

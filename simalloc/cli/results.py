@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from simalloc.cli.conditions import condition, runs_in
 from simalloc.cli.options import format_option
 from simalloc.measure.bootstrap import RESAMPLES
-from simalloc.report import write_table
+from simalloc.report import Format, write_table
 from simalloc.sweep.tables import failures_table, records
-
-if TYPE_CHECKING:
-    from simalloc.report import Format
 
 
 @click.command(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -19,23 +20,15 @@ from simalloc.cli.simulation_options import (
     scale_option,
     write_option,
 )
-from simalloc.heap import simulate_all
-from simalloc.policy import expand_policies
+from simalloc.heap import Run, simulate_all
+from simalloc.policy import Policy, expand_policies
 from simalloc.policy.range import Range
-from simalloc.report import write_table
+from simalloc.report import Format, Table, write_table
 from simalloc.report.ranges import ranges_table
-from simalloc.report.runs import record, runs_records_table, runs_table, sorted_runs
+from simalloc.report.runs import Of, record, runs_records_table, runs_table, sorted_runs
 from simalloc.report.units import spell_bytes
+from simalloc.trace import EventSource
 from simalloc.trace.catalogue import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.heap import Run
-    from simalloc.policy import Policy
-    from simalloc.report import Format, Table
-    from simalloc.report.runs import Of
-    from simalloc.trace import EventSource
 
 _LONG: Final = 10_000_000
 _BYTES_AN_EVENT: Final = 165

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -13,9 +14,10 @@ from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
-from simalloc.heap.real import installed, passes, replay_natively
+from simalloc.heap.real import NativeRun, installed, passes, replay_natively
 from simalloc.measure.settings import (
     IN_MEMORY,
+    Setting,
     advise,
     candidates,
     events_of_advice,
@@ -28,7 +30,7 @@ from simalloc.measure.settings import (
     settings_of,
 )
 from simalloc.measure.sites import best_apart, events_of_best_apart
-from simalloc.report import write_table
+from simalloc.report import Format, write_table
 from simalloc.report.arenas import arena_code_table, arenas_table, arenas_text
 from simalloc.report.settings import (
     model_beside_real,
@@ -37,15 +39,8 @@ from simalloc.report.settings import (
     settings_table,
 )
 from simalloc.report.sites import proposal_text
+from simalloc.trace import EventSource, Trace
 from simalloc.trace.catalogue import open_source
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.heap.real import NativeRun
-    from simalloc.measure.settings import Setting
-    from simalloc.report import Format
-    from simalloc.trace import EventSource, Trace
 
 _SHORT: Final = 2_000_000
 """Traces of up to this many events are also replayed as chance might have had them, and really."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,14 +20,20 @@ from simalloc.files import replacing
 from simalloc.measure.sites import (
     ASKED,
     HELD,
+    At,
+    By,
+    Frame,
     Parting,
+    Profile,
+    Tree,
+    Way,
     best_apart,
     events_of_best_apart,
     profile_of,
     rows_of,
     tree_of,
 )
-from simalloc.report import write_table
+from simalloc.report import Format, write_table
 from simalloc.report.profiles import writer_for
 from simalloc.report.sites import (
     proposal_text,
@@ -37,14 +44,8 @@ from simalloc.report.sites import (
     tree_records_table,
     tree_table,
 )
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.measure.sites import At, By, Frame, Profile, Tree, Way
-    from simalloc.report import Format
-    from simalloc.trace import Trace
 
 
 def _patterns(_context: Any, _option: Any, patterns: Sequence[str]) -> Sequence[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -11,14 +11,11 @@ from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
 from simalloc.machine import core_count
 from simalloc.plural import counted
-from simalloc.sweep import carry_out_plan, read_plan
+from simalloc.sweep import Plan, Summary, carry_out_plan, read_plan
 from simalloc.sweep.estimate import estimate
 from simalloc.sweep.progress import SweepProgress
 from simalloc.sweep.shard import Shard
 from simalloc.sweep.store import Store
-
-if TYPE_CHECKING:
-    from simalloc.sweep import Plan, Summary
 
 EXIT_FAILED_RUNS: Final = 1
 

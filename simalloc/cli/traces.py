@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from simalloc.cli.options import format_option
-from simalloc.report import write_table
+from simalloc.report import Format, write_table
 from simalloc.report.traces import traces_table
-
-if TYPE_CHECKING:
-    from simalloc.report import Format
 
 
 @click.command("traces", epilog="\b\nExample:\n  simalloc traces --format json")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,24 +13,21 @@ from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option, write_option
-from simalloc.heap import Realloc, simulate_all
-from simalloc.heap.real import MODELS, find_allocators, installed, passes, replay_natively
-from simalloc.measure import real_waste, waste
-from simalloc.policy import expand_policies, with_and_without_mechanism
-from simalloc.report import write_table
+from simalloc.heap import Realloc, Run, simulate_all
+from simalloc.heap.real import (
+    MODELS,
+    Allocator,
+    find_allocators,
+    installed,
+    passes,
+    replay_natively,
+)
+from simalloc.measure import Waste, real_waste, waste
+from simalloc.policy import Policy, expand_policies, with_and_without_mechanism
+from simalloc.report import Format, write_table
 from simalloc.report.waste import own_words_table, waste_records_table, waste_table
+from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from simalloc.heap import Run
-    from simalloc.heap.real import Allocator
-    from simalloc.measure import Waste
-    from simalloc.policy import Policy
-    from simalloc.report import Format
-    from simalloc.trace import Trace
 
 
 @click.command(

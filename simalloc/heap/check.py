@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import PolicyError
+from simalloc.heap.run import Realloc, Run
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay_all, run_of
 from simalloc.plural import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap.run import Realloc, Run
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import EventSource
+from simalloc.policy import AnyPolicy
+from simalloc.trace import EventSource
 
 
 @dataclass(frozen=True)

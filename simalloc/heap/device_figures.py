@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from simalloc.heap._core import Simulation
+from simalloc.heap.run import Run
 from simalloc.policy.device import Bfc, Device, OrtArena, PyTorch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from simalloc.heap._core import Simulation
-    from simalloc.heap.run import Run
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap.device_figures import DeviceReplay, figures_of
+from simalloc.heap.device_figures import DeviceFigures, DeviceReplay, figures_of
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.heap.states import run_of_replay
 from simalloc.heap.stepping import replay_all, run_of
 from simalloc.policy import Policy
+from simalloc.policy.device import Device
 from simalloc.policy.device.base import GRANULE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.heap.device_figures import DeviceFigures
-    from simalloc.policy.device import Device
-    from simalloc.trace.trace import Trace
+from simalloc.trace.trace import Trace
 
 
 def replay_device(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
+from simalloc.heap.run import Run
 from simalloc.shown import ShownAsTable
-
-if TYPE_CHECKING:
-    from simalloc.heap.run import Run
 
 
 @dataclass(frozen=True)

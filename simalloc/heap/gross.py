@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.policy.parts import Overhead
+from simalloc.policy.parts import Overhead
 
 
 def gross_sizes(requested: NDArray[np.int64], overhead: Overhead, scale: int) -> NDArray[np.int64]:

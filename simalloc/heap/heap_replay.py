@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.latest import Latest
 from simalloc.heap.moment import SIZE_POWERS, Moment, Tiling
+from simalloc.heap.offline import OfflineHeap
+from simalloc.heap.run import Run
 from simalloc.heap.runners import runner_of
 from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import parts_of, replay
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap.offline import OfflineHeap
-    from simalloc.heap.run import Run
-    from simalloc.trace import EventSource, ReplayedEvents
+from simalloc.trace import EventSource, ReplayedEvents
 
 _PART_BLOCKS: Final = 1 << 18
 _MOST_PARTS: Final = 64

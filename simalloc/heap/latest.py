@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from simalloc.heap.moment import HOLE, Moment
+from simalloc.heap.moment import HOLE, Moment, Tiling
+from simalloc.trace import ReplayedEvents
 from simalloc.trace.events import allocates, begins
-
-if TYPE_CHECKING:
-    from simalloc.heap.moment import Tiling
-    from simalloc.trace import ReplayedEvents
 
 
 class Latest:

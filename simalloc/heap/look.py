@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from simalloc.errors import SimallocError
 from simalloc.heap.heap_replay import HeapReplay
 from simalloc.heap.moment import Moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.heap.run import Run
-    from simalloc.trace import EventSource
+from simalloc.heap.run import Run
+from simalloc.trace import EventSource
 
 
 def moment(

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from weakref import finalize
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.bound import Placement, Timetable, best_possible
 from simalloc.bound.placer import Placer
 from simalloc.errors import SimallocError
 from simalloc.heap.gross import gross_sizes
 from simalloc.heap.moment import FREE, LOWEST_POWER, MAPPED_FROM, SIZE_POWERS, Tiling
-from simalloc.heap.run import Found
+from simalloc.heap.run import Found, Run
+from simalloc.heap.setting import Setting
 from simalloc.heap.states import Replay, run_of_replay
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap.run import Run
-    from simalloc.heap.setting import Setting
-    from simalloc.trace import EventSource
+from simalloc.trace import EventSource
 
 
 def run_one(

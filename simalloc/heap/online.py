@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from simalloc.heap._core import Simulation
+from simalloc.heap.run import Run
+from simalloc.heap.setting import Setting
 from simalloc.heap.side_by_side import replay_side_by_side
 from simalloc.heap.stepping import replay_all, run_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.heap._core import Simulation
-    from simalloc.heap.run import Run
-    from simalloc.heap.setting import Setting
 
 
 def run_one(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from simalloc.errors import PolicyError, SimallocError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Extent = tuple[int, int] | None
-    Step = tuple[str, Extent, int, Extent]
-    """A call of one of the heap's methods, the block and the number it got, and its answer."""
+Extent = tuple[int, int] | None
+Step = tuple[str, Extent, int, Extent]
+"""A call of one of the heap's methods, the block and the number it got, and its answer."""
 
 
 def explained(

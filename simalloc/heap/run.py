@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.plural import counted
+from simalloc.policy import Policy
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
     from simalloc.heap.device_figures import DeviceFigures
-    from simalloc.heap.footprint import Footprint, Timeline
-    from simalloc.policy import Policy
 
 PAGE: Final = 4096
 """Bytes of a page, if nothing else is said."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol
 
 from simalloc.heap import offline, online
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from simalloc.heap._core import Simulation
-    from simalloc.heap.offline import OfflineHeap
-    from simalloc.heap.run import Run
-    from simalloc.heap.setting import Setting
-    from simalloc.policy import Policy
+from simalloc.heap._core import Simulation
+from simalloc.heap.offline import OfflineHeap
+from simalloc.heap.run import Run
+from simalloc.heap.setting import Setting
+from simalloc.policy import Policy
 
 
 class Runner(Protocol):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import PAGE, Realloc
-from simalloc.policy import PythonCode, find_policy
+from simalloc.policy import AnyPolicy, Policy, PythonCode, find_policy
 from simalloc.policy.device import Device
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.policy import AnyPolicy, Policy
-    from simalloc.trace import EventSource
+from simalloc.trace import EventSource
 
 
 @dataclass(frozen=True)

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Condition, Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.heap._core import Simulation
+from simalloc.heap.run import Run
+from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import parts_of, replay, run_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
+from simalloc.trace import ReplayedEvents
 from simalloc.waiting import completed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap._core import Simulation
-    from simalloc.heap.run import Run
-    from simalloc.heap.setting import Setting
-    from simalloc.trace import ReplayedEvents
 
 WINDOW: Final = 8
 """How many strides one policy may be ahead of another."""

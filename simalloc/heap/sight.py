@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
+from simalloc.heap.setting import Setting
 from simalloc.heap.stepping import replay, strides
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap.setting import Setting
-    from simalloc.trace import ReplayedEvents
-
+from simalloc.trace import ReplayedEvents
 
 _FIGURES: Final = 1 << 20
 """At most this many are held at once."""

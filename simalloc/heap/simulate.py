@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
-from simalloc.heap.run import PAGE
+from simalloc.heap.run import PAGE, Realloc, Run
 from simalloc.heap.runners import runner_of
 from simalloc.heap.setting import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.heap.run import Realloc, Run
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import EventSource
+from simalloc.policy import AnyPolicy
+from simalloc.trace import EventSource
 
 ENGINES: Final = ("core", "core-portable", "reference")
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap.device_figures import device_figures
+from simalloc.heap.device_figures import DeviceFigures, device_figures
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import PAGE, Counters, Realloc, Run
+from simalloc.policy import Policy
 from simalloc.policy.device import Device
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap.device_figures import DeviceFigures
-    from simalloc.policy import Policy
-    from simalloc.trace.trace import Trace
+from simalloc.trace.trace import Trace
 
 MAX_INTERVALS: Final = 2048
 """The most intervals that a timeline has."""

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
+from simalloc.heap._core import Simulation
 from simalloc.heap.device_figures import figures_of
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import Costs, Counters, Run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap._core import Simulation
-    from simalloc.heap.setting import Setting
-    from simalloc.policy import Policy
-    from simalloc.trace import EventSource, ReplayedEvents
+from simalloc.heap.setting import Setting
+from simalloc.policy import Policy
+from simalloc.trace import EventSource, ReplayedEvents
 
 STRIDE: Final = 1 << 18
 """Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""

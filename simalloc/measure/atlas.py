@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap import MAPPED_FROM
+from simalloc.heap import MAPPED_FROM, Run
 from simalloc.measure._core import fill_window
 from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_of, most_at_once
 from simalloc.measure.stays import Stays, stays_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
-    from simalloc.trace import EventSource
+from simalloc.trace import EventSource
 
 _KINDS: Final = 64
 

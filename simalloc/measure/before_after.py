@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from simalloc.heap import fragmentation, simulate
+from simalloc.heap import Run, fragmentation, simulate
 from simalloc.measure.settings import policy_in_use, recorded
 from simalloc.measure.sites import profile_of, rows_of
-from simalloc.policy import find_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from simalloc.heap import Run
-    from simalloc.policy import AnyPolicy, Policy
-    from simalloc.trace import Trace
+from simalloc.policy import AnyPolicy, Policy, find_policy
+from simalloc.trace import Trace
 
 SITE_MEASURES = ("live_bytes", "final_bytes", "allocations")
 """What is compared of code: live at the peak, live at the end, and how often it allocates."""

@@ -6,12 +6,10 @@ draws such samples from the traces themselves. All draws are from a fixed seed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 RESAMPLES: Final = 10_000
 _SEED: Final = 0

@@ -6,26 +6,20 @@ those chunks of addresses in which any object ever lies follow each other, in th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.measure.heap_map import Drawing
+from simalloc.heap import HeapObserver, Run
+from simalloc.measure.heap_map import Drawing, HeapMap
 from simalloc.measure.longest_stays import Longest
-from simalloc.measure.watch import watch
+from simalloc.measure.stays import Stays
+from simalloc.measure.watch import StayWatcher, watch
+from simalloc.trace import EventSource
 from simalloc.trace.statistics import Ended
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import HeapObserver, Run
-    from simalloc.measure.heap_map import HeapMap
-    from simalloc.measure.stays import Stays
-    from simalloc.measure.watch import StayWatcher
-    from simalloc.trace import EventSource
 
 CHUNK: Final = 16 << 10
 """Bytes, scaled as the run's: what of a chunk is used shows all of it."""

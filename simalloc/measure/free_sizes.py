@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap import LOWEST_POWER, SIZE_POWERS
+from simalloc.heap import LOWEST_POWER, SIZE_POWERS, HeapReplay, Run
 from simalloc.measure.watch import watch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import HeapReplay, Run
-    from simalloc.trace import EventSource
+from simalloc.trace import EventSource
 
 COUNT: Final = 128
 

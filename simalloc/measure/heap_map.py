@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap import MAPPED_FROM
+from simalloc.heap import MAPPED_FROM, Run
 from simalloc.measure._core import Cells
 from simalloc.measure.stays import told_of
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsPicture
+from simalloc.trace import EventSource
+from simalloc.trace.statistics import Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
     from simalloc.measure._core import Shape
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Ended
 
 COLUMNS: Final = 1600
 ROWS: Final = 800

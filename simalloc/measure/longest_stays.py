@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.heap import Run
 from simalloc.measure.stays import Stays, stays_told, told_of
 from simalloc.measure.watch import watch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Ended
+from simalloc.trace import EventSource
+from simalloc.trace.statistics import Ended
 
 
 def longest_stays(

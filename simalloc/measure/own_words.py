@@ -5,11 +5,9 @@ Some lines are more than the malloc prints: the parts that its lines are made of
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 _PAGE: Final = 4096
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap import FREE, MAPPED_FROM, event_or_peak
+from simalloc.heap import FREE, MAPPED_FROM, HeapReplay, Moment, Run, event_or_peak
 from simalloc.measure.sites.frames import short_name
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsTable
+from simalloc.trace import EventSource
 from simalloc.trace.source import entries_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import HeapReplay, Moment, Run
-    from simalloc.trace import EventSource
 
 MOST: Final = 10
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap import simulate
+from simalloc.heap import Run, simulate
 from simalloc.measure.settings import policy_in_use, recorded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 MOMENTS: Final = 600
 """Times that sums are made at; each has the most of its span."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap import fragmentation
+from simalloc.heap import Run, fragmentation
 from simalloc.measure.bootstrap import mean_intervals
 from simalloc.policy import spell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from simalloc.heap import Run
 
 
 @dataclass(frozen=True)

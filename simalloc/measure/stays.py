@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.heap import Run
 from simalloc.measure.watch import watch
+from simalloc.trace import EventSource
 from simalloc.trace.source import numbers_at
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Ended
+from simalloc.trace.statistics import Ended
 
 
 @dataclass(frozen=True, eq=False)

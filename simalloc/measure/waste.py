@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.heap import (
     CACHED,
@@ -16,21 +18,18 @@ from simalloc.heap import (
     TABLE,
     WASTE,
     HeapReplay,
+    Moment,
+    Run,
     event_or_peak,
 )
 from simalloc.heap.gross import gross_sizes
 from simalloc.measure.own_words import Known, own_words
 from simalloc.policy import spell
 from simalloc.shown import ShownAsTable
+from simalloc.trace import EventSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Moment, Run
     from simalloc.heap.real import NativeRun
-    from simalloc.trace import EventSource
 
 PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {

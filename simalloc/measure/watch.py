@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from simalloc.heap import HeapReplay
-from simalloc.trace.statistics import LifeReader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.heap import HeapObserver, Run
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Ended
+from simalloc.heap import HeapObserver, HeapReplay, Run
+from simalloc.trace import EventSource
+from simalloc.trace.statistics import Ended, LifeReader
 
 
 class StayWatcher(Protocol):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from simalloc.errors import PlanError, PolicyError
 from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, find_policy, spell_exactly
 from simalloc.policy.description import Policy
 from simalloc.policy.python import PythonPolicy, is_user_policy, user_policy
 from simalloc.policy.several import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
 ALL: Final = "all"
 """The word for every policy of the catalogue that keeps a heap."""

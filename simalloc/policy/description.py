@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simalloc.errors import PolicyError
+from simalloc.policy.device import Device
+from simalloc.policy.families import Family
 from simalloc.policy.families.base import parameter_types, shared_defaults
 from simalloc.policy.parts import Value, plain_value, read_value, spell_value
 from simalloc.shown import ShownAsTable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simalloc.policy.device import Device
-    from simalloc.policy.families import Family
 
 _COMMA: Final = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
 """A comma outside of quotes: an even number of them follows."""

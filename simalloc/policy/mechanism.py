@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from simalloc.errors import PolicyError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.policy.description import Policy
+from simalloc.policy.description import Policy
 
 
 def with_and_without_mechanism(policies: Iterable[Policy]) -> list[Policy]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import ModuleType
+from types import ModuleType
 
 
 def modules_in(package: str, paths: Iterable[str]) -> list[ModuleType]:

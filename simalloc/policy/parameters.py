@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from simalloc.policy.description import Policy
 from simalloc.policy.families.base import (
     parameter_meanings,
     parameter_ranges,
@@ -14,9 +15,6 @@ from simalloc.policy.families.base import (
     shared_defaults,
 )
 from simalloc.policy.parts import spell_value
-
-if TYPE_CHECKING:
-    from simalloc.policy.description import Policy
 
 
 class Parameter(NamedTuple):

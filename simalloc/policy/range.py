@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from simalloc.errors import PlanError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.policy.description import Policy
+from simalloc.policy.description import Policy
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final, Protocol
 
 PATIENCE: Final = 2.0
 """Seconds before anything is shown."""

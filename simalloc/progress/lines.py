@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
-from simalloc.progress import words
-
-if TYPE_CHECKING:
-    from simalloc.progress import Bar
+from simalloc.progress import Bar, words
 
 
 class LineDisplay:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from IPython.display import display
 
-from simalloc.progress import words
-
-if TYPE_CHECKING:
-    from simalloc.progress import Bar
+from simalloc.progress import Bar, words
 
 
 class NotebookDisplay:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-if TYPE_CHECKING:
-    from simalloc.progress import Bar
+from simalloc.progress import Bar
 
 
 class TerminalDisplay:

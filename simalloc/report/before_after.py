@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from simalloc.report.table import Rounded, Table
+from simalloc.report.table import Rounded, Table, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.measure.before_after import BeforeAfter, Change
-    from simalloc.report.table import Value
 
 _COLUMNS: Final = ("before", "after", "change", "change %")
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from simalloc.measure import DeviceMap, DeviceOutcome, WhatIf
 from simalloc.measure.device import CANDIDATES
 from simalloc.plural import counted
-from simalloc.report.table import Rounded, Table
+from simalloc.report.table import Rounded, Table, Value
 from simalloc.report.units import spell_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.measure import DeviceMap, DeviceOutcome, WhatIf
-    from simalloc.report.table import Value
 
 _MIB: Final = 1 << 20
 _SMALL: Final = 1000 * _MIB

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from string import Template
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.files import replacing
+from simalloc.measure.sites import Profile
 from simalloc.report.browser import BROWSER, asset
 from simalloc.report.browser.flame import flame_data, flame_figure
 from simalloc.report.palettes import PALETTES, css_variables
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from simalloc.measure.sites import Profile
 
 _PAGE: Final = Template("""\
 <!DOCTYPE html>

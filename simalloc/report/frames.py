@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
+from simalloc.report.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from simalloc.report.table import Table
 
 
 def frame(table: Table) -> pd.DataFrame:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING
 
-from simalloc.report.table import spell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.report.table import Table
+from simalloc.report.table import Table, spell
 
 
 def html(table: Table) -> str:

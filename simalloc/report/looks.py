@@ -5,15 +5,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import singledispatch
 from io import StringIO
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simalloc.bound import Placement
 from simalloc.heap import Run
-from simalloc.measure import DeviceMap, Fragmentation, Pins, Waste, WhatIf, fragmentation
+from simalloc.measure import (
+    DeviceMap,
+    Fragmentation,
+    HeapMap,
+    Pin,
+    Pins,
+    Waste,
+    WhatIf,
+    fragmentation,
+)
 from simalloc.measure.sites import Apart, Profile, Proposal, rows_of
 from simalloc.policy import Policy, spell, spell_value
 from simalloc.report.device_tables import device_tables
@@ -21,18 +31,11 @@ from simalloc.report.html import html
 from simalloc.report.runs import MEASURES
 from simalloc.report.sites import apart_table, proposal_text, sites_table
 from simalloc.report.statistics import bars, statistics_tables
-from simalloc.report.table import Rounded, Table, write_table
+from simalloc.report.table import Rounded, Table, Value, write_table
 from simalloc.report.waste import waste_table
 from simalloc.trace import Trace
 from simalloc.trace.statistics import Statistics
 from simalloc.trace.statistics.liveness import curve_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.measure import HeapMap, Pin
-    from simalloc.report.table import Value
-
 
 _SITES: Final = 15
 """Lines of code in a table."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report.table import Rounded, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from simalloc.heap.footprint import Footprint
     from simalloc.heap.real import NativeRun
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from simalloc.heap import Run
 from simalloc.policy import spell
 from simalloc.policy.parts import format_size
 from simalloc.report.runs import threads_notes
 from simalloc.report.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.heap import Run
 
 
 def pages_table(runs: Sequence[Run]) -> Table:

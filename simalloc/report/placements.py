@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterator
+from typing import TextIO
 
-from simalloc.heap.sight import Watched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from simalloc.heap.setting import Setting
-    from simalloc.heap.sight import Sight
+from simalloc.heap.setting import Setting
+from simalloc.heap.sight import Sight, Watched
 
 
 def write_placements(

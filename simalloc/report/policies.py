@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from simalloc.policy import GROUP_TITLES, Policy, parameters_of, spell, spell_value
+from simalloc.policy.parts import Value
 from simalloc.report.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from simalloc.policy.parts import Value
 
 _NOTES = (
     "Parameters can be changed by name, as in first-fit-ao:growth=64K.",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from simalloc.plural import counted
-from simalloc.report.table import Rounded, Table
+from simalloc.report.table import Rounded, Table, Value
 from simalloc.report.units import spell_bytes, spell_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.measure.process_tree import ProcessTree
-    from simalloc.report.table import Value
 
 
 def process_tree_verdict(tree: ProcessTree) -> str:

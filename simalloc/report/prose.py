@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from rich.console import Console
 from rich.markdown import Markdown
 
 from simalloc.report.table import PIPE_WIDTH
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 
 def write_prose(text: str, stream: TextIO) -> None:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from simalloc.heap import fragmentation
-from simalloc.policy import spell
-from simalloc.report.runs import MEASURES_NOTES, footprint
-from simalloc.report.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.heap import Run
-    from simalloc.policy import Policy
-    from simalloc.report.runs import Of
-    from simalloc.report.table import Value
+from simalloc.heap import Run, fragmentation
+from simalloc.policy import Policy, spell
+from simalloc.report.runs import MEASURES_NOTES, Of, footprint
+from simalloc.report.table import Table, Value
 
 _SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
     "min": min,

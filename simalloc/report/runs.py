@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simalloc.errors import SimallocError
-from simalloc.heap import fragmentation
+from simalloc.heap import Footprint, Run, fragmentation
 from simalloc.plural import counted
 from simalloc.policy import spell
-from simalloc.report.table import Table
+from simalloc.report.table import Table, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from simalloc.heap import Footprint, Run
     from simalloc.measure import Waste
-    from simalloc.report.table import Value
 
 MEASURES: Final = ("1", "2", "3", "4")
 """Johnstone & Wilson's, by the numbers that the paper gives them."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
-from simalloc.measure.settings import counted
+from simalloc.heap import Footprint, Run
+from simalloc.heap.real import NativeRun
+from simalloc.measure.settings import Advice, Recorded, Setting, counted
 from simalloc.report.statistics import bars
-from simalloc.report.table import Table
+from simalloc.report.table import Table, Value
 from simalloc.report.units import spell_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.heap import Footprint, Run
-    from simalloc.heap.real import NativeRun
-    from simalloc.measure.settings import Advice, Recorded, Setting
-    from simalloc.report.table import Value
 
 _BARS: Final = 60
 """Bars that a line over time is made of."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from simalloc.report.table import Table
+from simalloc.report.table import Table, Value
 from simalloc.report.units import percent, spell_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from simalloc.measure.sites import Apart, Frame, Proposal, Row, Tree
-    from simalloc.report.table import Value
 
 _WORDS: Final = {
     "pinned_bytes": "pinned",

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simalloc.plural import counted
-from simalloc.report.table import Table
+from simalloc.report.table import Table, Value
 from simalloc.report.units import spell_share
-from simalloc.trace.statistics import COVERAGE, SHARES, threads_at_once
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from simalloc.report.table import Value
-    from simalloc.trace.statistics import Statistics
+from simalloc.trace.statistics import COVERAGE, SHARES, Statistics, threads_at_once
 
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, get_args
+from typing import Final, Literal, Self, TextIO, get_args
 
 from simalloc.report.latex import latex
 from simalloc.shown import ShownAsTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Value = str | int | float | None
 """What a cell holds; None is an empty cell."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from simalloc.measure import Waste
 from simalloc.measure.waste import FREE_PARTS, PARTS
 from simalloc.report.runs import threads_notes
-from simalloc.report.table import Rounded, Table
+from simalloc.report.table import Rounded, Table, Value
 from simalloc.report.units import percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.measure import Waste
-    from simalloc.report.table import Value
 
 
 def waste_table(wastes: Sequence[Waste]) -> Table:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError
-from simalloc.policy import CATALOGUE, UserPolicy, expand_policies
+from simalloc.heap import Realloc
+from simalloc.policy import CATALOGUE, AnyPolicy, Grid, UserPolicy, expand_policies
 from simalloc.progress import progress as any_progress
 from simalloc.sweep.finding import find_sources
+from simalloc.sweep.observer import Observer
 from simalloc.sweep.plan import Plan, check_reallocs, check_scales
 from simalloc.sweep.progress import SweepProgress
 from simalloc.sweep.results import Results
 from simalloc.sweep.sweep import carry_out_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from os import PathLike
-
-    from simalloc.heap import Realloc
-    from simalloc.policy import AnyPolicy, Grid
-    from simalloc.sweep.observer import Observer
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 
 def run_sweep(

@@ -8,6 +8,7 @@ has been slowest so far goes first.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Condition
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from simalloc.errors import SimallocError
 from simalloc.report.units import spell_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from simalloc.sweep.source import Source
     from simalloc.sweep.task import Outcome, Task
     from simalloc.trace import EventSource

@@ -9,6 +9,7 @@ and the one that kills its workers becomes a row with that error.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -19,18 +20,15 @@ from distributed.comm.addressing import get_address_host_port, normalize_address
 
 from simalloc.errors import SimallocError, TraceError
 from simalloc.sweep.board import grouped
-from simalloc.sweep.task import failure
+from simalloc.sweep.observer import Observer
+from simalloc.sweep.task import Outcome, Task, failure
 from simalloc.sweep.worker import carry_out_batch
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-
     from distributed import Future
 
-    from simalloc.sweep.observer import Observer
     from simalloc.sweep.source import Source
-    from simalloc.sweep.task import Outcome, Task
 
 BATCH_EVENTS: Final = 50_000_000
 """Events replayed by a batch: a second or two's work."""

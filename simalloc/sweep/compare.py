@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import ResultsError
 from simalloc.measure.bootstrap import mean_intervals
@@ -19,10 +21,6 @@ from simalloc.sweep.pivot import events_of
 from simalloc.sweep.ranking import chances
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable
-
-    from numpy.typing import NDArray
-
     from simalloc.sweep.results import Row
 
 CONFIDENCE: Final = 0.95

@@ -5,19 +5,14 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import TraceError
-from simalloc.sweep.board import grouped
-from simalloc.sweep.task import carry_out
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.sweep.board import Group
-    from simalloc.sweep.task import Task
+from simalloc.sweep.board import Group, grouped
+from simalloc.sweep.task import Task, carry_out
 
 PREFIX: Final = 1 << 21
 """Events of a trace that are replayed for an estimate."""

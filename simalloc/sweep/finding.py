@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simalloc.errors import PlanError, SimallocError, TraceError
 from simalloc.policy.several import listed
-from simalloc.sweep.source import FileSource, LogSource, MemorySource, WorkloadSource
+from simalloc.sweep.source import FileSource, LogSource, MemorySource, Source, WorkloadSource
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import find_trace
 from simalloc.trace.reader import is_trace_file
 from simalloc.trace.workloads import WORKLOADS
 from simalloc.trace.workloads.provenance import SEED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.sweep.source import Source
 
 
 def find_sources(given: object, folder: Path) -> tuple[Source, ...]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 
 def line_of(text: str, key: tuple[str, ...], value: object = None) -> int:

@@ -5,22 +5,16 @@ A policy in Python does not, so a thread has its runs done by a process that it 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
-from simalloc.sweep.board import Board
+from simalloc.sweep.board import Board, Group
+from simalloc.sweep.observer import Observer
 from simalloc.sweep.process import ReplayProcesses, Stopped
-from simalloc.sweep.task import Outcome, carry_out, failure
+from simalloc.sweep.task import Outcome, Task, carry_out, failure
 from simalloc.waiting import LOOK_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
-    from simalloc.sweep.board import Group
-    from simalloc.sweep.observer import Observer
-    from simalloc.sweep.task import Task
 
 
 def check_memory(tasks: Sequence[Task], *, jobs: int, memory: int) -> None:

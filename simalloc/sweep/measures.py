@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simalloc.errors import ResultsError
 from simalloc.report.runs import MEASURES
+from simalloc.report.table import Value
 from simalloc.report.units import percent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from simalloc.report.table import Value
 
 
 @dataclass(frozen=True)

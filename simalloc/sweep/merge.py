@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import ResultsError
 from simalloc.files import is_same
 from simalloc.sweep.salvage import salvage
 from simalloc.sweep.store import Store
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from simalloc.sweep.task import Outcome
+from simalloc.sweep.task import Outcome
 
 CIRCUMSTANCES: Final = {"id", "trace", "finished", "host", "seconds"}
 """Columns in which two runs of the same thing may differ."""

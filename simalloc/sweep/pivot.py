@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import ResultsError
 from simalloc.plural import counted
 from simalloc.report import Table
 from simalloc.report.frames import frame
 from simalloc.report.html import html
+from simalloc.report.table import Value
 from simalloc.sweep.measures import Measure
 from simalloc.sweep.provenance import provenance, varying
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from simalloc.report.table import Value
     from simalloc.sweep.results import Row
 
 AVERAGE: Final = "Average"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simalloc.errors import PlanError
 from simalloc.files import read_text
@@ -14,9 +15,6 @@ from simalloc.policy.several import listed
 from simalloc.sweep.finding import find_sources, find_workloads, unique
 from simalloc.sweep.lines import line_of
 from simalloc.sweep.plan import Plan, check_reallocs, check_scales
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 KEYS: Final = ("traces", "workloads", "policies", "scales", "reallocs", "keep")
 KEEP: Final = ("measures", "timelines")

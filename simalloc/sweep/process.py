@@ -11,19 +11,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from threading import Event, Lock, Thread, local
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simalloc.errors import SimallocError
-from simalloc.sweep.task import Outcome, failure, words_of
+from simalloc.sweep.task import Outcome, Task, failure, words_of
 from simalloc.sweep.worker import TraceCache, carry_out_batch
 from simalloc.version import code_version
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.sweep.task import Task
 
 
 class Stopped(BaseException):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from simalloc.progress import Bar
 from simalloc.report.units import spell_percent
 from simalloc.sweep.observer import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.progress import Bar
     from simalloc.sweep.task import Outcome, Task
 
 MEASURE: Final = "fragmentation_4"

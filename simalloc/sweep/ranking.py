@@ -10,9 +10,10 @@ the chance of any false difference among them is bounded, by the largest statist
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import ResultsError
 from simalloc.measure.bootstrap import RESAMPLES, mean_intervals
@@ -20,11 +21,7 @@ from simalloc.plural import counted
 from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.report.units import spell_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.sweep.pivot import Pivot
+from simalloc.sweep.pivot import Pivot
 
 EXACT_TRACES: Final = 12
 """Up to this many traces every assignment of signs is tried."""

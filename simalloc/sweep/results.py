@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from simalloc.errors import PolicyError, ResultsError
+from simalloc.heap import Timeline
 from simalloc.measure.bootstrap import RESAMPLES
 from simalloc.plural import counted
 from simalloc.policy import base_name, parse_size
+from simalloc.report import Table
 from simalloc.report.frames import frame
 from simalloc.report.html import html
 from simalloc.sweep.pivot import Pivot, pivot
 from simalloc.sweep.ranking import Ranking, rank
 from simalloc.sweep.store import Store
 from simalloc.sweep.tables import records_table, runs_table
-from simalloc.sweep.task import key_of
+from simalloc.sweep.task import Key, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-    from os import PathLike
-
     import pandas as pd
 
-    from simalloc.heap import Timeline
-    from simalloc.report import Table
-    from simalloc.sweep.task import Key
 
 Row = Mapping[str, Any]
 

@@ -8,19 +8,16 @@ import shutil
 import sqlite3
 import struct
 from contextlib import closing, suppress
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simalloc.errors import ResultsError
+from simalloc.heap import Timeline
 from simalloc.sweep.sqlite import complaint, connect
 from simalloc.sweep.store import outcome_of, plain_row, timeline_of
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from simalloc.heap import Timeline
-    from simalloc.sweep.task import Outcome
+from simalloc.sweep.task import Outcome
 
 SMALLEST_ROW: Final = 64
 """No row takes fewer bytes: its trace's SHA-256 alone takes as many."""

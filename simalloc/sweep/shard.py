@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ from simalloc.errors import SimallocError
 from simalloc.sweep.board import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.sweep.task import Task
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import TraceError
 from simalloc.trace import (
@@ -19,10 +19,8 @@ from simalloc.trace import (
 from simalloc.trace.catalogue import load
 from simalloc.trace.digests import Identity
 from simalloc.trace.events import bytes_in_memory
+from simalloc.trace.header import Header
 from simalloc.trace.workloads import workload
-
-if TYPE_CHECKING:
-    from simalloc.trace.header import Header
 
 BYTES_A_STREAM: Final = 80 << 20
 """What the parts take that a replay of a file has read and not yet done, and what is packed."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import ResultsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from os import PathLike
 
 APPLICATION: Final = 0x53494D41
 """SQLite's application id of a file of results: "SIMA"."""

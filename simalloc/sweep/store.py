@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from os import PathLike
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
+from simalloc.heap import Timeline
 from simalloc.sweep.sqlite import complaint, connect
-from simalloc.sweep.task import Key, Outcome, key_of
+from simalloc.sweep.task import Key, Outcome, Task, key_of
 from simalloc.sweep.timeline import pack_timeline, unpack_timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from os import PathLike
-
-    from simalloc.heap import Timeline
-    from simalloc.sweep.task import Task
 
 _OF_KEY: Final = "FROM run LEFT JOIN timeline ON timeline.run = run.id WHERE " + " AND ".join(
     f"{name} = ?" for name in Key._fields

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError, SimallocError
 from simalloc.machine import core_count, memory_bytes
 from simalloc.sweep.claims import Claims
 from simalloc.sweep.local import check_memory, run_locally
 from simalloc.sweep.observer import Observer
+from simalloc.sweep.plan import Plan
+from simalloc.sweep.shard import Shard
 from simalloc.sweep.store import Store
+from simalloc.sweep.task import Outcome, Task
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from os import PathLike
-
-    from simalloc.sweep.plan import Plan
-    from simalloc.sweep.shard import Shard
-    from simalloc.sweep.task import Outcome, Task
-
-    Executor = Callable[
-        [Sequence[Task], Callable[[Task], bool], Observer], Generator[list[Outcome]]
-    ]
+Executor = Callable[[Sequence[Task], Callable[[Task], bool], Observer], Generator[list[Outcome]]]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report import Table
@@ -11,8 +12,6 @@ from simalloc.sweep.measures import Measure, distinct
 from simalloc.sweep.provenance import provenance, varying
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.sweep.results import Row
 
 _FIRST: Final = ("trace", "trace_sha256", "policy", "parameters", "scale", "realloc", "code")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simalloc.errors import SimallocError
-from simalloc.heap import Realloc, simulate
+from simalloc.heap import Realloc, Timeline, simulate
 from simalloc.policy import Policy, UserPolicy, modules_of, spell_exactly
 from simalloc.report.runs import flat_record
+from simalloc.trace import EventSource
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from simalloc.heap import Timeline
     from simalloc.sweep.source import Source
-    from simalloc.trace import EventSource
 
 
 class Key(NamedTuple):

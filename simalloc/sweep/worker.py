@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from simalloc.errors import SimallocError, TraceError
 from simalloc.machine import memory_bytes
-from simalloc.sweep.task import carry_out
+from simalloc.sweep.task import Outcome, Task, carry_out
+from simalloc.trace import EventSource
 from simalloc.version import code_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from simalloc.sweep.source import Source
-    from simalloc.sweep.task import Outcome, Task
-    from simalloc.trace import EventSource
 
 
 class TraceCache:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from queue import SimpleQueue
 from threading import Event, Semaphore, Thread
-from typing import TYPE_CHECKING, Final, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+from typing import Final, TypeVar
 
 DEPTH: Final = 8
 """How many items may wait to be taken, with the one that is being made."""

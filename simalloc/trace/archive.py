@@ -7,16 +7,14 @@ import re
 import struct
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from typing import BinaryIO, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
 from simalloc.errors import TraceError
 from simalloc.trace.memory import borrow
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ZIP_START: Final = b"PK\x03\x04"
 

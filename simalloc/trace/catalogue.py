@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from simalloc.errors import TraceError
 from simalloc.trace.header import Totals
 from simalloc.trace.reader import SUFFIX, TraceReader, is_trace_file, read_trace
-from simalloc.trace.trace_file import open_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.trace.trace import Trace
-    from simalloc.trace.trace_file import TraceFile
+from simalloc.trace.trace import Trace
+from simalloc.trace.trace_file import TraceFile, open_trace
 
 CATALOGUE_FILE: Final = "catalogue.toml"
 FOLDER_VARIABLE: Final = "SIMALLOC_TRACES"

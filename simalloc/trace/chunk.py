@@ -7,15 +7,13 @@ allocated (0: the event is of no object).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.trace.events import allocates, begins, is_of_none
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CHUNK_EVENTS: Final = 1 << 20
 """Every chunk but the last holds this many events."""

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.trace._core import Decoder
-from simalloc.trace.chunk import check_packed
+from simalloc.trace.chunk import Packed, check_packed
 from simalloc.trace.digests import Digests
 from simalloc.trace.earlier import LAST_EARLIER, EarlierChunks
 from simalloc.trace.events import Reason, complaint
-from simalloc.trace.header import Totals
+from simalloc.trace.header import Header, Totals
 from simalloc.trace.memory import borrow
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.chunk import Packed
-    from simalloc.trace.header import Header
 
 _RING_BYTES: Final = 1 << 20
 """The slots of the youngest objects: of all, in a trace of no more than 262,144."""

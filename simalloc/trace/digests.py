@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.trace.chunk import Packed
 from simalloc.trace.events import OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
     from hashlib import _Hash
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.chunk import Packed
 
 
 class Identity(NamedTuple):

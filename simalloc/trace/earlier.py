@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.trace.chunk import Packed, from_planes
 from simalloc.trace.digests import add_array
 from simalloc.trace.events import DEVICE_COLUMNS, Op
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 LAST_EARLIER: Final = 2
 """The last version that this is about."""

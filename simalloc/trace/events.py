@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from simalloc.errors import TraceError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from simalloc.trace._core import LiveTable
+from simalloc.trace._core import LiveTable
 
 MAX_SIZE: Final = 1 << 47
 """The largest request in bytes: the user half of a 48-bit address space."""

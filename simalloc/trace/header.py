@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,8 +12,6 @@ from simalloc.trace.chunk import CHUNK_EVENTS
 from simalloc.trace.events import DEVICE_COLUMNS, OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from simalloc.trace._core import LiveSlots
 
 VERSION: Final = 3

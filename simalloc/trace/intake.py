@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from simalloc.trace.chunk import CHUNK_EVENTS
 from simalloc.trace.events import OPTIONAL_COLUMNS, Reason, allocates, complaint
 from simalloc.trace.shapes import CheckedEvents, ReadEvents
 from simalloc.trace.trace import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import Op, allocates, begins
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.trace import Trace
+from simalloc.trace.trace import Trace
 
 Counting = Literal["new", "same"]
 """Whether a realloc makes a new object, as Johnstone and Wilson count, or keeps the old one."""

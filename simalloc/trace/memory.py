@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import mmap
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from weakref import finalize
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 PIECE: Final = 1 << 21
 """Bytes of a piece: a huge page."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.trace.chunk import check_planes, from_planes, to_planes
 from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Clock:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.machine import memory_bytes
@@ -21,13 +26,6 @@ from simalloc.trace.memory import PIECE
 from simalloc.trace.optional import Clock, unpack_column
 from simalloc.trace.shapes import BYTES_AN_EVENT, SPAN_EVENTS, CheckedEvents, ReplayedEvents
 from simalloc.trace.trace import Trace
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24

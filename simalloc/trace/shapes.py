@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace._core import live_spans
 from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.memory import borrow
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 BYTES_AN_EVENT: Final = 21
 """What the columns of `ReplayedEvents` take."""

@@ -6,14 +6,10 @@ number. 0 is unknown.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from simalloc.trace.stacks import path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from simalloc.trace.stacks import Frame
+from simalloc.trace.stacks import Frame, path_of
 
 PATH: Final = " < "
 """Stands between a call's place and the one that it was called from."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.trace.digests import Identity
+from simalloc.trace.shapes import CheckedEvents, ReplayedEvents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.digests import Identity
-    from simalloc.trace.shapes import CheckedEvents, ReplayedEvents
     from simalloc.trace.trace import Trace
 
 

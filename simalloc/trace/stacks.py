@@ -8,13 +8,11 @@ parent has a smaller number than its site.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simalloc.trace.symbols import Place, name_places
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Frame = tuple[str, str, int]
 """A function, its file and line; "" and 0 where they are not known."""

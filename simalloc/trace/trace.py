@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
 from simalloc.trace._core import LiveTable, live_bytes
 from simalloc.trace.chunk import CHUNK_EVENTS, pack
-from simalloc.trace.digests import Digests
+from simalloc.trace.digests import Digests, Identity
 from simalloc.trace.events import (
     OPTIONAL_COLUMNS,
     Op,
@@ -25,13 +27,6 @@ from simalloc.trace.events import (
 from simalloc.trace.optional import Clock, pack_column
 from simalloc.trace.shapes import CheckedEvents, ReplayedEvents, empty_spans
 from simalloc.trace.source import thread_numbers_in
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from simalloc.trace.digests import Identity
 
 
 @dataclass(frozen=True, eq=False)

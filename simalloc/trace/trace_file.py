@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from simalloc.errors import TraceError
 from simalloc.trace.ahead import ahead
+from simalloc.trace.digests import Identity
 from simalloc.trace.events import DEVICE_COLUMNS, Op
+from simalloc.trace.header import Header
 from simalloc.trace.reader import TraceReader
-from simalloc.trace.shapes import CheckedEvents
+from simalloc.trace.shapes import CheckedEvents, ReplayedEvents
 from simalloc.trace.source import thread_numbers_in
 from simalloc.trace.trace import Trace
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Generator, Mapping
-    from pathlib import Path
-
-    from simalloc.trace.digests import Identity
-    from simalloc.trace.header import Header
-    from simalloc.trace.shapes import ReplayedEvents
 
 _CHUNKS_AHEAD: Final = 1
 """Chunks hold some 21 to 57 bytes an event."""

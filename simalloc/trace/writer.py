@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from types import TracebackType
+from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.files import legible, replacing
 from simalloc.trace.chunk import CHUNK_EVENTS, pack, to_planes
@@ -18,15 +22,7 @@ from simalloc.trace.header import Header, Totals
 from simalloc.trace.intake import Intake
 from simalloc.trace.optional import Clock, pack_column
 from simalloc.trace.shapes import CheckedEvents, ReadEvents
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Mapping
-    from types import TracebackType
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.trace import Trace
+from simalloc.trace.trace import Trace
 
 _DEFLATE_LEVEL: Final = 6
 

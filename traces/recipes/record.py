@@ -18,17 +18,15 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
 from simalloc.trace import Trace, TraceReader, read_trace, write_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 RECIPES: Final = Path(__file__).resolve().parent
 CATALOGUE: Final = RECIPES.parent / "catalogue.toml"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ctypes.util import find_library
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import SimallocError
-from simalloc.heap.real.settings import environment_of
+from simalloc.heap.real.settings import Settings, environment_of
 from simalloc.policy.description import spell_parameters, split_at_commas, unquoted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simalloc.heap.real.settings import Settings
 
 PROGRAM: Final = str(files("simalloc.heap.real") / "simalloc-native")
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap.real.allocators import GLIBC
-from simalloc.heap.real.process import columns_of, native_process
+from simalloc.heap.footprint import Footprint
+from simalloc.heap.real.allocators import GLIBC, Allocator
+from simalloc.heap.real.process import Columns, Memory, columns_of, native_process
 from simalloc.heap.states import footprint_of_states
 from simalloc.trace import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap.footprint import Footprint
-    from simalloc.heap.real.allocators import Allocator
-    from simalloc.heap.real.process import Columns, Memory
 
 _TIMED: Final = 10_000
 """Of fewer events the time says nothing."""

@@ -7,28 +7,22 @@ import select
 import signal
 import subprocess
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.files import naming
-from simalloc.heap.real.allocators import PROGRAM
+from simalloc.heap.real.allocators import PROGRAM, Allocator
 from simalloc.heap.real.room import room
+from simalloc.trace import Trace
 from simalloc.waiting import LOOK_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap.real.allocators import Allocator
-    from simalloc.trace import Trace
 
 _FAILURES: Final = {
     "refused": "{allocator} has no memory for event {event}, which asks for {size} bytes",

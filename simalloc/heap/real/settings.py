@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import SimallocError
 from simalloc.policy.parts import parse_size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Settings = tuple[tuple[str, str], ...]
 """Names with their values, in the order in which they were given."""

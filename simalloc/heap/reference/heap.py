@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from simalloc.heap.reference.parts.front import Front
 from simalloc.heap.reference.space import Blocks, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from simalloc.heap.reference.parts.front import Front
     from simalloc.trace.trace import Trace
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import numpy as np
 
@@ -17,16 +18,10 @@ from simalloc.heap.reference.space import Residence, State
 from simalloc.heap.run import Realloc
 from simalloc.heap.setting import Setting
 from simalloc.heap.states import Replay
-from simalloc.policy import Policy
+from simalloc.policy import Family, Policy
 from simalloc.policy.parts import Aligning
 from simalloc.trace.events import Op
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from simalloc.policy import Family
-    from simalloc.trace.trace import Trace
-
+from simalloc.trace.trace import Trace
 
 _OF_LIVE: Final = frozenset({Op.FREE, Op.REALLOC, Op.USE})
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.replay import replay_setting
+from simalloc.heap.run import Run
+from simalloc.heap.setting import Setting
 from simalloc.heap.states import run_of_replay
-
-if TYPE_CHECKING:
-    from simalloc.heap.run import Run
-    from simalloc.heap.setting import Setting
 
 
 def simulate_reference(setting: Setting, *, check: bool = False) -> Run:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
 
 from simalloc.measure.device.smallest import STEP, up
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from simalloc.policy.device import PyTorch
+from simalloc.policy.device import PyTorch
 
 
 def behaviour(description: PyTorch, largest: int) -> Hashable:

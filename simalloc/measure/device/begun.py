@@ -6,15 +6,13 @@ between. Requests of our own that come first bring the model's allocator into th
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from simalloc.trace import Op, Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _MIB: Final = 1 << 20
 _SMALL: Final = 2 * _MIB

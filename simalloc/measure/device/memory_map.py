@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.heap import Run
+from simalloc.heap.device_figures import DeviceReplay
 from simalloc.heap.device_replay import replay_device
 from simalloc.measure.device.outcomes import described
 from simalloc.measure.device.pinned import Pinned, pinned
 from simalloc.measure.device.segments import Segments, memory_of, segments_of
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.longest_stays import longest_stays
+from simalloc.measure.stays import Stays
 from simalloc.shown import ShownAsPicture
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
-    from simalloc.heap.device_figures import DeviceReplay
-    from simalloc.measure.stays import Stays
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 COLUMNS: Final = 1600
 

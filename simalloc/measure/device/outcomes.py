@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from simalloc.heap.device_figures import DeviceFigures
 from simalloc.heap.device_replay import figures_in_core
 from simalloc.machine import core_count
 from simalloc.measure.device.alike import behaviour
 from simalloc.measure.device.smallest import smallest_device, up
 from simalloc.policy.device import PyTorch
 from simalloc.policy.device.alloc_conf import parse_settings
+from simalloc.trace import Trace
 from simalloc.waiting import LOOK_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from simalloc.heap.device_figures import DeviceFigures
-    from simalloc.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.heap.device_figures import DeviceReplay
+from simalloc.measure.device.segments import Segments
 from simalloc.measure.sites.frames import short_name
+from simalloc.trace import Trace
 from simalloc.trace.lives import lives_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.heap.device_figures import DeviceReplay
-    from simalloc.measure.device.segments import Segments
-    from simalloc.trace import Trace
     from simalloc.trace.statistics import Lives
 
 MOST: Final = 12

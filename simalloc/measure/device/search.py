@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.measure.device.outcomes import (
     behaviour_of,
@@ -13,12 +14,8 @@ from simalloc.measure.device.outcomes import (
     outcome_of,
 )
 from simalloc.measure.device.smallest import STEP, run_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.measure.device.what_if import WhatIf
-    from simalloc.trace import Trace
+from simalloc.measure.device.what_if import WhatIf
+from simalloc.trace import Trace
 
 _EXPANDABLE: Final = ("", "expandable_segments:True")
 _SPLITS: Final = ("", *(f"max_split_size_mb:{size}" for size in (20, 32, 64, 128, 256, 512)))

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sortedcontainers import SortedDict
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from simalloc.heap.device_figures import DeviceReplay
 
 

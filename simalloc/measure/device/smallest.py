@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from simalloc.heap.device_figures import DeviceFigures
 from simalloc.heap.device_replay import figures_in_core
-from simalloc.policy.device import UNLIMITED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.heap.device_figures import DeviceFigures
-    from simalloc.policy.device import PyTorch
-    from simalloc.trace import Trace
+from simalloc.policy.device import UNLIMITED, PyTorch
+from simalloc.trace import Trace
 
 STEP: Final = 2 << 20
 """Capacities that are tried are multiples of this: what a device grants."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from simalloc.errors import PolicyError
+from simalloc.heap.device_figures import DeviceFigures
 from simalloc.heap.device_replay import figures_in_core
 from simalloc.measure.device.begun import begun
 from simalloc.measure.device.outcomes import DeviceOutcome, described, outcomes_of
@@ -15,14 +17,9 @@ from simalloc.measure.device.smallest import STEP
 from simalloc.plural import counted
 from simalloc.policy.device import UNLIMITED, NoCache
 from simalloc.shown import ShownAsTable
+from simalloc.trace import Trace
 from simalloc.trace._core import live_bytes
 from simalloc.trace.events import allocates
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.heap.device_figures import DeviceFigures
-    from simalloc.trace import Trace
 
 SETTINGS: Final = (
     "",

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.heap import simulate
 from simalloc.measure.settings.candidates import PYTHONS_OWN, TRIM
+from simalloc.measure.settings.outcomes import Setting
 from simalloc.measure.settings.perturbed import PERTURBED, perturbed
+from simalloc.measure.settings.recorded import Recorded
 from simalloc.measure.settings.thread_arenas import thread_arenas
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.measure.settings.outcomes import Setting
-    from simalloc.measure.settings.recorded import Recorded
-    from simalloc.trace import EventSource, Trace
+from simalloc.trace import EventSource, Trace
 
 LEAST_GAIN: Final = 0.05
 """Less than this share of the resident bytes is no reason to change anything: the model, the

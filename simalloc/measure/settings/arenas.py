@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.measure.sites.frames import call_path, folded
-from simalloc.trace import Op
+from simalloc.policy import AnyPolicy
+from simalloc.policy.families.pymalloc import Pymalloc
+from simalloc.trace import Op, Trace
 from simalloc.trace.sites import spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.policy import AnyPolicy
-    from simalloc.policy.families.pymalloc import Pymalloc
-    from simalloc.trace import Trace
 
 _POOLS: Final = 64
 

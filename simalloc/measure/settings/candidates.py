@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.measure.settings.releases import installed_release, library_of
 from simalloc.policy import CATALOGUE, find_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 PYTHONS_OWN: Final = "pymalloc"
 """What serves a Python program unless PYTHONMALLOC says otherwise; it lies over a malloc."""

@@ -6,20 +6,17 @@ is counted is defined in docs/settings.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.trace import Op
+from simalloc.trace import Op, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from simalloc.heap import Run
     from simalloc.measure.settings.candidates import Candidate
-    from simalloc.trace import Trace
 
 AT_ONCE: Final = 1000
 """Nanoseconds within which two requests of an arena come at once: a lock is held as long."""

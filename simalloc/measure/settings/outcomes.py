@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from simalloc.heap import simulate_all
+from simalloc.heap import Footprint, Run, simulate_all
 from simalloc.measure.settings.candidates import PYTHONS_OWN, Candidate
 from simalloc.measure.settings.contention import at_once
 from simalloc.measure.settings.python import python_of
-from simalloc.measure.settings.recorded import recorded
+from simalloc.measure.settings.recorded import Recorded, recorded
 from simalloc.measure.settings.releases import installed_release
-from simalloc.trace import Op, Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simalloc.heap import Footprint, Run
-    from simalloc.measure.settings.recorded import Recorded
-    from simalloc.trace import EventSource
-
+from simalloc.trace import EventSource, Op, Trace
 
 IN_MEMORY: Final = 10_000_000
 """Traces of up to this many events are looked at as a whole."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
 from simalloc.trace import Op, Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 PERTURBED: Final = 4
 """So many traces `perturbed` yields at most."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from simalloc.trace import EventSource
+from simalloc.trace import EventSource
 
 _PYTHON: Final = re.compile(r"python\d*(?P<release>(?<=3)\.\d+)?")
 """The file that a Python program is run by."""

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.measure.settings.candidates import MODELS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from numpy.typing import NDArray
 
 _LIBRARY: Final = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/]*$")
 """The file of a malloc that is none of the C library's, as a recording names it."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import SimallocError
 from simalloc.heap.real import GLIBC, find_allocator
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
     "jemalloc": {"": "libjemalloc.so.2"},

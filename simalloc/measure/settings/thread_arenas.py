@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.heap.stepping import replay, strides
+from simalloc.policy import AnyPolicy
+from simalloc.trace import EventSource
 from simalloc.trace.events import Op, allocates
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import EventSource
 
 _LAST: Final = 0.1
 """An arena is idle if it has served no request among this share of the events, the last ones."""

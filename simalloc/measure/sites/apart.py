@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.heap import Run, simulate
 from simalloc.heap.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.measure.sites.holding import moments_of
+from simalloc.policy import AnyPolicy
 from simalloc.shown import ShownAsTable
 from simalloc.trace import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from numpy.typing import NDArray
-
-    from simalloc.policy import AnyPolicy
 
 LOOKS: Final = 256
 """How much is resident is looked at this often, evenly spaced."""

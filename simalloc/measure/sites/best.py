@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.heap import Run, simulate
 from simalloc.measure.sites.apart import Apart, Parting
-from simalloc.measure.sites.frames import call_path, folded
+from simalloc.measure.sites.frames import Frame, call_path, folded
 from simalloc.measure.sites.holding import held_under
+from simalloc.measure.sites.profile import Profile
+from simalloc.policy import AnyPolicy
 from simalloc.shown import ShownAsTable
+from simalloc.trace import EventSource, Trace
 from simalloc.trace.sample import sampled_every
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.measure.sites.frames import Frame
-    from simalloc.measure.sites.profile import Profile
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import EventSource, Trace
 
 TRIED_EVENTS: Final = 2_000_000
 """How much of a trace is replayed in two heaps, at first."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simalloc.trace.sites import PATH, site_name, spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _PLACED: Final = re.compile(r"(?P<function>.*?) \((?P<file>[^()]*?):(?P<line>\d+)\)$", re.DOTALL)
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Callable
+from typing import Final, Literal
 
 import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap import HeapReplay, Moment, Run, event_or_peak, simulate
-from simalloc.measure.sites.pinned import held_by
+from simalloc.measure.sites.pinned import Held, held_by
 from simalloc.measure.sites.usage import sites_of
+from simalloc.policy import AnyPolicy
+from simalloc.trace import Trace
 from simalloc.trace.sample import sampled_every
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.measure.sites.pinned import Held
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import Trace
 
 At = Literal["worst", "peak", "end"]
 """When a heap is looked at."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.measure.sites.profile import rows_of
+from simalloc.measure.sites.frames import Frame
+from simalloc.measure.sites.profile import Profile, rows_of
 from simalloc.measure.sites.usage import sites_of, stays
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.measure.sites.frames import Frame
-    from simalloc.measure.sites.profile import Profile
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 SHOWN: Final = 6
 """As many as there are colours that all people tell apart."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Hashable
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.measure.sites.frames import call_path, folded
 from simalloc.measure.sites.usage import sites_of
+from simalloc.trace import Trace
 from simalloc.trace.statistics import lives_of
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace import Trace
 
 Key = Literal["size", "site", "stack"]
 """What objects that are taken for alike have in common: their size; the line that asked, past

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.heap import HOLE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Moment
+from simalloc.heap import HOLE, Moment
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
-from simalloc.measure.sites.frames import call_path, common_frame, folded
-from simalloc.measure.sites.holding import held_under
+from simalloc.heap import Run
+from simalloc.measure.sites.frames import Frame, call_path, common_frame, folded
+from simalloc.measure.sites.holding import At, held_under
 from simalloc.measure.sites.usage import usage_of
 from simalloc.plural import counted
+from simalloc.policy import AnyPolicy
 from simalloc.shown import ShownAsTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
-    from simalloc.measure.sites.frames import Frame
-    from simalloc.measure.sites.holding import At
-    from simalloc.policy import AnyPolicy
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 ASKED: Final[Mapping[str, str]] = {
     "live_bytes": "live at the peak of live bytes",

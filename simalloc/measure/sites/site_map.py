@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.heap import Run
 from simalloc.measure._core import Cells
 from simalloc.measure.heap_map import frame_of
 from simalloc.measure.sites.usage import sites_of
+from simalloc.trace import Trace
+from simalloc.trace.statistics import Ended
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
     from simalloc.measure.sites.leading import Leading
-    from simalloc.trace import Trace
-    from simalloc.trace.statistics import Ended
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
+from simalloc.trace import Trace
 from simalloc.trace.events import allocates
 from simalloc.trace.sample import blocks_like, sampled_every
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

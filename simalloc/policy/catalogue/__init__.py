@@ -7,21 +7,18 @@ the modules of a group says its `TITLE`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters
 from simalloc.policy.families import Family
 from simalloc.policy.modules import modules_in
+from simalloc.policy.parts import Value
 from simalloc.policy.python import PythonPolicy, UserPolicy, is_user_policy, policy_of, user_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simalloc.policy.parts import Value
 
 _MODULES: Final = modules_in(__name__, __path__)
 

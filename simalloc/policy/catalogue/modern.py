@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.policy.description import Policy
+from simalloc.policy.families import Family
 from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.jemalloc import Jemalloc
 from simalloc.policy.families.mimalloc import Mimalloc
@@ -14,9 +15,6 @@ from simalloc.policy.families.pymalloc import Pymalloc
 from simalloc.policy.families.scudo import Scudo
 from simalloc.policy.families.tcmalloc import Tcmalloc
 from simalloc.policy.families.tlsf import Tlsf
-
-if TYPE_CHECKING:
-    from simalloc.policy.families import Family
 
 GROUP: Final = "modern"
 TITLE: Final = "allocators of today"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.device.base import GIB
-
-if TYPE_CHECKING:
-    from simalloc.policy.parts import Value
+from simalloc.policy.parts import Value
 
 INTERVALS: Final = 16
 """Intervals of sizes that can have divisions of their own: below 2 MiB, 2, 4 ... from 32 GiB on."""

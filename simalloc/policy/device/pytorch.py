@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
 
 from simalloc.errors import PolicyError
 from simalloc.policy.device.alloc_conf import parse_divisions, parse_settings, range_length
 from simalloc.policy.device.base import MIB, UNLIMITED, Device, check_share
-
-if TYPE_CHECKING:
-    from simalloc.policy.parts import Value
+from simalloc.policy.parts import Value
 
 _NO_LIMIT: Final = 2**63 - 1
 

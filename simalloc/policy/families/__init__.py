@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.modules import modules_in
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FAMILIES: Final[Mapping[str, type[Family]]] = MappingProxyType(
     {

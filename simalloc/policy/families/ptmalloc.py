@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Auto, Overhead, Range, RangeOrAuto
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 HEAP: Final = 64 << 20
 """The address space of one heap of an arena; glibc's HEAP_MAX_SIZE."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simalloc.errors import PolicyError
 from simalloc.policy.parts import Value, read_value
-
-if TYPE_CHECKING:
-    from simalloc.policy.python.contract import Block, Heap
+from simalloc.policy.python.contract import Block, Heap
 
 
 class PythonPolicy:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.files import read_text
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Value
 from simalloc.policy.python.base import PythonPolicy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 NAMED: Final = {"thread": 2, "time": 4, "site": 8}
 """What `malloc` may name of a request, and the core's numbers for it (COLUMN_ in family.h)."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters, spell_parameters
+from simalloc.policy.parts import Value
 from simalloc.policy.python.base import PythonPolicy, values_of
 from simalloc.policy.python.code import DIGITS, Code, PythonCode, code_in_file, code_of_class
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simalloc.policy.parts import Value
 
 _TEXT: Final = re.compile(
     rf"(?P<file>[^:]+\.py)(?:@(?P<digest>[0-9a-f]{{{DIGITS}}}))?:(?P<name>[^:@]*)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,8 +12,6 @@ import numpy as np
 from simalloc.report.palettes import PALETTES, age_shades
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.measure import HeapMap
 
 _SHADES: Final = 256

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.measure.sites import tree_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from simalloc.measure.sites import Frame, Profile, Tree, Way
+from simalloc.measure.sites import Frame, Profile, Tree, Way, tree_of
 
 _ASKED: Final = {
     "live_bytes": "live at the peak",

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from simalloc.measure import fragmentation, pins
+from simalloc.heap import Run
+from simalloc.measure import Atlas, HeapMap, Pin, fragmentation, pins
 from simalloc.measure.sites.frames import short_name
 from simalloc.policy import spell
 from simalloc.report.apart import beside
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.units import spell_percent
-
-if TYPE_CHECKING:
-    from simalloc.heap import Run
-    from simalloc.measure import Atlas, HeapMap, Pin
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 OVERVIEW: Final = (800, 400)
 """Columns and rows of the map of everything that comes first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from anywidget import AnyWidget
@@ -14,8 +15,6 @@ from simalloc.report.figures.heap_map import draw_heap_maps
 from simalloc.report.palettes import PALETTES, css_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.report.explore.explored import Answer, Explored
 
 _HERE: Final = "simalloc.report.explore"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from matplotlib.ticker import (
@@ -16,8 +17,6 @@ from matplotlib.ticker import (
 from simalloc.report.units import byte_step, spell_bytes, spell_events, spell_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 

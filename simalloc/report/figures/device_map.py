@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from matplotlib.collections import LineCollection
 
+from simalloc.measure import DeviceMap
 from simalloc.report.device_tables import DEFAULT
 from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.heap_map import age_bar, age_norm, draw_heap_map, map_key
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.palettes import Palette, Theme
 from simalloc.report.units import spell_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
-    from simalloc.measure import DeviceMap
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
 
 _WORTH_A_LINE: Final = 1 / 200
 """Segments have borders where they are no lower than this share of the picture."""

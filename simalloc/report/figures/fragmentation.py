@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
+from numpy.typing import NDArray
 
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.ranking import MEANING
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.palettes import Palette, Theme
 from simalloc.report.units import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from simalloc.measure import Rank
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
 
 
 def draw_fragmentation(

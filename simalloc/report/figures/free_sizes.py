@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
 from simalloc.report.figures.axes import events_axis, log_bytes_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.palettes import Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.measure.free_sizes import FreeSizes
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Theme
 
 
 def draw_free_sizes(

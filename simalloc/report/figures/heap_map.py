@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,22 +13,20 @@ from matplotlib.colors import Colormap, ListedColormap, LogNorm, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
 
 from simalloc.report.apart import beside
 from simalloc.report.figures.axes import bytes_axis, events_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.palettes import Palette, Theme
 from simalloc.report.units import spell_events
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from simalloc.measure import HeapMap, Pin, Pins
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
 
 _STRENGTH: Final = 0.75
 """A cell of which a share is live shows that share's power of this, so that small blocks that

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,18 +10,14 @@ from matplotlib.ticker import PercentFormatter
 
 from simalloc.errors import TraceError
 from simalloc.report.figures.axes import log_bytes_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
-from simalloc.trace.statistics import spread_of
+from simalloc.report.palettes import Palette, Theme
+from simalloc.trace import EventSource
+from simalloc.trace.statistics import Spread, Steps, spread_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
-
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Spread, Steps
 
 
 def draw_lives(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import SimallocError
 from simalloc.policy import spell
 from simalloc.policy.parts import format_size
 from simalloc.report.figures.axes import bytes_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.palettes import Palette, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.heap import Run
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
 
 
 def draw_pages(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:

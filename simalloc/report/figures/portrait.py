@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from simalloc.errors import TraceError
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.portrait_joint import (
     CellCounts,
     Cells,
@@ -17,19 +19,14 @@ from simalloc.report.figures.portrait_joint import (
 )
 from simalloc.report.figures.portrait_live import LiveStack, draw_live
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.palettes import Palette
 from simalloc.report.units import spell_bytes, spell_percent, spell_share
-from simalloc.trace.statistics import COVERAGE, SHARES, LifeReader, describe
+from simalloc.trace import EventSource
+from simalloc.trace.statistics import COVERAGE, SHARES, LifeReader, Statistics, describe
 from simalloc.trace.statistics.quantiles import passes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from matplotlib.axes import Axes
-
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Statistics
 
 
 def draw_portrait(

@@ -9,20 +9,19 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgb
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from simalloc.report.figures.axes import share_formatter
 from simalloc.report.figures.portrait_live import BOUNDS, class_colours
+from simalloc.report.palettes import Palette
 from simalloc.report.units import spell_bytes, spell_events
-from simalloc.trace.statistics import SHARES, Quantiles
+from simalloc.trace.statistics import SHARES, LifeEvents, Quantiles
 from simalloc.trace.statistics.sizes import SizeCounts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from numpy.typing import NDArray
 
-    from simalloc.report.palettes import Palette
-    from simalloc.trace.statistics import LifeEvents
 
 _CELLS: Final = 4
 """To a doubling: sizes of 16, 20, 24 and 28 bytes stand apart."""

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 import matplotlib as mpl
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.report.figures.axes import bytes_axis, events_axis
+from simalloc.report.palettes import Palette
 from simalloc.report.units import spell_bytes
 from simalloc.trace.events import allocates
-from simalloc.trace.statistics import Peak
+from simalloc.trace.statistics import LifeEvents, Peak
 from simalloc.trace.statistics.liveness import spans_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    from simalloc.report.palettes import Palette
-    from simalloc.trace.statistics import LifeEvents
 
 BOUNDS: Final = (64, 1 << 10, 1 << 14, 1 << 18)
 """Where one class of sizes ends and the next begins, in bytes."""

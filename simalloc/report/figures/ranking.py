@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report.figures.axes import share_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.palettes import Palette, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
     from simalloc.measure.ranking import Rank
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
 
 MEANING: Final = {
     1: "heap / live − 1, mean over events",

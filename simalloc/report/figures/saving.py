@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,8 +11,6 @@ from simalloc.errors import SimallocError
 from simalloc.files import replacing
 
 if TYPE_CHECKING:
-    import os
-
     from matplotlib.figure import Figure
 
 _ENDINGS: Final = ("png", "svg", "pdf")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import matplotlib as mpl
 
 from simalloc.errors import SimallocError
 from simalloc.report.figures.picture import Picture
-from simalloc.report.palettes import PALETTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from simalloc.report.palettes import Palette, Theme
+from simalloc.report.palettes import PALETTES, Palette, Theme
 
 PAPER_WIDTH: Final = 7.0
 """Inches: two columns of a paper, or a page of a report."""

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.report.figures.axes import bytes_axis, events_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.palettes import Palette, Theme
+from simalloc.trace import EventSource
 from simalloc.trace.events import allocates
-from simalloc.trace.statistics import LifeReader, describe
+from simalloc.trace.statistics import LifeEvents, LifeReader, Thread, describe
 from simalloc.trace.statistics.liveness import spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import LifeEvents, Thread
 
 _SPANS: Final = 700
 """More than there are dots across the paper's width."""

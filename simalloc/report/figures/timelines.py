@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -12,16 +13,14 @@ from simalloc.errors import SimallocError
 from simalloc.policy import spell
 from simalloc.report.extremes import both_extremes
 from simalloc.report.figures.axes import bytes_axis, events_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.palettes import Palette, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from matplotlib.axes import Axes
 
     from simalloc.heap import Run, Timeline
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
 
 Dashes = Literal["solid", "dashed", "dotted"]
 _DASHES: Final[tuple[Dashes, ...]] = ("solid", "dashed", "dotted")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib.ticker import FuncFormatter
 
 from simalloc.policy import spell
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.palettes import Theme
 from simalloc.report.units import spell_events
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from simalloc.heap import Run
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Theme
 
 
 def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:

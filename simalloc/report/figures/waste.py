@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
+from simalloc.measure import Waste
 from simalloc.measure.waste import FREE_PARTS, PARTS
 from simalloc.report.figures.axes import bytes_axis
+from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.measure import Waste
-    from simalloc.report.figures.picture import Picture
-    from simalloc.report.palettes import Palette, Theme
-
+from simalloc.report.palettes import Palette, Theme
 
 _LEGEND_ROWS: Final = 6
 """The legend takes the room of this many bars."""

@@ -5,18 +5,15 @@ The marks of a panel lie on a grid of whole numbers, which its frame scales.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from simalloc.report.units import byte_step, spell_bytes, spell_events
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 INK: Final = "var(--ink)"
 PAPER: Final = "var(--paper)"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.heap import Run
+from simalloc.measure import FreeSizes, Waste
 from simalloc.measure.waste import FREE_PARTS, PARTS
 from simalloc.plural import counted
 from simalloc.report.extremes import both_extremes
@@ -26,17 +30,11 @@ from simalloc.report.page.chart import (
     time_axis,
 )
 from simalloc.report.units import spell_bytes, spell_share
+from simalloc.trace.statistics import Spread, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
-    from simalloc.measure import FreeSizes, Waste
     from simalloc.measure.process_tree import ProcessTree
     from simalloc.measure.settings import Recorded
-    from simalloc.trace.statistics import Spread, Steps
 
 _HIGHEST: Final = 1.6
 """Mapped bytes may go so far above the resident ones before the picture cuts them off."""

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.measure.sites import best_apart, events_of_best_apart, profile_of, rows_of
-from simalloc.measure.sites.leading import leading_of, live_by_group
+from simalloc.heap import Run
+from simalloc.measure import HeapMap
+from simalloc.measure.sites import (
+    Profile,
+    Proposal,
+    best_apart,
+    events_of_best_apart,
+    profile_of,
+    rows_of,
+)
+from simalloc.measure.sites.leading import Leading, leading_of, live_by_group
+from simalloc.measure.sites.site_map import SiteMap
 from simalloc.policy import spell
 from simalloc.report.browser.cells import packed
 from simalloc.report.browser.flame import flame_data, flame_figure
 from simalloc.report.html import html
 from simalloc.report.page.charts import live_by_code_chart
 from simalloc.report.sites import proposal_text, sites_table, spell_frame
+from simalloc.trace import EventSource
 from simalloc.trace.sample import sampled_every
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.heap import Run
-    from simalloc.measure import HeapMap
-    from simalloc.measure.sites import Profile, Proposal
-    from simalloc.measure.sites.leading import Leading
-    from simalloc.measure.sites.site_map import SiteMap
     from simalloc.report.page.findings import Stage
-    from simalloc.trace import EventSource
 
 _POINTS: Final = 600
 _ROWS: Final = 10

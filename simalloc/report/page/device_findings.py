@@ -5,20 +5,17 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import SimallocError
-from simalloc.measure import device_map
+from simalloc.measure import DeviceMap, WhatIf, device_map
 from simalloc.report.browser.cells import shared_scales
 from simalloc.report.device_tables import CAVEAT, DEFAULT, device_tables, pinned_table, sentences
 from simalloc.report.html import html
 from simalloc.report.page.maps import device_map_data, map_figure, map_figures
+from simalloc.report.table import Table
 from simalloc.report.units import spell_bytes
-
-if TYPE_CHECKING:
-    from simalloc.measure import DeviceMap, WhatIf
-    from simalloc.report.table import Table
-    from simalloc.trace import Trace
+from simalloc.trace import Trace
 
 _COLUMNS: Final = 1200
 _NAMED: Final = 2

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import SimallocError
-from simalloc.heap import simulate_all
-from simalloc.measure import fragmentation, real_waste, waste
+from simalloc.heap import Run, simulate_all
+from simalloc.heap.real import NativeRun
+from simalloc.measure import (
+    FreeSizes,
+    HeapMap,
+    Pins,
+    Stays,
+    Waste,
+    fragmentation,
+    real_waste,
+    waste,
+)
 from simalloc.measure.folded_map import folded_map
 from simalloc.measure.free_sizes import FreeClasses
 from simalloc.measure.pins import PinSearch
 from simalloc.measure.settings import (
+    Advice,
+    Candidate,
+    Recorded,
+    Setting,
     advise,
     candidates,
     events_of_advice,
@@ -22,26 +36,14 @@ from simalloc.measure.settings import (
     recorded,
     settings_of,
 )
-from simalloc.measure.sites.site_map import SiteDrawing
+from simalloc.measure.sites.site_map import SiteDrawing, SiteMap
 from simalloc.measure.waste import WasteSums
-from simalloc.policy import expand_policies, spell, with_and_without_mechanism
+from simalloc.policy import Policy, expand_policies, spell, with_and_without_mechanism
 from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import Coalescing
-from simalloc.report.page.code import look_at_code
-from simalloc.trace.statistics import describe, spread_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from simalloc.heap import Run
-    from simalloc.heap.real import NativeRun
-    from simalloc.measure import FreeSizes, HeapMap, Pins, Stays, Waste
-    from simalloc.measure.settings import Advice, Candidate, Recorded, Setting
-    from simalloc.measure.sites.site_map import SiteMap
-    from simalloc.policy import Policy
-    from simalloc.report.page.code import Code
-    from simalloc.trace import EventSource
-    from simalloc.trace.statistics import Spread, Statistics
+from simalloc.report.page.code import Code, look_at_code
+from simalloc.trace import EventSource
+from simalloc.trace.statistics import Spread, Statistics, describe, spread_of
 
 COLUMNS: Final = 1600
 """Cells across a map, as long as the page does not get too large."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from simalloc.measure import DeviceMap, Stays
 from simalloc.measure.sites.frames import short_name
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.page.code import code_map_data
+from simalloc.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.measure import DeviceMap, Stays
     from simalloc.report.page.findings import Findings, Mapped
-    from simalloc.trace import Trace
 
 _LEVEL: Final = 6
 """How hard cells are deflated: a page is sent to people."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from string import Template
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.errors import SimallocError
+from simalloc.measure.before_after import BeforeAfter
+from simalloc.measure.process_tree import ProcessTree
 from simalloc.report.before_after import before_after_tables
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades
@@ -21,12 +24,6 @@ from simalloc.report.page.sections import article
 from simalloc.report.palettes import PALETTES, css_variables
 from simalloc.report.process_tree import process_tree_table, process_tree_verdict
 from simalloc.version import code_version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from simalloc.measure.before_after import BeforeAfter
-    from simalloc.measure.process_tree import ProcessTree
 
 MAX_BYTES: Final = 5_000_000
 """A page is smaller than this, so that it can be sent by mail."""

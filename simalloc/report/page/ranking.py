@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from simalloc.heap import Run
 from simalloc.measure import fragmentation, ranking
 from simalloc.policy import spell
 from simalloc.report.runs import MEASURES
 from simalloc.report.units import percent, spell_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from simalloc.heap import Run
     from simalloc.report.page.findings import Findings
 
 

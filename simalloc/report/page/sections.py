@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from simalloc.heap import MAPPED_FROM
+from simalloc.heap import MAPPED_FROM, Run
 from simalloc.heap.setting import find_realloc
+from simalloc.measure import Pin
 from simalloc.measure.settings import is_worth
 from simalloc.policy import spell
 from simalloc.report.browser.cells import shared_scales
@@ -20,7 +22,7 @@ from simalloc.report.page.charts import (
 )
 from simalloc.report.page.code import code_section
 from simalloc.report.page.device_findings import DeviceFindings, device_sections
-from simalloc.report.page.findings import SHORT_EVENTS
+from simalloc.report.page.findings import SHORT_EVENTS, Findings, Mapped
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
 from simalloc.report.page.words import about_trace, holds, theory
@@ -29,13 +31,6 @@ from simalloc.report.settings import footprints_table, settings_table
 from simalloc.report.sites import proposal_text
 from simalloc.report.units import spell_bytes, spell_percent
 from simalloc.report.waste import waste_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.heap import Run
-    from simalloc.measure import Pin
-    from simalloc.report.page.findings import Findings, Mapped
 
 _CODE: Final = """\
 import simalloc

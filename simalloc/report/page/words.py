@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simalloc.plural import counted
@@ -9,8 +10,6 @@ from simalloc.policy import spell
 from simalloc.report.units import spell_bytes, spell_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simalloc.heap import Run
     from simalloc.report.page.findings import Findings
 

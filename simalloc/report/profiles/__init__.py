@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,9 +13,6 @@ from simalloc.report.profiles.pprof import pprof
 from simalloc.report.profiles.speedscope import speedscope
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping
-
     from simalloc.measure.sites import Profile
 
 WRITERS: Final[Mapping[str, Callable[[Profile, str, str], bytes]]] = {

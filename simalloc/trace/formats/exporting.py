@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
@@ -17,14 +19,9 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.importing import import_log
 from simalloc.trace.formats.registry import WRITERS
 from simalloc.trace.formats.stream import compressed
+from simalloc.trace.header import Header, Totals
 from simalloc.trace.reader import TraceReader, is_trace_file
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator
-
-    from simalloc.trace.header import Header, Totals
-    from simalloc.trace.shapes import CheckedEvents
+from simalloc.trace.shapes import CheckedEvents
 
 STDOUT: Final = "-"
 

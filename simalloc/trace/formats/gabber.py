@@ -7,7 +7,8 @@ tags different keys whichever it is.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import numpy as np
 
@@ -15,12 +16,8 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.line_format import LineFormat
 from simalloc.trace.formats.lines import printed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from simalloc.trace.header import Header
-    from simalloc.trace.shapes import CheckedEvents
+from simalloc.trace.header import Header
+from simalloc.trace.shapes import CheckedEvents
 
 FORMAT: Final = LineFormat(
     name="gabber",

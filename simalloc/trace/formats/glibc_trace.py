@@ -8,22 +8,17 @@ The first record is a mark: call 255, pointer 0x1234, and the size of a pointer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import Op, allocates
-from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.shapes import ReadEvents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.log import Log
 
 _RECORD: Final = np.dtype(
     [

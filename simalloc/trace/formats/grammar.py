@@ -16,17 +16,14 @@ A space stands for one or more blanks. The first pattern of a grammar that fits 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.events import Op
+from simalloc.trace.events import Op
 
 NO_EVENT: Final = 255
 """The op of a line that is no event."""

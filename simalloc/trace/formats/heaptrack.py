@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -13,15 +13,12 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats import heaptrack_interpreted
 from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.heaptrack_clock import TICK, Clock
-from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.line_format import Change, LineFormat
+from simalloc.trace.formats.lines import Rows
+from simalloc.trace.formats.log import Log, Reading
 from simalloc.trace.formats.stream import HEAD_BYTES
+from simalloc.trace.stacks import Frame
 from simalloc.trace.symbols import Place
-
-if TYPE_CHECKING:
-    from simalloc.trace.formats.line_format import Change
-    from simalloc.trace.formats.lines import Rows
-    from simalloc.trace.formats.log import Log, Reading
-    from simalloc.trace.stacks import Frame
 
 _START: Final = rb"v [0-9a-f]+ [0-9a-f]+\r?\n"
 _NODE, _MODULE = TICK + 1, TICK + 2  # of the lines that are no events, in the field `kind`

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from simalloc.trace.formats.lines import Rows
 from simalloc.trace.formats.times import nanoseconds
 
 if TYPE_CHECKING:
-    from simalloc.trace.formats.lines import Rows
     from simalloc.trace.formats.log import Log
 
 TICK: Final = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.heaptrack_clock import TICK, Clock
 from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.lines import Rows
+from simalloc.trace.formats.log import Log
+from simalloc.trace.stacks import Frame
 from simalloc.trace.symbols import plain_name
-
-if TYPE_CHECKING:
-    from simalloc.trace.formats.lines import Rows
-    from simalloc.trace.formats.log import Log
-    from simalloc.trace.stacks import Frame
 
 _KIND, _EVENT, _STRING, _PLACE, _NODE, _VERSION = range(TICK + 1, TICK + 7)
 _WITH_LENGTHS: Final = 3  # the version of the file from which on strings have their length before

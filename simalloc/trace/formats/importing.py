@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from simalloc.errors import TraceError
 from simalloc.files import keep_apart, legible
 from simalloc.trace.events import Reason, complaint
 from simalloc.trace.formats import pytorch
-from simalloc.trace.formats.log import Log
+from simalloc.trace.formats.log import Batch, Format, Log, MatchFrees, Reading, Tally
 from simalloc.trace.formats.registry import FORMATS, detect
 from simalloc.trace.formats.stream import LogStream
 from simalloc.trace.header import Totals
-from simalloc.trace.intake import Collector
+from simalloc.trace.intake import Collector, Intake
+from simalloc.trace.trace import Trace
 from simalloc.trace.writer import TraceWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from io import BufferedReader
-
-    from simalloc.trace.formats.log import Batch, Format, MatchFrees, Reading, Tally
-    from simalloc.trace.intake import Intake
-    from simalloc.trace.trace import Trace
 
 STDIN: Final = "-"
 

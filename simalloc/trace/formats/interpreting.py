@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op, allocates
 from simalloc.trace.formats.grammar import NO_EVENT
-from simalloc.trace.formats.log import Batch
+from simalloc.trace.formats.lines import Rows
+from simalloc.trace.formats.log import Batch, Log
 from simalloc.trace.shapes import ReadEvents
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.lines import Rows
-    from simalloc.trace.formats.log import Log
 
 _LIMITS: Final = {
     name: np.iinfo(dtype).max for name, dtype in OPTIONAL_COLUMNS.items() if name != "time"

@@ -13,22 +13,17 @@ an unknown location.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import MAX_SIZE, Op
-from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.stream import HEAD_BYTES
 from simalloc.trace.shapes import ReadEvents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.log import Log
 
 _WORDS: Final = 3  # a record
 _LAYOUTS: Final = ("<u4", ">u4", "<u8", ">u8")

@@ -8,24 +8,18 @@ events. All rows are held in memory, as they come in any order.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.lines import printed, scan
-from simalloc.trace.formats.log import Batch, Reading
-from simalloc.trace.shapes import ReadEvents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.log import Log
-    from simalloc.trace.header import Header
-    from simalloc.trace.shapes import CheckedEvents
+from simalloc.trace.formats.log import Batch, Log, Reading
+from simalloc.trace.header import Header
+from simalloc.trace.shapes import CheckedEvents, ReadEvents
 
 _TITLE: Final = "id,lower,upper,size"
 _ROW: Final = "{id},{lower},{upper},{size}"

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simalloc.trace.events import OPTIONAL_COLUMNS
+from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.interpreting import Interpreter
-from simalloc.trace.formats.lines import scan
-from simalloc.trace.formats.log import Reading
+from simalloc.trace.formats.lines import Rows, scan
+from simalloc.trace.formats.log import Batch, Log, Reading
 
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterator
-
-    from simalloc.trace.formats.grammar import Grammar
-    from simalloc.trace.formats.lines import Rows
-    from simalloc.trace.formats.log import Batch, Log
-
-    Change = Callable[[Log, Rows], Rows]
+Change = Callable[[Log, Rows], Rows]
 
 
 @dataclass(frozen=True)

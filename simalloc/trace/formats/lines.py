@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace import _core
-from simalloc.trace.formats.grammar import NO_EVENT, UNLIKE
+from simalloc.trace.formats.grammar import NO_EVENT, UNLIKE, Grammar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.grammar import Grammar
     from simalloc.trace.formats.log import Log
 
 _BLOCK: Final = 1 << 20

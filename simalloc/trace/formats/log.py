@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
+from simalloc.trace.formats.stream import LogStream
+from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.sites import SiteNames
 from simalloc.trace.stacks import Stacks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.stream import LogStream
-    from simalloc.trace.shapes import ReadEvents
-
 
 MatchFrees = Literal["newest", "oldest"]
 """Which of several equal objects a free is taken to be of, where a log does not say."""

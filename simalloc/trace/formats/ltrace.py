@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
-from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.line_format import Change, LineFormat
+from simalloc.trace.formats.lines import Rows
+from simalloc.trace.formats.log import Log, Reading
 from simalloc.trace.formats.stream import HEAD_BYTES
 from simalloc.trace.formats.times import SinceStart, nanoseconds
-
-if TYPE_CHECKING:
-    from simalloc.trace.formats.line_format import Change
-    from simalloc.trace.formats.lines import Rows
-    from simalloc.trace.formats.log import Log, Reading
 
 _PREFIX: Final = re.compile(
     rb"(?P<thread>\[pid \d+\] |\d+ )?(?P<time>\d+\.\d{6} )?(?P<library>[^\s(]+->)?"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.log import Log, Reading
 from simalloc.trace.formats.stream import HEAD_BYTES
 from simalloc.trace.formats.times import SinceStart
-
-if TYPE_CHECKING:
-    from simalloc.trace.formats.log import Log, Reading
 
 _CALLS: Final = {
     "malloc {key:p} {size:u}": Op.MALLOC,

@@ -7,26 +7,21 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, cast
+from typing import IO, Any, BinaryIO, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.errors import TraceError
 from simalloc.trace.events import Op
-from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.shapes import ReadEvents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from io import BufferedReader
-
-    from numpy.typing import NDArray
-
-    from simalloc.errors import TraceError
-    from simalloc.trace.formats.log import Log
 
 _MAGIC: Final = b"memray\0"
 _LZ4: Final = b"\x04\x22\x4d\x18"

@@ -18,12 +18,9 @@ import sys
 from array import array
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 import memray
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 RECORDS = 1 << 14
 AGGREGATED = 3

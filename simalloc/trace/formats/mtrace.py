@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.line_format import LineFormat
+from simalloc.trace.formats.lines import Rows
+from simalloc.trace.formats.log import Log
 from simalloc.trace.formats.numbering import Numbering
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.lines import Rows
-    from simalloc.trace.formats.log import Log
 
 # `half` tells the two lines of a realloc, which glibc writes under one lock, and a failed one.
 _FIRST, _SECOND, _FAILED = 1, 2, 3

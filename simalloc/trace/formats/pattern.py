@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from simalloc.errors import TraceError
 from simalloc.trace.events import Op
-from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.shapes import ReadEvents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from simalloc.trace.formats.log import Log
 
 NAME: Final = "pattern"
 

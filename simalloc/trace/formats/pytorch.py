@@ -9,23 +9,19 @@ allocator itself did, such as taking a segment, is no event: the trace's provena
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats import pytorch_pickle as entries
-from simalloc.trace.formats.log import Batch, Reading
+from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.formats.pytorch_history import History, live_blocks, max_split, settings_text
 from simalloc.trace.formats.pytorch_start import segments_at_start, told_start
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.sites import PATH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.trace.formats.log import Log
 
 _EVENTS: Final = 1 << 16
 _LARGEST: Final = 1 << 30  # bytes of a snapshot

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.formats import pytorch_pickle as entries
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from simalloc.trace.formats.pytorch_history import History
 
 _SMALL: Final = 1 << 20

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats import pytorch_pickle as entries
 from simalloc.trace.formats.pytorch_emptied import emptied
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 TAKES: Final = (entries.SEGMENT, entries.MAP)
 GIVES: Final = (entries.SEGMENT_BACK, entries.UNMAP)

@@ -7,16 +7,13 @@ proportion to the file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace._core import read_pickle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 ACTIONS: Final = (
     *("alloc", "free", "free_completed", "free_requested", "oom"),

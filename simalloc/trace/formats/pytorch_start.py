@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from simalloc.trace.formats import pytorch_pickle as entries
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from simalloc.trace.formats.pytorch_history import History
+from simalloc.trace.formats.pytorch_history import History
 
 _IN_PAGES: Final = (entries.MAP, entries.UNMAP)
 

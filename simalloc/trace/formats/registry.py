@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from simalloc.errors import TraceError
 from simalloc.trace.archive import ZIP_START
@@ -23,16 +24,10 @@ from simalloc.trace.formats import (
     text,
     valgrind,
 )
-from simalloc.trace.formats.stream import HEAD_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from simalloc.trace.formats.log import Format
-    from simalloc.trace.formats.stream import LogStream
-    from simalloc.trace.header import Header
-    from simalloc.trace.shapes import CheckedEvents
-
+from simalloc.trace.formats.log import Format
+from simalloc.trace.formats.stream import HEAD_BYTES, LogStream
+from simalloc.trace.header import Header
+from simalloc.trace.shapes import CheckedEvents
 
 _FORMATS: Final[tuple[Format, ...]] = (
     text.FORMAT,

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.line_format import LineFormat
 from simalloc.trace.formats.lines import printed
-from simalloc.trace.formats.log import Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from simalloc.trace.formats.log import Batch, Log
-    from simalloc.trace.header import Header
-    from simalloc.trace.shapes import CheckedEvents
+from simalloc.trace.formats.log import Batch, Log, Reading
+from simalloc.trace.header import Header
+from simalloc.trace.shapes import CheckedEvents
 
 _EVENTS: Final = {"a {key} {size}": Op.MALLOC, "f {key}": Op.FREE, "r {key} {size}": Op.REALLOC}
 _PRINTED: Final = Grammar(_EVENTS)  # in the order of the ops

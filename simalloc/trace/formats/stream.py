@@ -5,16 +5,14 @@ from __future__ import annotations
 import bz2
 import lzma
 import zlib
+from collections.abc import Callable, Iterable, Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import zstandard
 
 from simalloc.errors import TraceError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from io import BufferedReader
 
 HEAD_BYTES: Final = 1 << 16
 """This much of a log is looked at to tell its format."""

@@ -14,28 +14,22 @@ uses an object from now on.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.plural import counted
 from simalloc.trace.events import OPTIONAL_COLUMNS, Op, is_of_none
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.interpreting import Interpreter
-from simalloc.trace.formats.lines import printed, scan
-from simalloc.trace.formats.log import Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.lines import Rows
-    from simalloc.trace.formats.log import Batch, Log
-    from simalloc.trace.header import Header
-    from simalloc.trace.shapes import CheckedEvents
+from simalloc.trace.formats.lines import Rows, printed, scan
+from simalloc.trace.formats.log import Batch, Log, Reading
+from simalloc.trace.header import Header
+from simalloc.trace.shapes import CheckedEvents
 
 _TOLD: Final = {"alignment": 1, "thread": 2, "time": 4, "stream": 8}
 """The columns that lines can tell of, and what stands in the field `told` of those that do."""

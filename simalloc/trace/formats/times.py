@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.formats.grammar import NO_EVENT
+from simalloc.trace.formats.lines import Rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.formats.lines import Rows
     from simalloc.trace.formats.log import Log
 
 

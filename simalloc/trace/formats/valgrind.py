@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import Grammar
 from simalloc.trace.formats.line_format import LineFormat
-
-if TYPE_CHECKING:
-    from simalloc.trace.formats.lines import Rows
-    from simalloc.trace.formats.log import Log
+from simalloc.trace.formats.lines import Rows
+from simalloc.trace.formats.log import Log
 
 # operator new and delete appear under their mangled names, which begin with _Zn and _Zd.
 _CALLS: Final = {

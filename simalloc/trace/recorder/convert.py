@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.recorder.resident import Sample, thinned
+from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
 from simalloc.trace.symbols import Place, is_named
 from simalloc.trace.writer import TraceWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.shapes import ReadEvents
-
 
 _MAGIC_BYTES: Final = 8
 _MANY_RECORDS: Final = 5_000_000

@@ -7,21 +7,17 @@ import signal
 import subprocess
 import tempfile
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from types import FrameType
+from typing import Any, Final, Self
 
 from simalloc.trace.recorder.program import EXIT_NOT_EXECUTABLE, ProgramError, find_program
-from simalloc.trace.recorder.wanted import EVENTS
+from simalloc.trace.recorder.wanted import EVENTS, Wanted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import FrameType
-
-    from simalloc.trace.recorder.wanted import Wanted
-
-    _Handler = Callable[[int, FrameType | None], Any] | int | None
+_Handler = Callable[[int, FrameType | None], Any] | int | None
 
 LIBRARY: Final = "libsimalloc_record.so"
 DIRECTORY_VARIABLE: Final = "SIMALLOC_RECORD_DIRECTORY"

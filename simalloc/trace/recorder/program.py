@@ -7,14 +7,12 @@ import platform
 import shutil
 import stat
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from simalloc.errors import SimallocError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 EXIT_NOT_FOUND: Final = 127
 EXIT_NOT_EXECUTABLE: Final = 126

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.recorder._reader import Reader
 from simalloc.trace.shapes import ReadEvents
+from simalloc.trace.stacks import Frame
 from simalloc.trace.symbols import Place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.stacks import Frame
 
 RAW_SUFFIX: Final = ".raw"
 CHUNK_EVENTS: Final = 1 << 18

@@ -7,26 +7,20 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from simalloc.errors import SimallocError, TraceError
 from simalloc.files import naming
-from simalloc.trace.recorder.convert import convert_all, raw_recordings
+from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings
 from simalloc.trace.recorder.launch import Signals, preload_library, start
+from simalloc.trace.recorder.raw import RawRecording
 from simalloc.trace.recorder.resident import Sampler
-from simalloc.trace.recorder.wanted import EVENTS
-from simalloc.trace.recorder.watch import Watch, processes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from simalloc.trace.recorder.convert import Recorded
-    from simalloc.trace.recorder.raw import RawRecording
-    from simalloc.trace.recorder.wanted import Wanted
-    from simalloc.trace.recorder.watch import Progress
+from simalloc.trace.recorder.wanted import EVENTS, Wanted
+from simalloc.trace.recorder.watch import Progress, Watch, processes_of
 
 _LOOK_SECONDS: Final = 0.5
 _SIGNALLED: Final = 128

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from time import time_ns
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from simalloc.errors import TraceError
 from simalloc.trace.recorder.raw import RAW_SUFFIX, RawRecording
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 SECONDS: Final = 0.01
 """How long it waits between two looks."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simalloc.trace.events import Op
-
-if TYPE_CHECKING:
-    from simalloc.trace.statistics.life_reader import LifeEvents, LifeReader
+from simalloc.trace.statistics.life_reader import LifeEvents, LifeReader
 
 
 @dataclass(frozen=True)

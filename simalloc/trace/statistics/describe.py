@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simalloc.shown import ShownAsTable
 from simalloc.trace.events import Op
+from simalloc.trace.source import EventSource
 from simalloc.trace.statistics.behaviour import (
     LeftCounts,
     NeverFreed,
     ReallocCounts,
     Reallocs,
 )
-from simalloc.trace.statistics.life_reader import PART_EVENTS, LifeReader
+from simalloc.trace.statistics.life_reader import PART_EVENTS, LifeEvents, LifeReader
 from simalloc.trace.statistics.lifetimes import (
     Lifetimes,
     Neighbours,
@@ -26,12 +27,6 @@ from simalloc.trace.statistics.liveness import Curve, LiveCurve, Peak, Peaks
 from simalloc.trace.statistics.quantiles import passes
 from simalloc.trace.statistics.sizes import SizeClass, SizeClasses, SizeCounts, Sizes
 from simalloc.trace.statistics.threads import Thread, ThreadCounts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from simalloc.trace.source import EventSource
-    from simalloc.trace.statistics.life_reader import LifeEvents
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace._core import Lives as LifeTable
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.shapes import ReplayedEvents
+from simalloc.trace.shapes import ReplayedEvents
 
 PART_EVENTS: Final = 1 << 16
 """At most this many at a time: what is computed of them stays in the processor's caches."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.trace.lives import Lives
+from simalloc.trace.statistics.life_reader import Completed, LifeReader
 from simalloc.trace.statistics.quantiles import SHARES, Quantiles
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.lives import Lives
-    from simalloc.trace.statistics.life_reader import Completed, LifeReader
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import Op, begins
-from simalloc.trace.statistics.life_reader import LifeReader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.source import EventSource
-    from simalloc.trace.statistics.life_reader import LifeEvents
+from simalloc.trace.source import EventSource
+from simalloc.trace.statistics.life_reader import LifeEvents, LifeReader
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import allocates
+from simalloc.trace.statistics.life_reader import LifeEvents
 from simalloc.trace.statistics.sums import GroupSums
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.statistics.life_reader import LifeEvents
 
 COVERAGE: Final = (0.9, 0.99, 0.999, 1.0)
 """The shares of the objects in table 7 of Johnstone and Wilson 1998."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.trace.source import EventSource
 from simalloc.trace.statistics.life_reader import LifeReader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.source import EventSource
 
 _STEPS: Final = 64
 """To a doubling of the size or lifetime: finer than can be seen."""

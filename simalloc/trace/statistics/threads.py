@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.events import allocates
+from simalloc.trace.statistics.life_reader import LifeEvents
 from simalloc.trace.statistics.liveness import Peak, most_together
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from simalloc.trace.statistics.life_reader import LifeEvents
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from simalloc.trace.symbols.symbol_table import function_at
-from simalloc.trace.symbols.tools import frames_in, symbolizer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.trace.symbols.tools import Frame
+from simalloc.trace.symbols.tools import Frame, frames_in, symbolizer
 
 
 class Place(NamedTuple):

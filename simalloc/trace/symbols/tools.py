@@ -10,12 +10,10 @@ import json
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 from simalloc.trace.symbols.plain import plain_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Frame = tuple[str, str, int]
 """A function, its file and line; "" and 0 where they are not known."""

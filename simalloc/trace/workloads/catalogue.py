@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from simalloc.errors import SimallocError
+from simalloc.trace.trace import Trace
 from simalloc.trace.workloads import gabber_emacs, hummingbird
 from simalloc.trace.workloads.hyper import hyper
 from simalloc.trace.workloads.lrusim import lrusim
 from simalloc.trace.workloads.provenance import SEED
 from simalloc.trace.workloads.synthetic import ellermann
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.trace.trace import Trace
 
 
 class Workload(NamedTuple):

@@ -20,18 +20,15 @@ files. No figure of fragmentation went into it, so table 4 and figure 9 are a te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.trace.trace import Trace
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, generated
 from simalloc.trace.workloads.sizes import STEP, exact_counts, power_law
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.trace import Trace
 
 OBJECTS: Final = 10_350_000
 """Of the full trace: with those that are never freed they make 20 million events."""

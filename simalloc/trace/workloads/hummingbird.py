@@ -27,18 +27,15 @@ into it, so table 3 and figures 7 and 8 are a test.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.trace.trace import Trace
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, generated
 from simalloc.trace.workloads.sizes import exact_counts, power_law, power_law_ascending
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.trace import Trace
 
 OBJECTS: Final = 29_700_000
 """Of the full trace: with those that are never freed they make 58 million events."""

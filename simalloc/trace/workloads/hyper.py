@@ -28,18 +28,15 @@ and 6 came near. By the growth rule of our double buddy that row is 26 %, not 51
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.trace.statistics import most_together
+from simalloc.trace.trace import Trace
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, reconstructed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simalloc.trace.trace import Trace
 
 _MESSAGES: Final = 108_715
 _MOST_MESSAGES: Final = 292

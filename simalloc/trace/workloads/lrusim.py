@@ -33,15 +33,13 @@ comes after the tree is new memory, so its row in table 3 is like that of simple
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from simalloc.trace.trace import Trace
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, reconstructed
-
-if TYPE_CHECKING:
-    from simalloc.trace.trace import Trace
 
 _NODES: Final = 39_009
 

@@ -6,14 +6,11 @@ steps of its distribution, so that its bytes are met too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 STEP: Final = 8
 """Sizes are multiples of a double word, as Gabber et al. 2001 round them (tables 1 and 2)."""

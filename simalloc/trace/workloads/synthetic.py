@@ -6,14 +6,12 @@ program, however well its statistics are met. They serve where a paper used one,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
+from simalloc.trace.trace import Trace
 from simalloc.trace.workloads.lives import trace_of_lives
-
-if TYPE_CHECKING:
-    from simalloc.trace.trace import Trace
 
 ELLERMANN_OBJECTS: Final = 300_000
 

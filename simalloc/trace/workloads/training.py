@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.trace.events import Op
 from simalloc.trace.trace import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HALF: Final = 2
 _SINGLE: Final = 4

@@ -5,23 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from simalloc.trace import Op
+from simalloc.trace.recorder import RawRecording, Wanted
 from simalloc.trace.recorder.convert import raw_recordings
 from simalloc.trace.recorder.launch import preload_library, start
 from simalloc.trace.recorder.wanted import EVENTS
 from simalloc.trace.shapes import ReadEvents
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.trace.recorder import RawRecording, Wanted
 
 PROGRAMS = Path(__file__).with_name("programs")
 MARK = 1234567

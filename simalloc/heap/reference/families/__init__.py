@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from simalloc.errors import PolicyError
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.heap import Heap
-    from simalloc.policy import Family
-    from simalloc.policy.device import Device
+from simalloc.heap.reference.heap import Heap
+from simalloc.policy import Family
+from simalloc.policy.device import Device
 
 
 def heap_for(description: Family | Device) -> Heap:

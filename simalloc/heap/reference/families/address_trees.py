@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.parts.address_tree import AddressTree, Node
 from simalloc.heap.reference.parts.classed_heap import ClassedHeap
 from simalloc.heap.reference.parts.classes import SizeClasses
-from simalloc.policy.families.address_trees import TreeFit
+from simalloc.policy.families.address_trees import AddressTrees, TreeFit
 from simalloc.policy.parts import Coalescing
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.address_trees import AddressTrees
 
 
 class AddressTreesHeap(ClassedHeap):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.parts.buddy import BuddyHeap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.binary_buddy import BinaryBuddy
+from simalloc.policy.families.binary_buddy import BinaryBuddy
 
 
 class BinaryBuddyHeap(BuddyHeap):

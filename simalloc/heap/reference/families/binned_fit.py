@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sortedcontainers import SortedList
 
 from simalloc.heap.reference.parts.coalescing import CoalescingHeap
-from simalloc.policy.families.binned_fit import LastRemainder
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.binned_fit import BinnedFit
+from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 
 
 class BinnedFitHeap(CoalescingHeap):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.pages import PagedHeap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.policy.families.bw_gc import BwGc
-
+from simalloc.policy.families.bw_gc import BwGc
 
 INDEXED: Final = 1024
 """How many pages a stretch has, which are the entries of one index."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.policy.families.cartesian import Cartesian
+from simalloc.policy.families.cartesian import Cartesian
 
 _NODES = 512
 """How many nodes an array of them has."""

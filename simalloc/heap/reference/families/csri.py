@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.ring import Ring
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.csri import Csri
+from simalloc.policy.families.csri import Csri
 
 
 class CsriHeap(Heap):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.by_size import BlocksBySize
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.dlmalloc import Dlmalloc
+from simalloc.policy.families.dlmalloc import Dlmalloc
 
 
 class DlmallocHeap(Heap):

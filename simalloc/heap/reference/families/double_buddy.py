@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sortedcontainers import SortedDict
 
 from simalloc.heap.reference.parts.buddy import BuddyHeap
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.double_buddy import DoubleBuddy
+from simalloc.policy.families.double_buddy import DoubleBuddy
 
 
 class DoubleBuddyHeap(BuddyHeap):

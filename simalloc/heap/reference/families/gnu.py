@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.pages import PagedHeap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.policy.families.gnu import Gnu
+from simalloc.policy.families.gnu import Gnu
 
 
 @dataclass(eq=False)

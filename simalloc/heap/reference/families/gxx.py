@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from simalloc.policy.families.gxx import Gxx
+from simalloc.policy.families.gxx import Gxx
 
 _SMALL_BELOW = 144
 """Below this many bytes there is a bin for each size."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.parts.sized_heap import RefilledHeap
 from simalloc.heap.reference.parts.sizes import smallest_size
 from simalloc.heap.reference.space import State
-from simalloc.policy.families.kingsley import Variant
+from simalloc.policy.families.kingsley import Kingsley, Variant
 from simalloc.policy.parts import Order
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.kingsley import Kingsley
 
 REFILL = 2048
 """The least that 4.2BSD's heap grows by, in bytes."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.by_size import BlocksBySize
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.lea import Lea
+from simalloc.policy.families.lea import Lea
 
 _BINS = ((512, 3), (2560, 6), (10752, 9), (43520, 12), (174592, 15), (698880, 18))
 """Below each size, bins are that power of two wide; all larger blocks share one."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.parts.buddy import BuddyHeap
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.modified_buddy import ModifiedBuddy
+from simalloc.policy.families.modified_buddy import ModifiedBuddy
 
 
 class ModifiedBuddyHeap(BuddyHeap):

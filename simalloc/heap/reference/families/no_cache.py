@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.families.device.device import DeviceHeap
 from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.policy.device import NoCache
 from simalloc.policy.device.base import GRANULE
-
-if TYPE_CHECKING:
-    from simalloc.policy.device import NoCache
 
 
 class NoCacheHeap(DeviceHeap):

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.parts.pages import PagedHeap
 from simalloc.heap.reference.space import State
-from simalloc.policy.families.phk import PageOrder
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.phk import Phk
+from simalloc.policy.families.phk import PageOrder, Phk
 
 
 @dataclass(eq=False)

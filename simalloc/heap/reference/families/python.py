@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.python.block import Place
 from simalloc.heap.reference.python.heap import OwnHeap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.policy import PythonCode, PythonPolicy
+from simalloc.policy import PythonCode, PythonPolicy
 
 
 class PythonHeap(Heap):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from simalloc.heap.reference.families.gxx import GxxHeap
 from simalloc.heap.reference.parts.overhead import gross_size, round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.policy.families.quick_fit import QuickFit
+from simalloc.policy.families.quick_fit import QuickFit
 
 
 class QuickFitHeap(GxxHeap):

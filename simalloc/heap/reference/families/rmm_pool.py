@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.heap.reference.families.device.device import DeviceHeap
 from simalloc.heap.reference.parts.overhead import round_up
-
-if TYPE_CHECKING:
-    from simalloc.policy.device import RmmPool
+from simalloc.policy.device import RmmPool
 
 UNIT: Final = 256
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.parts.classed_heap import ClassedHeap
 from simalloc.heap.reference.parts.classes import SizeClasses
-from simalloc.policy.families.segregated_fit import ListFit, ListOrder
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.segregated_fit import SegregatedFit
+from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 
 
 class SegregatedFitHeap(ClassedHeap):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.parts.sized_heap import RefilledHeap
 from simalloc.heap.reference.space import State
+from simalloc.policy.families.segregated_storage import SegregatedStorage
 from simalloc.policy.parts import Order, Series
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.segregated_storage import SegregatedStorage
 
 
 class SegregatedStorageHeap(RefilledHeap):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.parts.coalescing import CoalescingHeap
+from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.parts import Fit, Order
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.policy.families.sequential_fit import SequentialFit
 
 
 class SequentialFitHeap(CoalescingHeap):

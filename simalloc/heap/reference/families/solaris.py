@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.by_size import BlocksBySize
 from simalloc.heap.reference.parts.cells import Cells
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.solaris import Solaris
+from simalloc.policy.families.solaris import Solaris
 
 
 class SolarisHeap(Heap):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.ring import Ring
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.solaris_3x import Solaris3x
+from simalloc.policy.families.solaris_3x import Solaris3x
 
 
 @dataclass(eq=False)

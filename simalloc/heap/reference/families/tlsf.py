@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sortedcontainers import SortedSet
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.sizes import FreeLists
 from simalloc.heap.reference.space import State
+from simalloc.policy.families.tlsf import Tlsf
 from simalloc.policy.parts import Order
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.tlsf import Tlsf
 
 
 class TlsfHeap(Heap):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.nodes import Nodes
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.policy.families.vmalloc import Vmalloc
+from simalloc.policy.families.vmalloc import Vmalloc
 
 
 class VmallocHeap(Heap):

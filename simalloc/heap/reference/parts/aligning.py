@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from math import lcm
-from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
+from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import MAX_BREAK
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.heap import Heap
-    from simalloc.policy.parts import Aligning
+from simalloc.policy.parts import Aligning
 
 
 def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> int:

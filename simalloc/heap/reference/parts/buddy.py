@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from simalloc.heap.reference.parts.sized_heap import SizedHeap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class BuddyHeap(SizedHeap):

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.space import Blocks
+from simalloc.heap.reference.space import Blocks, State
 
 
 class Cells:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.space import State
+from simalloc.policy import Family
+from simalloc.policy.device import Device
 
 if TYPE_CHECKING:
     from simalloc.heap.reference.heap import Heap
-    from simalloc.policy import Family
-    from simalloc.policy.device import Device
 
 
 class Front:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from sortedcontainers import SortedDict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Nodes:

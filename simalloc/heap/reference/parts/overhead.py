@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from simalloc.policy import Overhead
+from simalloc.policy import Overhead
 
 
 def gross_size(size: int, overhead: Overhead) -> int:

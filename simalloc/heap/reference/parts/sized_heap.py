@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.sizes import FreeLists, smallest_size
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.parts import Order
+from simalloc.policy.parts import Order
 
 
 class SizedHeap(Heap):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from sortedcontainers import SortedList
 
 from simalloc.policy.parts import Order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def smallest_size(request: int, *bases: int) -> int:

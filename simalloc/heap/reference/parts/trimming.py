@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.heap.reference.heap import Heap
-    from simalloc.policy.parts import Splitting
+from simalloc.heap.reference.heap import Heap
+from simalloc.policy.parts import Splitting
 
 
 def trim_tail(heap: Heap, parts: Splitting, growth: int, leave: Callable[[int], None]) -> None:

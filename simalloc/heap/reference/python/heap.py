@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from simalloc.errors import PolicyError
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.python.block import OwnBlock, Place
 from simalloc.heap.reference.python.lists import Lists, first_of
 from simalloc.heap.reference.space import MAX_BREAK, Blocks, State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.policy.python import OrderName
+from simalloc.policy.python import OrderName
 
 
 class OwnHeap:

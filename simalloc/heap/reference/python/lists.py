@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simalloc.heap.reference.python.block import OwnBlock
-    from simalloc.policy.python import OrderName
+from simalloc.heap.reference.python.block import OwnBlock
+from simalloc.policy.python import OrderName
 
 
 class Ring:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from math import lcm
-from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.space.residence import Residence
 from simalloc.heap.reference.space.segments import Segments
 from simalloc.heap.reference.space.state import State
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.space.residence import Residence
 
 
 class Blocks:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedKeyList
 
@@ -12,9 +12,6 @@ from simalloc.heap.reference.heap import Heap, Refused
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 from simalloc.policy.device.base import GRANULE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Pool:

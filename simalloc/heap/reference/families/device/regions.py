@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from math import floor
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from simalloc.heap.reference.families.device.device import DeviceHeap
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.policy.device import Extend
-
-if TYPE_CHECKING:
-    from simalloc.policy.device import Bfc, OrtArena
+from simalloc.policy.device import Bfc, Extend, OrtArena
 
 UNIT: Final = 256
 _FIRST_STEP: Final = 2 << 20

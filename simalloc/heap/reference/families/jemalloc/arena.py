@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.heap.reference.families.jemalloc.bins import Bin, Slab
+from simalloc.heap.reference.families.jemalloc.decay import Random
+from simalloc.heap.reference.families.jemalloc.extents import Extent
+from simalloc.heap.reference.families.jemalloc.pages import Pages
 from simalloc.heap.reference.families.jemalloc.sizes import PAGE, SMALL_CLASSES, offset_step
-from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.jemalloc.decay import Random
-    from simalloc.heap.reference.families.jemalloc.extents import Extent
-    from simalloc.heap.reference.families.jemalloc.pages import Pages
-    from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
-    from simalloc.heap.reference.space import Blocks
+from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
+from simalloc.heap.reference.space import Blocks, State
 
 _LEAST_ALIGNMENT: Final = 64
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from simalloc.heap.reference.families.jemalloc.arena import Arena, Large
+from simalloc.heap.reference.families.jemalloc.bins import Slab
+from simalloc.heap.reference.families.jemalloc.extents import Extent
 from simalloc.heap.reference.families.jemalloc.metadata import Metadata, NoMetadata
 from simalloc.heap.reference.families.jemalloc.pages import Pages
 from simalloc.heap.reference.families.jemalloc.sizes import SMALLEST_LARGE
+from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
+from simalloc.heap.reference.space import Blocks
 from simalloc.policy.families.jemalloc import Version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.heap.reference.families.jemalloc.bins import Slab
-    from simalloc.heap.reference.families.jemalloc.extents import Extent
-    from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
-    from simalloc.heap.reference.space import Blocks
 
 _EAGER_FROM: Final = 8 << 20
 """Extents of arena 0 that large are purged when they are freed, whatever the option, in 5.3.0."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from sortedcontainers import SortedSet
 
+from simalloc.heap.reference.families.jemalloc.extents import Extent
 from simalloc.heap.reference.families.jemalloc.sizes import SMALL_CLASSES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.heap.reference.families.jemalloc.extents import Extent
 
 
 class Slab:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from simalloc.heap.reference.families.jemalloc.sizes import (
     HUGE_PAGE,
@@ -10,11 +11,7 @@ from simalloc.heap.reference.families.jemalloc.sizes import (
     class_number,
     slab_size,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.policy.families.jemalloc import Jemalloc
+from simalloc.policy.families.jemalloc import Jemalloc
 
 _SMALL: Final = len(SMALL_CLASSES)
 _GC_INTERVAL: Final = 10_000_000

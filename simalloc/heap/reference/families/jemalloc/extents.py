@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from simalloc.heap.reference.families.jemalloc.sizes import PAGE
+from simalloc.heap.reference.families.jemalloc.sizes import PAGE, Sizes
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.pairing_heap import PairingHeap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simalloc.heap.reference.families.jemalloc.pages import Pages
-    from simalloc.heap.reference.families.jemalloc.sizes import Sizes
 
 _MOST_LOOKED_AT: Final = 32
 """Of the bin below the first whose extents all fit, this many are looked at."""

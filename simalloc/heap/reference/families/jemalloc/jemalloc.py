@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
+from simalloc.heap.reference.families.jemalloc.arena import Arena, Large
 from simalloc.heap.reference.families.jemalloc.arenas import Arenas
+from simalloc.heap.reference.families.jemalloc.bins import Slab
 from simalloc.heap.reference.families.jemalloc.cache import Stack, ThreadCache
 from simalloc.heap.reference.families.jemalloc.decay import Random, Ticker
 from simalloc.heap.reference.families.jemalloc.sizes import (
@@ -18,13 +21,7 @@ from simalloc.heap.reference.families.jemalloc.sizes import (
 from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.heap.reference.families.jemalloc.arena import Arena, Large
-    from simalloc.heap.reference.families.jemalloc.bins import Slab
-    from simalloc.policy.families.jemalloc import Jemalloc
+from simalloc.policy.families.jemalloc import Jemalloc
 
 _FREES_BEFORE_CACHE: Final = 128
 """A thread of 5.3.1 that only frees gets a cache at this one."""

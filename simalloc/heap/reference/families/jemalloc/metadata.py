@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.heap.reference.families.jemalloc.sizes import (
     HUGE_PAGE,
@@ -10,10 +10,8 @@ from simalloc.heap.reference.families.jemalloc.sizes import (
     class_above,
     class_below,
 )
+from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.parts.overhead import round_up
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 
 _HEADER: Final = 144
 """Bytes at the start of a block of metadata."""

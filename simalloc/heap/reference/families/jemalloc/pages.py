@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.heap.reference.families.jemalloc.decay import Decay
 from simalloc.heap.reference.families.jemalloc.extents import Extent, ExtentCache, Use
+from simalloc.heap.reference.families.jemalloc.metadata import Metadata
 from simalloc.heap.reference.families.jemalloc.sizes import (
     HUGE_PAGE,
     PAGE,
     SMALLEST_LARGE,
     class_above,
 )
+from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.jemalloc.metadata import Metadata
-    from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 
 RECORD: Final = 128
 """Bytes of the record that is kept of an extent."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from math import lcm
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.heap.reference.parts.overhead import round_up
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.jemalloc import Jemalloc
+from simalloc.policy.families.jemalloc import Jemalloc
 
 PAGE: Final = 4096
 HUGE_PAGE: Final = 2 << 20

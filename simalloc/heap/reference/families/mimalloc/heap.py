@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic, TypeVar
 
 from sortedcontainers import SortedDict
 
@@ -12,11 +13,7 @@ from simalloc.heap.reference.families.mimalloc.sizes import SLICE, block_size
 from simalloc.heap.reference.families.mimalloc.theap import Theap
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.policy.families.mimalloc import Mimalloc
+from simalloc.policy.families.mimalloc import Mimalloc
 
 _THREAD_BLOCK = 288
 """The bytes that the C library allocates for each thread that it is to start."""

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.families.mimalloc2.mimalloc2 import Mimalloc2Heap
 from simalloc.heap.reference.families.mimalloc3.mimalloc3 import Mimalloc3Heap
-from simalloc.policy.families.mimalloc import MimallocVersion
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.heap import Heap
-    from simalloc.policy.families.mimalloc import Mimalloc
+from simalloc.heap.reference.heap import Heap
+from simalloc.policy.families.mimalloc import Mimalloc, MimallocVersion
 
 
 def heap_of_version(description: Mimalloc) -> Heap:

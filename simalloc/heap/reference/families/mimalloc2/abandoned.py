@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.mimalloc2.segment import Segment
+from simalloc.heap.reference.families.mimalloc2.segment import Segment
 
 
 class Abandoned:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from simalloc.heap.reference.families.mimalloc.heap import SMALL, MimallocHeap
 from simalloc.heap.reference.families.mimalloc.sizes import (
@@ -26,11 +26,7 @@ from simalloc.heap.reference.families.mimalloc2.page import (
 from simalloc.heap.reference.families.mimalloc2.segment import SEGMENT, Segment, Segments
 from simalloc.heap.reference.families.mimalloc2.theap import Theap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.policy.families.mimalloc import Mimalloc
+from simalloc.policy.families.mimalloc import Mimalloc
 
 _ALIGNED_UP_TO = 128
 """Blocks of up to this many bytes are taken to be aligned as their size is."""

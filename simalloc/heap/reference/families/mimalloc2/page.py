@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.mimalloc.page import Page as SomePage
 from simalloc.heap.reference.families.mimalloc.sizes import KIB, MIB, SLICE, round_up
+from simalloc.heap.reference.families.mimalloc2.segment import Segment
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.families.mimalloc2.segment import Segment
     from simalloc.heap.reference.families.mimalloc2.theap import Theap
 
 LARGEST_SMALL = 16 * KIB

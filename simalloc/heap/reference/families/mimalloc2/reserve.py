@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.families.mimalloc.sizes import MIB
+from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.heap import Heap
 
 _PART = 32 * MIB
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.mimalloc.sizes import MIB, SLICE, round_up, system_size
 from simalloc.heap.reference.families.mimalloc2.reserve import Reserve
+from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
+from simalloc.policy.families.mimalloc import Mimalloc
 
 if TYPE_CHECKING:
     from simalloc.heap.reference.families.mimalloc2.page import Page
     from simalloc.heap.reference.families.mimalloc2.theap import Theap
-    from simalloc.heap.reference.heap import Heap
-    from simalloc.policy.families.mimalloc import Mimalloc
 
 SEGMENT = 32 * MIB
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simalloc.heap.reference.families.mimalloc.theap import Theap as SomeTheap
 from simalloc.heap.reference.families.mimalloc2.page import Page
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.heap.reference.families.mimalloc2.segment import Segment
+from simalloc.heap.reference.families.mimalloc2.segment import Segment
 
 _SPAN_ENDS: Final = (
     *range(1, 8),

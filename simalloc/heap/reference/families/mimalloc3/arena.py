@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from simalloc.heap.reference.families.mimalloc.sizes import MIB, SLICE, round_up, system_size
 from simalloc.heap.reference.families.mimalloc3.bitmap import CHUNK, SliceMap, rotated
+from simalloc.heap.reference.families.mimalloc3.page import Page
+from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.heap.reference.families.mimalloc3.page import Page
-    from simalloc.heap.reference.heap import Heap
-    from simalloc.policy.families.mimalloc import Mimalloc
+from simalloc.policy.families.mimalloc import Mimalloc
 
 MAPPING_ALIGNMENT = 256 * MIB
 """Mappings begin at multiples of this; the headers of an arena's pages are in each such part."""

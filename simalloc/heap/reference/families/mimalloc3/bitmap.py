@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.mimalloc.sizes import lowest_bit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CHUNK = 512
 """The slices of a chunk, in which a search looks for a run."""

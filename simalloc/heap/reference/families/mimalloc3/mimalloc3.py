@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from simalloc.heap.reference.families.mimalloc.heap import SMALL, MimallocHeap
 from simalloc.heap.reference.families.mimalloc.sizes import (
@@ -12,6 +12,7 @@ from simalloc.heap.reference.families.mimalloc.sizes import (
     lowest_bit,
     system_size,
 )
+from simalloc.heap.reference.families.mimalloc.theap import Queue
 from simalloc.heap.reference.families.mimalloc3.arena import Arena, Arenas
 from simalloc.heap.reference.families.mimalloc3.page import (
     HEADER,
@@ -24,13 +25,7 @@ from simalloc.heap.reference.families.mimalloc3.page import (
 )
 from simalloc.heap.reference.families.mimalloc3.theap import Theap
 from simalloc.heap.reference.space import State
-from simalloc.policy.families.mimalloc import ReclaimOnFree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simalloc.heap.reference.families.mimalloc.theap import Queue
-    from simalloc.policy.families.mimalloc import Mimalloc
+from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
 
 _THOROUGH_FROM = 8 * KIB
 """Requests of this many bytes give up a page that they fill."""

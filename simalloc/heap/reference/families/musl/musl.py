@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from simalloc.heap.reference.families.musl.classes import (
     COUNTED,
     PAGE,
@@ -17,9 +15,7 @@ from simalloc.heap.reference.families.musl.groups import Group, Mapping, Memory
 from simalloc.heap.reference.families.musl.writing import ALONE, Held, WritingHeap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.musl import Musl
+from simalloc.policy.families.musl import Musl
 
 _THRESHOLD = 131052
 """Requests from this size on have mappings of their own."""

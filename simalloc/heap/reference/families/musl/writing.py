@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.musl.classes import PAGE, SIZES, UNIT
+from simalloc.heap.reference.families.musl.groups import Group
 from simalloc.heap.reference.heap import Heap
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.musl.groups import Group
-    from simalloc.policy.families.musl import Musl
+from simalloc.policy.families.musl import Musl
 
 ALONE = 63
 """The class of groups that are a mapping for one request."""

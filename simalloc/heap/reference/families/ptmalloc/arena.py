@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.parts.nodes import Nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.ptmalloc import Ptmalloc
 
 
 @dataclass

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.ptmalloc.arena import ArenaHeap, Arenas
+from simalloc.heap.reference.families.ptmalloc.arena import Arena, ArenaHeap, Arenas
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-from simalloc.policy.families.ptmalloc import HEAP
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.ptmalloc.arena import Arena
-    from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 
 _LEAST_HEAP = 32768
 """The least that a heap begins with."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from simalloc.heap.reference.families.ptmalloc.arena import Arena
 from simalloc.heap.reference.families.ptmalloc.threads import PtmallocThreads
 from simalloc.heap.reference.parts.overhead import gross_size, round_up
 from simalloc.heap.reference.space import State
-from simalloc.policy.families.ptmalloc import HEAP
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.ptmalloc.arena import Arena
-    from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 
 
 class PtmallocHeap(PtmallocThreads):

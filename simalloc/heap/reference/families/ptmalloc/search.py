@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.ptmalloc.arena import Arena
+from simalloc.heap.reference.families.ptmalloc.cache import ThreadCache
 from simalloc.heap.reference.families.ptmalloc.memory import PtmallocMemory
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.ptmalloc.arena import Arena
-    from simalloc.heap.reference.families.ptmalloc.cache import ThreadCache
-    from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.ptmalloc import Ptmalloc
 
 _TRIM_FROM = 65536
 """Freeing a block that has become so large trims the arena."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.ptmalloc.arena import Arena
 from simalloc.heap.reference.families.ptmalloc.cache import ThreadCache
 from simalloc.heap.reference.families.ptmalloc.search import PtmallocSearch
 from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.ptmalloc.arena import Arena
-    from simalloc.policy.families.ptmalloc import Ptmalloc
+from simalloc.policy.families.ptmalloc import Ptmalloc
 
 _THREAD_BLOCK = 272
 """What a program's main thread asks for when it creates another one."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from simalloc.heap.reference.families import heap_for
 from simalloc.heap.reference.families.pymalloc.arenas import GRAIN, Arena, Pool, UsableArenas
 from simalloc.heap.reference.heap import Heap, Request
 from simalloc.heap.reference.parts.overhead import gross_size, round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from simalloc.policy.families.pymalloc import Pymalloc
+from simalloc.policy.families.pymalloc import Pymalloc
 
 _LARGEST = 512
 """Larger requests are the other allocator's."""

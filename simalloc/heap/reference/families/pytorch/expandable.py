@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.device.device import Pool
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.policy.device.base import GRANULE
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.families.device.device import Pool
     from simalloc.heap.reference.families.pytorch.pytorch import PyTorchHeap
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.device.device import Pool
 from simalloc.heap.reference.families.pytorch.expandable import unmap
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.families.device.device import Pool
     from simalloc.heap.reference.families.pytorch.pytorch import PyTorchHeap
 
 

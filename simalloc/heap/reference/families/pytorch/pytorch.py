@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from simalloc.heap.reference.families.device.device import DeviceHeap
+from simalloc.heap.reference.families.device.device import DeviceHeap, Pool
 from simalloc.heap.reference.families.pytorch.expandable import grow, reach
 from simalloc.heap.reference.families.pytorch.giving_back import (
     collect_garbage,
@@ -14,11 +14,8 @@ from simalloc.heap.reference.families.pytorch.giving_back import (
 )
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
+from simalloc.policy.device import PyTorch
 from simalloc.policy.device.base import GRANULE
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.device.device import Pool
-    from simalloc.policy.device import PyTorch
 
 UNIT: Final = 512
 SMALL: Final = 1 << 20

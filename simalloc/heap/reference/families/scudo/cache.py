@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from simalloc.heap.reference.families.scudo.configuration import BATCHES
-
-if TYPE_CHECKING:
-    from simalloc.heap.reference.families.scudo.configuration import Configuration
-    from simalloc.heap.reference.families.scudo.primary import RecordRegion, Region
-    from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.families.scudo.configuration import BATCHES, Configuration
+from simalloc.heap.reference.families.scudo.primary import RecordRegion, Region
+from simalloc.heap.reference.heap import Heap
 
 
 class LocalCache:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.scudo.cache import LocalCache
 from simalloc.heap.reference.families.scudo.quarantine import Waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.heap.reference.families.scudo.cache import LocalCache
 
 
 @dataclass(eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -12,17 +13,15 @@ from simalloc.heap.reference.families.scudo.configuration import (
     BATCHES,
     GROWTH,
     PAGE,
+    Configuration,
 )
 from simalloc.heap.reference.families.scudo.random import Generator
+from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simalloc.heap.reference.families.scudo.cache import LocalCache
-    from simalloc.heap.reference.families.scudo.configuration import Configuration
-    from simalloc.heap.reference.heap import Heap
 
 _SLOT_ALIGNMENT = 2 << 20
 """What the reservation of all regions begins at a multiple of."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from simalloc.heap.reference.families.scudo.chunk import Chunk
 from simalloc.heap.reference.families.scudo.random import Generator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.heap.reference.families.scudo.chunk import Chunk
 
 BATCH_BYTES: Final = 8176
 """What a batch takes, and weighs when it is empty."""

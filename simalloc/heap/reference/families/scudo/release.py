@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.scudo.configuration import PAGE, SMALL_BELOW
+from simalloc.heap.reference.families.scudo.configuration import PAGE, SMALL_BELOW, Configuration
+from simalloc.heap.reference.families.scudo.primary import Group, Region
 from simalloc.heap.reference.parts.overhead import round_up
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.heap.reference.families.scudo.configuration import Configuration
-    from simalloc.heap.reference.families.scudo.primary import Group, Region
 
 _MILLISECOND = 1_000_000
 _RIPE_PAGES = 8

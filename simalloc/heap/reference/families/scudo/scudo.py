@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from simalloc.heap.reference.families.scudo.cache import LocalCache
 from simalloc.heap.reference.families.scudo.chunk import Chunk
@@ -21,12 +21,7 @@ from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.sizes import smallest_size
 from simalloc.heap.reference.space import State
-from simalloc.policy.families.scudo import Purge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from simalloc.policy.families.scudo import Scudo
+from simalloc.policy.families.scudo import Purge, Scudo
 
 _GRAIN = 16
 """Blocks for the program begin at multiples of this."""

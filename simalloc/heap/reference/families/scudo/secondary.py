@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.scudo.configuration import PAGE
+from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simalloc.heap.reference.heap import Heap
 
 _MAPPING_HEADER = 48
 """The bytes in front of a large block's header that say how it is mapped."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.tcmalloc.centre import Centre
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.heap.reference.families.tcmalloc.centre import Centre
     from simalloc.heap.reference.families.tcmalloc.tcmalloc import TcmallocHeap
 
 _LONGEST = 8192

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.tcmalloc.classes import SizeClass
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.families.tcmalloc.classes import SizeClass
     from simalloc.heap.reference.families.tcmalloc.tcmalloc import TcmallocHeap
 
 _FIRST_CHAINS = 16

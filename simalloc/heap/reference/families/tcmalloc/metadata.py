@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simalloc.policy.families.tcmalloc import Tcmalloc
+
 if TYPE_CHECKING:
     from simalloc.heap.reference.families.tcmalloc.pages import SpanHeap
-    from simalloc.policy.families.tcmalloc import Tcmalloc
 
 METADATA_PIECE = 8 << 20
 """What is got from the system at once."""

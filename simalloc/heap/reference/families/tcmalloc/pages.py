@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedList
 
@@ -12,12 +12,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap.reference.families.tcmalloc.metadata import Metadata
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
-from simalloc.policy.families.tcmalloc import TcmallocVersion
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simalloc.policy.families.tcmalloc import Tcmalloc
+from simalloc.policy.families.tcmalloc import Tcmalloc, TcmallocVersion
 
 _LISTED_BYTES = 1 << 20
 """Free spans up to this size have a list for each length; it is also the least growth."""

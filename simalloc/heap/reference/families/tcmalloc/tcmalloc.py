@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.tcmalloc.caches import Caches, ThreadCache
 from simalloc.heap.reference.families.tcmalloc.centre import Centre, Span
@@ -17,9 +16,7 @@ from simalloc.heap.reference.families.tcmalloc.metadata import METADATA_PIECE
 from simalloc.heap.reference.families.tcmalloc.pages import Kind, SpanHeap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
-
-if TYPE_CHECKING:
-    from simalloc.policy.families.tcmalloc import Tcmalloc
+from simalloc.policy.families.tcmalloc import Tcmalloc
 
 _POOL_OF_EXCEPTIONS = 72704
 """What the C++ library allocates when a program that it is loaded into starts."""
