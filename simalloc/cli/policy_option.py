@@ -15,7 +15,7 @@ _SPELLINGS: Final = ("-p", "--policy")
 
 
 def policy_option(what: str, *, required: bool = False) -> Callable[[Any], Any]:
-    """Return the option of a `PolicyCommand`, of which `what` is the help."""
+    """Return the option -p of a `PolicyCommand`; `what` is its help text."""
     return click.option(
         *_SPELLINGS,
         "policies",

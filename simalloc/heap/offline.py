@@ -97,7 +97,7 @@ class OfflineHeap:
         self.go_to(0)
 
     def go_to(self, events: int) -> None:
-        """Be the heap after this many events."""
+        """Show the heap after this many events from now on."""
         self._done = events
         self._tiling: Tiling | None = None
 
@@ -114,7 +114,7 @@ class OfflineHeap:
     ) -> int:
         """Fill arrays with the blocks by address: scaled bytes, and the object's slot or -1.
 
-        They get those from number `first` on. Returns how many there were.
+        The arrays begin with block number `first`. Returns how many blocks were filled in.
         """
         tiles = [values[first : first + len(address)] for values in self._tiles()]
         for column, values in zip((address, size, slot), tiles, strict=True):
@@ -154,7 +154,7 @@ class OfflineHeap:
 def _least_sizes(scale: int) -> NDArray[np.int64]:
     """Return the fewest scaled bytes of each power of two from `LOWEST_POWER` on.
 
-    They are whole numbers, as floats would take a large size just below a power for that power.
+    They are whole numbers, as a float would round a large size just below a power up to it.
     """
     least = [-(-(scale << power) >> -LOWEST_POWER) for power in range(SIZE_POWERS)]
     return np.array([min(each, 2**63 - 1) for each in least], np.int64)
@@ -218,7 +218,7 @@ def _kept_of(source: EventSource) -> _Kept:
 
 
 class _Teller:
-    """Turns shares of a search into events, whose sum is that of the trace."""
+    """Turns shares of a search into numbers of events, which add up to those of the trace."""
 
     def __init__(self, events: int, progress: Callable[[int], None] | None) -> None:
         self._events = events

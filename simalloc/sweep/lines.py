@@ -12,8 +12,8 @@ def line_of(text: str, key: tuple[str, ...], value: object = None) -> int:
     """Return the line (1-based) where `key`, or else the nearest key around it, is set.
 
     If `value` is one of several values of the key, it is the line where that one stands. The text
-    is known to be valid TOML. What is found serves a message: text that looks like a key within a
-    string of several lines can mislead it.
+    is known to be valid TOML. The line is for messages only: what looks like a key, in a string of
+    several lines, can mislead the search.
     """
     lines = text.splitlines()
     places = list(_places(lines))
@@ -60,6 +60,6 @@ def _path(parsed: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _common(path: tuple[str, ...], key: tuple[str, ...]) -> int:
-    """Return how many names `path` and `key` begin with in common."""
+    """Return how many names at the beginning of `path` and `key` are the same."""
     same = (ours == wanted for ours, wanted in zip(path, key, strict=False))
     return sum(takewhile(bool, same))

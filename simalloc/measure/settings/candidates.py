@@ -25,7 +25,7 @@ MODELS: Final[Mapping[str, str]] = {
 """The mallocs that are tried, and the policies that are their models."""
 
 TRIM: Final = "malloc_trim"
-"""The name of what is no setting: the program itself calls malloc_trim, every N events."""
+"""The name of a change of the program, not of a setting: it calls malloc_trim every N events."""
 
 _TRIED: Final[Mapping[str, Sequence[str]]] = {
     "glibc": (
@@ -147,7 +147,7 @@ class Candidate:
 
     @property
     def can_be_set(self) -> bool:
-        """Whether it is a matter of settings: whoever runs the program can have it so."""
+        """Whether it needs settings only, and no change of the program or of Python."""
         of_python = {"discard_pools", "version"} if self.allocator == PYTHONS_OWN else set()
         return not {TRIM, *of_python} & self.values.keys()
 
@@ -187,7 +187,7 @@ class Candidate:
     def line_where(self, served: str) -> str:
         """Return what to type for a program that another malloc has `served`.
 
-        Whoever has that preloaded or linked must be given glibc's.
+        If that is preloaded or linked, glibc's has to be preloaded in its place.
         """
         if self.below == "glibc" != served and self.can_be_set:
             return f"export LD_PRELOAD=libc.so.6 {self.line.removeprefix('export ')}".rstrip()
@@ -214,7 +214,7 @@ class Candidate:
 
 _FIRST: Final = ("", "arena_max=2", "dirty_decay_ms=0", "aggressive_decommit=on",
                  "purge_delay=0", "decommit_delay=0")  # fmt: skip
-"""Of the settings that people try, those that come first where each costs minutes."""
+"""The settings that are tried where each try takes minutes."""
 
 
 def first_candidates(*, python: str = "") -> list[Candidate]:

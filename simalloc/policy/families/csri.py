@@ -29,7 +29,7 @@ class Csri(Family):
 
     @property
     def growth_unit(self) -> int:
-        """The bytes that the heap grows by multiples of."""
+        """The heap grows by multiples of this many bytes."""
         return self.growth or 1024 * self.word
 
     def core_parameters(self) -> dict[str, int | str]:

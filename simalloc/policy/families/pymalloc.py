@@ -13,7 +13,7 @@ from simalloc.policy.parts import Overhead, Range
 
 
 class PythonVersion(Enum):
-    """Releases of CPython that do alike."""
+    """The first of the releases of CPython that have the same rules."""
 
     V3_8 = "3.8"
     """3.7 and 3.8: small pools and arenas, and every arena that is wholly free goes back."""
@@ -29,7 +29,7 @@ class PythonVersion(Enum):
 
 @dataclass(frozen=True)
 class Pymalloc(Family):
-    """Pools of blocks of one size in arenas; what has more than 512 bytes goes to the one below."""
+    """Pools of blocks of one size in arenas; the allocator below serves more than 512 bytes."""
 
     family: ClassVar[str] = "pymalloc"
     reference: ClassVar[str] = "pymalloc.pymalloc:PymallocHeap"
@@ -69,12 +69,12 @@ class Pymalloc(Family):
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What the one below looks at."""
+        """The columns that the allocator below looks at."""
         return self.lower.columns
 
     @property
     def core(self) -> str:
-        """The core's name of what carries the one below out."""
+        """The core's name of the allocator below."""
         return self.lower.core
 
     @property
@@ -95,21 +95,21 @@ class Pymalloc(Family):
 
     @property
     def applied_overhead(self) -> Overhead:
-        """Nothing: what the one below adds, it adds to its own requests."""
+        """Nothing: what the allocator below adds, it adds to the requests that it gets."""
         return Overhead()
 
     @property
     def payload(self) -> int:
-        """As below: a block begins as far in front of what the program gets."""
+        """The same as of the allocator below, which has the headers."""
         return self.lower.payload
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """What the one below looks at, as it is asked to."""
+        """The columns that the allocator below looks at with its parameters."""
         return self.lower.looked_at
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return those of the one below, and what is put over it."""
+        """Return the parameters of the allocator below, and pymalloc's own."""
         return self.lower.core_parameters() | {
             "python_pool": self.pool,
             "python_keeps": self.keeps_last,
@@ -119,5 +119,5 @@ class Pymalloc(Family):
         }
 
     def spell_location(self, region: int, number: int, offset: int) -> str:
-        """Return an arena and an offset in it; - for what is below."""
+        """Return an arena and an offset in it; - for what the allocator below serves."""
         return f"{number}:{offset}" if region < 0 else "-"

@@ -23,7 +23,7 @@ class Aligning:
 
     @classmethod
     def by_pages(cls, alignment: int, page: int) -> Aligning:
-        """Return how pages are: by nature, and above as many of them as are needed."""
+        """Return how pages are aligned: by nature up to a page, above by taking more of them."""
         return cls(gcd(alignment, page), natural_limit=page, least_remainder=page, unit=page)
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _CELLS: Final = 4
-"""To a doubling: sizes of 16, 20, 24 and 28 bytes stand apart."""
+"""Cells for each doubling: sizes of 16, 20, 24 and 28 bytes have one each."""
 _MOST: Final = 64 * _CELLS
 """Cells up to the largest size and lifetime that there can be."""
 _GAP: Final = 2
@@ -70,7 +70,7 @@ class Cells:
 
 
 class CellCounts:
-    """Sorts lives into cells. They are all added, and `narrow` called, until `cells` are there."""
+    """Sorts lives into cells: add all, then `narrow`, again and again until `cells` is not None."""
 
     def __init__(self, allocated: int) -> None:
         self._objects, self._bytes = (np.zeros((_MOST, _MOST), np.int64) for _ in range(2))
@@ -81,7 +81,7 @@ class CellCounts:
 
     @property
     def cells(self) -> Cells | None:
-        """What was counted; None until the marks are known."""
+        """What was counted; None until the marks of lifetimes are found."""
         lifetime_marks = self._lifetimes.found
         if lifetime_marks is None:
             return None
@@ -114,13 +114,13 @@ class CellCounts:
             np.add.at(self._bytes, cell, ended.size)
 
     def narrow(self) -> None:
-        """Come nearer to the marks, when all lives have been added."""
+        """Narrow down the marks of lifetimes, when all lives have been added."""
         self._counted = True
         self._lifetimes.narrow()
 
 
 def _used(counts: NDArray[np.int64]) -> int:
-    """Return how many places there are up to the last that counts anything; one at least."""
+    """Return the length of what is left without the zeros at the end; one at least."""
     return int(np.flatnonzero(counts).max(initial=0)) + 1
 
 
@@ -221,7 +221,7 @@ def draw_lifetimes(axes: Axes, cells: Cells, palette: Palette) -> None:
 
 
 def _draw_key(axes: Axes, most: int, palette: Palette) -> None:
-    """Say what the colours of the cells mean, where no object is: it outlives its own bytes."""
+    """Draw what colours mean where no cell can be: a lifetime counts the object's own bytes."""
     inset = axes.inset_axes((0.62, 0.13, 0.33, 0.035))
     inset.imshow(np.linspace(0, 1, 64)[None, :], aspect="auto", cmap=_ramp(palette))
     inset.set_xticks([0, 63], ["1", spell_events(most)])

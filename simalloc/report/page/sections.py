@@ -44,7 +44,7 @@ simalloc.draw_timelines(runs).savefig("heaps.png")
 simalloc.draw_lives(trace).savefig("lives.png")
 print(simalloc.pins(trace, names[0], **how))
 """
-"""What the page says to run; the tests do."""
+"""The code that the page offers to run; the tests run it."""
 
 
 def article(findings: Findings | DeviceFindings, key: str, *, titled: bool) -> str:

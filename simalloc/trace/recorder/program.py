@@ -28,7 +28,7 @@ _MOST_INTERPRETERS: Final = 5
 
 
 class ProgramError(SimallocError):
-    """The program cannot be recorded; `exit_code` is what a shell would say, or else 2."""
+    """The program cannot be recorded; `exit_code` is what a shell would return, or else 2."""
 
     def __init__(self, message: str, exit_code: int = EXIT_NOT_RECORDABLE) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ def find_program(command: Sequence[str]) -> Path:
 
     Raises `ProgramError` if there is no such file or it cannot be executed, and if the recorder's
     library would not be loaded into it: static programs, programs that run with another user's
-    rights, and those built for another machine or C library. A script is as good as what runs it.
+    rights, and those built for another machine or C library. Of a script its interpreter counts.
     """
     path = _found(command[0])
     _check(path, command[1:], _MOST_INTERPRETERS)

@@ -14,8 +14,8 @@ const struct family *find_family(PyObject *given, bool vectors);
 
 measure_function *find_measure(bool vectors);
 
-/* Names the families whose portable code is another than that for this processor: COMPILED_TWICE;
- * false, with an exception set, if that cannot be. */
+/* Adds COMPILED_TWICE to the module: the names of the families of which this processor runs other
+ * code than the portable one. False, with an exception set, if that fails. */
 bool add_compiled_twice(PyObject *module);
 
 #endif

@@ -40,14 +40,14 @@ enum { MAX_PAGE = 1 << 30 };
 /* What is asked for of pages. */
 struct tracking {
     uint64_t page;  /* bytes of the program */
-    bool resident;  /* which of these are resident is kept track of */
+    bool resident;  /* whether it is tracked which of these pages are resident */
     bool keeps_mappings;
-    uint64_t sizes; /* how many other sizes are looked at for live bytes in them */
+    uint64_t sizes; /* how many sizes are in `occupied`: of pages with at least one live byte */
     uint64_t occupied[MOST_PAGE_SIZES];
 };
 
-/* Reads the sizes of pages that are looked at for live bytes; false, with an exception set, if they
- * cannot be. */
+/* Reads the sizes of pages whose live bytes are asked for; false, with an exception set, if one of
+ * them is not allowed. */
 static bool read_sizes(PyObject *given, struct tracking *tracking)
 {
     Py_ssize_t count = PyTuple_Size(given);
@@ -201,8 +201,8 @@ enum {
     SPANS, FIGURES, EVENT_COLUMNS,
 };
 
-/* Takes hold of the columns of some events, some of which `sight` gets; on failure an exception is
- * set. */
+/* Gets the buffers of the columns of some events; those to be filled in go to `sight`. False, with
+ * an exception set, if that fails. */
 static bool hold_events(const Simulation *self, struct column *columns, PyObject *const *given,
                         struct events *events, struct sight *sight)
 {

@@ -42,7 +42,7 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
     heap->counters.free_blocks++;
 }
 
-/* Allocates the low `size` bytes of a block of which even the rest has no bin. */
+/* Allocates the low `size` bytes of a block that is so large that even the rest has no bin. */
 static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind kind)
 {
     uint32_t low = heap_cut_low(heap, id, size);
@@ -99,7 +99,7 @@ ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool coun
     struct sized found = size_index_best(index, heap->blocks, size);
     if (UNLIKELY(found.block == NO_BLOCK))
         return NO_BLOCK;
-    /* Or it is an exact one, in the tree, where size_index_exact() does not look. */
+    /* It may fit exactly all the same: size_index_exact() does not look in the tree. */
     if (UNLIKELY(found.size - size < splitting_of(heap)->minimum_split))
         return use(heap, found.block, size, kind);
     return use_low_end(heap, found, size, kind, true);

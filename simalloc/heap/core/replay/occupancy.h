@@ -1,5 +1,5 @@
 /* Pages that hold at least one live byte: what a program would have in memory if every other page
- * could be given back. Of huge pages it is what Maas et al. 2020 and Hunter et al. 2021 care for. */
+ * could be given back. For huge pages Maas et al. 2020 and Hunter et al. 2021 study this figure. */
 #ifndef SIMALLOC_OCCUPANCY_H
 #define SIMALLOC_OCCUPANCY_H
 
@@ -8,7 +8,7 @@
 
 enum { MOST_PAGE_SIZES = 8 };
 
-/* The bytes of an object, scaled; none if it is not live or has none. */
+/* The scaled bytes of an object; size 0 if it is not live, or has no bytes. */
 struct live_extent {
     uint64_t address;
     uint64_t size;

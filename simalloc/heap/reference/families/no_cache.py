@@ -1,4 +1,4 @@
-"""Every request is a call to the device: what a cache is measured against."""
+"""Every request is a call to the device: what caching allocators are compared with."""
 
 from __future__ import annotations
 

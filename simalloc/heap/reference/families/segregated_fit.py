@@ -19,7 +19,7 @@ class SegregatedFitHeap(ClassedHeap):
         self._lists: list[list[int]] = [[] for _ in range(len(classes))]
 
     def listed(self) -> list[int]:
-        """Return the lists one behind the other."""
+        """Return the blocks of all lists, list by list."""
         return [address for blocks in self._lists for address in blocks]
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-/* The records of one thread, written where they stay. */
+/* The records of one thread, written into the recording itself. */
 #ifndef SIMALLOC_RECORDING_STREAM_H
 #define SIMALLOC_RECORDING_STREAM_H
 
@@ -14,8 +14,8 @@ void record_calloc(const void *address, size_t size, const void *caller);
 void record_free(const void *address);
 
 /* Records that a block is about to be reallocated, and what became of it, with where it is then:
- * SPECIAL_STAYED, SPECIAL_MOVED, SPECIAL_FAILED, or SPECIAL_RELEASED (NULL). From the beginning on
- * another thread may be given the old address; up to the end another may have held the new one. */
+ * SPECIAL_STAYED, SPECIAL_MOVED, SPECIAL_FAILED, or SPECIAL_RELEASED (NULL). Once it has begun,
+ * another thread may get the old address; until it ends, another may still hold the new one. */
 void record_realloc_begin(const void *address, size_t size, const void *caller);
 void record_realloc_end(enum special what, const void *address);
 

@@ -4,7 +4,7 @@
 
 #include "families/jemalloc/report.h"
 
-/* Returns an object, out of the thread's cache if there are some of its class. */
+/* Returns an object, from the thread's cache if that has one of the class. */
 ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *thread, uint64_t size,
                                        uint64_t usable)
 {

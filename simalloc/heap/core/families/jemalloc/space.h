@@ -86,7 +86,7 @@ static inline uint64_t allocate_table(struct jemalloc *state, struct metadata *t
     return block->address + start;
 }
 
-/* Makes sure of some extents more; false, with the heap's failure set, when memory is exhausted. */
+/* Reserves memory for some more extents; false, with the heap's failure set, when there is none. */
 static inline bool reserve_extents(struct jemalloc *state)
 {
     enum { SPARE = 16 };
@@ -194,7 +194,7 @@ static inline uint32_t map_extent(struct jemalloc *state, struct arena *arena, u
     return number;
 }
 
-/* Cuts an extent, which is one block, down to `size`; returns the new one that the rest is. */
+/* Cuts an extent, which is one block, down to `size`; returns the rest, a new extent. */
 static inline uint32_t split_extent(struct jemalloc *state, struct arena *arena, uint32_t number,
                                     uint64_t size)
 {
@@ -219,7 +219,7 @@ static inline uint32_t split_extent(struct jemalloc *state, struct arena *arena,
     return rest;
 }
 
-/* Makes one extent of two neighbours, which are a block each, in one state; it is the low one. */
+/* Joins an extent to the one above it; each is one block, and both are in the same state. */
 static inline void merge_extents(struct jemalloc *state, struct arena *arena, uint32_t number)
 {
     struct heap *heap = &state->heap;
@@ -244,7 +244,7 @@ static inline void forget_extent(struct jemalloc *state, struct arena *arena, ui
     drop_extent(state, arena, number);
 }
 
-/* Changes the state of an extent, which is one block: to a hole its pages are given back. */
+/* Changes the state of an extent, which is one block. A hole's pages are given back. */
 static inline void set_state(struct jemalloc *state, uint32_t number, uint32_t block_state)
 {
     struct heap *heap = &state->heap;

@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-/* The bits of a word from `index` on of a run that begins there and has `count`. */
+/* A mask of `count` bits from `index` on, within the word in which that lies. */
 static uint64_t mask_of(uint32_t index, uint32_t count)
 {
     uint64_t bits = count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
     return bits << index % 64;
 }
 
-/* How many bits of a run from `index` to before `end` lie in the first's word. */
+/* How many of the bits from `index` to before `end` lie in the same word as the first. */
 static uint32_t part_of(uint32_t index, uint32_t end)
 {
     uint32_t room = 64 - index % 64;
@@ -132,7 +132,7 @@ static uint32_t find_run(const struct chunk *chunk, uint32_t count)
     return CHUNK;
 }
 
-/* The same in a chunk of the map, which is noted to be used up if it is. */
+/* The same in a chunk of the map; a chunk that is found to be used up is marked as such. */
 static uint32_t find_in(struct slice_map *map, uint32_t number, uint32_t count)
 {
     struct chunk *chunk = &map->chunks[number];

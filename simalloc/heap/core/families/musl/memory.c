@@ -11,7 +11,7 @@ static struct musl_mapping *mapping_of(const struct musl *state, uint32_t group)
     return &group_of(state, group_of(state, group)->root)->mapping;
 }
 
-/* The first unit of a mapping whose byte `place` is not before `at`. */
+/* The first unit of a mapping whose byte number `place` does not lie before `at`. */
 static uint64_t unit_from(uint64_t at, uint64_t place)
 {
     return (at + UNIT - 1 - place) / UNIT;

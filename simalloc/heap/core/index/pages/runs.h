@@ -1,8 +1,8 @@
 /* Free runs of pages in the order of their addresses, with a sentinel before the lowest, which is
  * NO_BLOCK.
  *
- * The allocators that have them walk them. Here they stand in a list that finds what the walk comes
- * to, and how many runs it visits. A run that is in here counts as a free block. */
+ * The real allocators walk from run to run. This list finds the run at which such a walk would end,
+ * and how many runs it would visit. A run in the list counts as a free block. */
 #ifndef SIMALLOC_RUNS_H
 #define SIMALLOC_RUNS_H
 
@@ -12,7 +12,7 @@ struct runs {
     struct block_list list;
 };
 
-/* All runs are of whole pages and begin at multiples of one. False: no memory. */
+/* All runs consist of whole pages. False when memory is exhausted. */
 bool runs_init(struct runs *runs, struct heap *heap, uint64_t page);
 void runs_release(struct runs *runs);
 
@@ -22,8 +22,8 @@ uint32_t runs_highest(const struct runs *runs);
 /* The next run by address; behind the highest the sentinel, and behind that the lowest. */
 uint32_t runs_next(const struct runs *runs, uint32_t id);
 
-/* The first run of at least `size` bytes on a walk around from a run, or the sentinel, on; NO_BLOCK
- * if there is none. Adds how many runs the walk visits. */
+/* The first run of at least `size` bytes on a circular walk that begins at `from`, a run or the
+ * sentinel; NO_BLOCK if there is none. Adds to `visited` how many runs the walk visits. */
 uint32_t runs_find(struct runs *runs, uint32_t from, uint64_t size, uint64_t *visited);
 
 void runs_remove(struct runs *runs, uint32_t id);

@@ -16,7 +16,7 @@ struct bin_arrays;
 /* What bins need to know of blocks beyond the block table. */
 struct bin_tables {
     enum bin_kind kind;
-    bool held; /* by address: a kind has been asked for, and is kept */
+    bool held; /* the kind was asked for, and does not change by itself; by address only */
     bool keyed;
     uint32_t *siblings; /* of linked heaps, by block id; NULL of other bins */
     uint64_t *keys;     /* times of entry, by block id; NULL if not keyed */
@@ -29,7 +29,7 @@ ALWAYS_INLINE bool bin_kind_is_list(enum bin_kind kind)
     return kind == BIN_NEWEST || kind == BIN_OLDEST;
 }
 
-/* In memory that is zero. `keyed`: lists know when each block entered. */
+/* Initialises tables that are zero so far. `keyed`: lists know when each block entered. */
 ALWAYS_INLINE void bin_tables_init(struct bin_tables *tables, enum order order, bool keyed)
 {
     static const enum bin_kind kinds[] = {
@@ -47,7 +47,7 @@ ALWAYS_INLINE bool bin_tables_reserve(struct bin_tables *tables, uint32_t capaci
     return LIKELY(tables->capacity == capacity) || bin_tables_grow(tables, capacity);
 }
 
-/* What a check of bins is told and notes. */
+/* What a check of all bins is given, and what it counts. */
 struct bin_check {
     const struct block *blocks;
     const struct bin_tables *tables;
@@ -56,7 +56,7 @@ struct bin_check {
     uint64_t met; /* blocks */
 };
 
-/* Meets a block of a bin; returns what is wrong with it by itself, or NULL. */
+/* Counts a block of a bin; returns what is wrong with that block, or NULL. */
 const char *bin_check_meet(struct bin_check *check, uint32_t number, uint32_t block);
 
 #endif

@@ -74,7 +74,7 @@ class Pages:
         return extent
 
     def free(self, extent: Extent) -> None:
-        """Make an active extent dirty; without a decay time all that is dirty goes."""
+        """Make an active extent dirty; if the decay time is 0, none stays dirty."""
         self._free(extent)
         if self._decays[self.dirty].milliseconds == 0:
             self._evict(self.dirty, 0, self.dirty.pages, lazily=False)
@@ -226,7 +226,7 @@ class Pages:
                 self._retain(extent)
 
     def _split(self, extent: Extent, size: int) -> Extent:
-        """Cut an extent down to `size`; return the new one that the rest is."""
+        """Cut an extent down to `size`; return the rest as a new extent."""
         self._new_record()
         return self._space.split(extent, size)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.scudo.cache import LocalCache
 
 _SLOT_ALIGNMENT = 2 << 20
-"""What the reservation of all regions begins at a multiple of."""
+"""The reservation of all regions begins at a multiple of this."""
 
 
 @dataclass
@@ -51,9 +51,9 @@ def draw_slots(configuration: Configuration, seed: int) -> list[Slot]:
 
 
 class Memory:
-    """The memory of one class: part of its slot is accessible, and part of that made blocks.
+    """The memory of one class: part of its slot is accessible, and part of that is cut into blocks.
 
-    What is accessible and not made yet is one free block, the tail.
+    What is accessible and not cut yet is one free block, the tail.
     """
 
     def __init__(self, heap: Heap, configuration: Configuration, number: int, slot: Slot) -> None:
@@ -71,7 +71,7 @@ class Memory:
         self._is_full = False
 
     def make(self) -> range:
-        """Return the addresses of new blocks, which are one so far; none if the region is full."""
+        """Return the addresses of new blocks, still to be cut apart; none if the region is full."""
         missing = self.made + self._least - self.mapped
         if missing > 0 and not self._grow(round_up(missing, GROWTH)):
             return range(0)
@@ -83,7 +83,7 @@ class Memory:
         return range(start, start + size, self.block)
 
     def _grow(self, size: int) -> bool:
-        """Make `size` more bytes accessible; say whether the region has this many."""
+        """Make `size` more bytes accessible; return whether the region has room for them."""
         if self._is_full or self.mapped + size > self._limit:
             self._is_full = True
             return False

@@ -10,7 +10,7 @@ from simalloc.heap.reference.families.scudo.chunk import Chunk
 from simalloc.heap.reference.families.scudo.random import Generator
 
 BATCH_BYTES: Final = 8176
-"""What a batch takes, and weighs when it is empty."""
+"""The bytes of a batch itself, which count towards the weight of the quarantine."""
 
 _BATCH_LENGTH = 1019
 _BATCH_HEAD = 24
@@ -71,7 +71,7 @@ class Waiting:
             yield self.batches.pop(0)
 
     def _merge(self) -> list[Batch]:
-        """Fill batches with what the next one has; return those that are empty now."""
+        """Move what a batch has into the one before it, if there is room; return those emptied."""
         kept, emptied = self.batches[:1], []
         for batch in self.batches[1:]:
             last = kept[-1]

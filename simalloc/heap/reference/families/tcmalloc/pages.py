@@ -98,7 +98,7 @@ class SpanHeap(Heap):
         self.metadata = Metadata(self, description) if description.mechanism else None
 
     def grow_table(self, size: int) -> int:
-        """Return the address of new memory that is no span's."""
+        """Return the address of new memory that belongs to no span."""
         address = self._grow(size)
         self.blocks.mark(address, State.TABLE)
         return address
@@ -209,7 +209,7 @@ class SpanHeap(Heap):
         return address
 
     def _gives_all_back(self, pages: int) -> bool:
-        """Say whether the heap is so empty, and has so grown, that it first gives all back."""
+        """Return whether so much is free, and the heap has grown so far, that all goes back."""
         normal, returned = self.free_pages(Kind.NORMAL), self.free_pages(Kind.RETURNED)
         interval = _FORCED_INTERVAL // self.page
         is_empty = 4 * (normal + returned) >= self.system
@@ -263,7 +263,7 @@ class SpanHeap(Heap):
         self._put(address, kind)
 
     def _merges(self, neighbour: int, kind: Kind) -> bool:
-        """Say whether a neighbour merges; where each span is returned, it is made to."""
+        """Return whether a neighbour merges; with aggressive decommit it is first returned."""
         has = self._kind.get(neighbour)
         if has is Kind.NORMAL and kind is Kind.RETURNED and self._decommits:
             self._discard(neighbour)
