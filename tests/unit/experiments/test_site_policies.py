@@ -1,14 +1,17 @@
 """Policies that know the call site: the same on both engines, and the page says what comes out."""
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from docs.examples.site_policies import LifetimeArenas, TwoEnds
-from experiments.sites.measuring import PROGRAMS, heaps_of, path_of
+from experiments.sites.measuring import PROGRAMS, Measured, heaps_of, path_of
+from experiments.sites.page import tables
 from simalloc.heap import simulate
 from simalloc.measure.sites.lifetimes import foretold
+from simalloc.report import write_table
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 
@@ -81,11 +84,10 @@ def test_sites_are_known_again_by_their_names():
     assert told["size"] == [False, False, False]
 
 
-def test_the_page_has_what_is_measured():
+@pytest.mark.parametrize("table", ["heaps", "foretold"])
+def test_the_page_has_what_is_measured(table):
     program = PROGRAMS[0]
-    measured = heaps_of(f"{program}-a", f"{program}-b")
-    (row,) = (
-        line for line in PAGE.splitlines() if line.startswith(f"| {program}-a | {measured.live:,}")
-    )
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[2:] == [f"{100 * measured.excess(what):.2f}" for what in measured.heaps]
+    measured = Measured([heaps_of(f"{program}-a", f"{program}-b")], [])
+    shown = io.StringIO()
+    write_table(tables(measured)[table], "markdown", shown)
+    assert shown.getvalue().splitlines()[-1] in PAGE.splitlines(), "python -m experiments.sites"
