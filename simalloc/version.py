@@ -19,7 +19,7 @@ _PACKAGE: Final = Path(__file__).parent
 
 _FAMILIES: Final = "heap/core/families/"
 _BY_MODULE: Final = ("policy/families/", "policy/catalogue/")
-"""Where a module decides the results of some families only, but for these."""
+"""Folders of which a module decides the results of some families only, but for `_FOR_ALL`."""
 _FOR_ALL: Final = ("policy/families/__init__.py", "policy/families/base.py",
                    "policy/catalogue/__init__.py")  # fmt: skip
 

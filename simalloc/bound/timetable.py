@@ -1,4 +1,4 @@
-"""A trace as one sees it who knows all of it: when each life begins and ends."""
+"""A trace as a whole: when each life begins and ends."""
 
 from __future__ import annotations
 

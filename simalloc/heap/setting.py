@@ -18,7 +18,7 @@ from simalloc.trace import EventSource
 
 @dataclass(frozen=True)
 class Setting:
-    """All that decides what comes out of a simulation."""
+    """All that decides the result of a simulation."""
 
     source: EventSource
     policy: Policy
@@ -27,11 +27,11 @@ class Setting:
     page: int = PAGE
     """Bytes of the program in a page."""
     resident: bool = False
-    """Whether resident pages are kept track of."""
+    """Whether it is tracked which pages are resident."""
     writes: bool = True
     """Whether the program writes every byte that it asks for, or none."""
     occupied: tuple[int, ...] = ()
-    """Sizes of pages, in bytes of the program, that are looked at for live bytes in them."""
+    """Sizes of pages, in bytes of the program, of which those with live bytes are counted."""
     goes_on: bool = False
     """Whether the program goes on without an object that it was refused, or ends there."""
 
@@ -48,7 +48,7 @@ class Setting:
         writes: bool = True,
         occupied: Sequence[int] = (),
     ) -> Setting:
-        """Return what was asked for; raises as `simulate` does if there is no such thing.
+        """Return the setting of these values; raises as `simulate` does if one does not exist.
 
         Without a `scale` it is the policy's own.
         """
@@ -68,7 +68,7 @@ class Setting:
 
     @property
     def other_threads(self) -> int:
-        """How many threads but number 0 are there from the start, if the policy looks at threads.
+        """How many threads besides number 0 there are at the start, if the policy looks at threads.
 
         For each of them the C library has allocated something before the first event.
         """
@@ -98,7 +98,7 @@ class Setting:
     ) -> Simulation:
         """Return an empty heap of the C core, for the events of the source or `events`.
 
-        `checked` verifies the whole heap after each event; `portable` renounces vector code;
+        `checked` verifies the whole heap after each event; `portable` does without vector code;
         `keeps_mappings` keeps what was mapped and unmapped when.
         """
         description = self.policy.description

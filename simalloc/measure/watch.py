@@ -11,10 +11,10 @@ from simalloc.trace.statistics import Ended, LifeReader
 
 
 class StayWatcher(Protocol):
-    """Who is told of all stays of a run as they end."""
+    """An object that is told of all stays of a run as they end."""
 
     def see(self, stays: Ended) -> None:
-        """Take note of the next ones.
+        """Take note of the stays that ended since the last call.
 
         A realloc ends one stay and begins another. `mark` is the address, in scaled bytes, and
         `marked` the event since which the object has had it.
@@ -33,7 +33,7 @@ def watch(
 ) -> None:
     """Replay a run once for all measures that are taken of its stays, and of its heap.
 
-    What is taken of stays is told of the first `events` events, or of all. For `pages` see
+    Watchers are told of the stays in the first `events` events, or in all. For `pages` see
     `HeapReplay`. `progress` is called with the number of events done since its last call. Raises
     `SimallocError` if the run is not the trace's, or an event to look at is not.
     """

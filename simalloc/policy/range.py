@@ -30,7 +30,7 @@ class Range:
         return f"{self.parameter}={','.join(self.values)}"
 
     def over(self, policies: Sequence[Policy]) -> list[list[Policy]]:
-        """Return for each policy what it becomes with each value; itself if it has no such one.
+        """Return each policy with each of the values; one without the parameter stays as it is.
 
         Raises `PlanError` if no policy has the parameter, `PolicyError` for a value that one of
         them cannot take.

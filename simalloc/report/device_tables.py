@@ -15,7 +15,7 @@ from simalloc.report.units import spell_bytes
 _MIB: Final = 1 << 20
 _SMALL: Final = 1000 * _MIB
 DEFAULT: Final = "default"
-"""What no settings at all are called."""
+"""The name of the row without any settings."""
 CAVEAT: Final = (
     "Retries and calls (taking + giving back) are those on the smallest device. A program that "
     "reacts to an out-of-memory would ask for other things."
@@ -23,7 +23,7 @@ CAVEAT: Final = (
 
 
 def device_tables(found: WhatIf) -> list[Table]:
-    """Return the model beside the real run, if that is known, and a row for each settings."""
+    """Return the model beside the real run, if that is known, and a row a text of settings."""
     tables = [settings_table(found)]
     return [model_table(found), *tables] if found.recorded else tables
 
@@ -62,7 +62,7 @@ def model_table(found: WhatIf) -> Table:
 
 
 def settings_table(found: WhatIf) -> Table:
-    """Return a row for each settings, and for what no allocator can go below; in MiB."""
+    """Return a row for each text of settings, and one for the least possible; in MiB."""
     columns = [
         *("settings", "peak reserved", "requested", "rounding", "split free", "whole free"),
         *("smallest device", "retries", "calls"),
@@ -123,7 +123,7 @@ def pinned_table(shown: DeviceMap) -> Table:
 
 
 def sentences(found: WhatIf) -> tuple[str, ...]:
-    """Return what the outcomes come to, in words; the last is a line for a shell."""
+    """Return the conclusions in words; the last is a line for a shell."""
     best, said = found.best, []
     for capacity in found.capacities:
         if found.live > capacity:

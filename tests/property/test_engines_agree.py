@@ -138,9 +138,9 @@ ONE_OF_EACH_CORE = {HEAP_POLICIES[name].description.core: name for name in rever
 def test_with_many_free_blocks(name, shape):
     """The index of free blocks has several levels here, which split and merge.
 
-    The indexes of Johnstone & Wilson's policies keep sizes and addresses short; those of some of
-    the shapes are too large for that. Trees
-    that the real code did not balance have no such index, and become so deep that fewer must do.
+    The indexes of Johnstone & Wilson's policies keep sizes and addresses short; those of some
+    of the shapes are too large for that. Trees that the real code did not balance have no such
+    index, and become so deep that they get fewer objects.
     """
     objects = 801 if HEAP_POLICIES[name].description.core == "address trees" else 1501
     trace = many_free_blocks(seed=1, objects=objects, **shape)

@@ -49,7 +49,7 @@ def device_map(
 ) -> DeviceMap:
     """Return the map of a trace's memory under the settings of a text, up to an out-of-memory.
 
-    `capacity` is the device's in bytes, 0 without end. `named` objects are told of at most.
+    `capacity` is the device's in bytes; 0: unlimited. At most `named` objects are listed.
     """
     description = described(settings, capacity)
     expandable = description.resolved.expandable_segments

@@ -119,7 +119,7 @@ static bool find_mark(struct machine *machine, size_t *mark)
     return fail(machine, "damaged");
 }
 
-/* Makes a tuple of what lies on the stack from a place on, which it takes the place of. */
+/* Replaces what lies on the stack from a place on by a tuple of it. */
 static bool push_tuple(struct machine *machine, size_t first, size_t items)
 {
     struct stack *stack = &machine->stack;

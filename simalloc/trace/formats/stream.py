@@ -17,7 +17,7 @@ from simalloc.errors import TraceError
 HEAD_BYTES: Final = 1 << 16
 """This much of a log is looked at to tell its format."""
 
-_PIECE: Final = 1 << 10  # of zstd it can become 32 MB, which cannot be put off
+_PIECE: Final = 1 << 10  # zstd may make 32 MB of it, and returns them all at once
 _BLOCK: Final = 1 << 20
 _LZMA_MEMORY: Final = 1 << 29
 _ZSTD_LEVEL: Final = 12
@@ -42,7 +42,7 @@ class _Deflater(Protocol):
 
 
 class Compression(NamedTuple):
-    """A way to compress: how its files are called and begin, how they are read and written."""
+    """A way to compress: how its files are named and begin, how they are read and written."""
 
     name: str
     suffix: str

@@ -106,7 +106,7 @@ static uint32_t *sorted_segments(const struct heap *heap)
     if (edges == NULL)
         return NULL;
     edges[0] = NO_BLOCK;
-    for (uint32_t i = 0; i < heap->segment_count; i++) { /* nearly in order: none is put in between */
+    for (uint32_t i = 0; i < heap->segment_count; i++) { /* nearly sorted: few move */
         uint32_t place = i + 1;
         uint64_t address = heap->blocks[heap->segments[i]].address;
         for (; place > 1 && heap->blocks[edges[place - 1]].address > address; place--)

@@ -53,7 +53,7 @@ ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
     return LIKELY(bits != 0) ? class / 64 * 64 + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
 }
 
-/* Is told which block the high half of another one has become. */
+/* Called when a block has been halved, with the two halves. */
 typedef void buddy_halved_function(struct buddies *buddies, uint32_t low, uint32_t high);
 
 /* Takes the first free block of a class and halves it until it is of class `wanted`; the high halves
@@ -80,13 +80,13 @@ ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsign
  * that cannot be done. */
 typedef bool buddy_grow_function(struct heap *heap, unsigned class);
 
-/* Allocates a block of a class. Finding one counts as one look, finding none as none. */
+/* Allocates a block of a class. A search that finds one visits 1, another 0. */
 ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
                                       buddy_grow_function *grow, buddy_halved_function *halved,
                                       enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
-    if (buddies->bins[class] != NO_BLOCK) { /* hard to guess, and known before what is searched */
+    if (buddies->bins[class] != NO_BLOCK) { /* asked first: it is often so, and needs no search */
         count_search(heap, 1);
         return buddy_use(buddies, class, class, halved, kind);
     }

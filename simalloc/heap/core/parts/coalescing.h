@@ -97,14 +97,14 @@ ALWAYS_INLINE bool grow_for(struct heap *heap, uint64_t size, const struct split
 
 const char *check_coalesced(const struct heap *heap);
 
-/* Defines what a family that coalesces at once has for all its rules, which the state tells
- * each time, from the family's own
+/* Defines the functions of a family that coalesces at once that ask the state each time by which of
+ * its rules they go, from the family's own
  *
  *   rule_of(heap)                         which of its rules it follows now
  *   take_out(heap, id, rule)              takes a free block out of the index
  *   make_free(heap, id, take, rule)       makes a block free, merged with its free neighbours
  *   allocate_free(heap, size, counts, rule)
- *                                         allocates of a free block, or returns NO_BLOCK if none is
+ *                                         allocates a free block, or returns NO_BLOCK if none is
  *                                         large enough; `counts`: this is the search to be counted
  *   use(heap, id, size, rule)             allocates the low end of a free block
  *   splitting_of(heap)
@@ -114,19 +114,19 @@ const char *check_coalesced(const struct heap *heap);
 #define DEFINE_COALESCING                                                                    \
     static void take_out_any(struct heap *heap, uint32_t id)                                 \
     {                                                                                        \
-        take_out(heap, id, rule_of(heap));                                                 \
+        take_out(heap, id, rule_of(heap));                                                   \
     }                                                                                        \
     static NEVER_INLINE void enter_any(struct heap *heap, uint32_t id)                       \
     {                                                                                        \
-        make_free(heap, id, take_out_any, rule_of(heap));                                  \
+        make_free(heap, id, take_out_any, rule_of(heap));                                    \
     }                                                                                        \
     static uint32_t use_any(struct heap *heap, uint32_t id, uint64_t size)                   \
     {                                                                                        \
-        return use(heap, id, size, rule_of(heap));                                         \
+        return use(heap, id, size, rule_of(heap));                                           \
     }                                                                                        \
     static NEVER_INLINE uint32_t allocate_free_any(struct heap *heap, uint64_t size, bool counts) \
     {                                                                                        \
-        return allocate_free(heap, size, counts, rule_of(heap));                           \
+        return allocate_free(heap, size, counts, rule_of(heap));                             \
     }                                                                                        \
     static NEVER_INLINE uint32_t allocate_grown(struct heap *heap, uint64_t size)            \
     {                                                                                        \

@@ -54,8 +54,8 @@ struct block {
     uint64_t size;
     uint32_t previous; /* the neighbour below: previous->address + previous->size == address */
     uint32_t next;     /* the neighbour above; while the id is unused, the next unused id */
-    uint32_t index_slot;     /* the node of the free index that holds it, or a STATE_ value */
-    uint32_t family_data;   /* the family's own; of an edge: its number among the segments */
+    uint32_t index_slot; /* the node of the free index that holds it, or a STATE_ value */
+    uint32_t family_data; /* the family's own; of an edge: its number among the segments */
 };
 
 struct counters {
@@ -126,7 +126,7 @@ struct map_call {
     int64_t size;
 };
 
-/* All that was. */
+/* All of these calls, if they are kept. */
 struct mappings {
     bool are_kept;
     struct map_call *at;
@@ -151,7 +151,7 @@ struct heap {
     uint32_t used;       /* ids below this have been in use; those above never */
     uint32_t unused;     /* chain of ids given back */
     const char *failure; /* why the replay cannot go on, or NULL */
-    /* 1 when the heap has risen or fallen, or an event failed: asked for after each request. The
+    /* 1 when the heap has grown or shrunk, or an event failed: asked for after each request. The
      * loop that looks at sizes only is stopped by PAGES_MAY_CHANGE too, where pages matter. */
     uint8_t heap_changed;
     uint32_t spare; /* blocks that a batch of events may make */

@@ -160,7 +160,7 @@ static uint32_t find_of_kind(struct slice_map *map, uint32_t group, const struct
     return NO_SLICE;
 }
 
-/* Where whole free chunks begin that have `count` slices. */
+/* Where a run of wholly free chunks begins that has `count` slices. */
 static uint32_t find_chunks(const struct slice_map *map, uint32_t count)
 {
     uint32_t wanted = (count + CHUNK - 1) / CHUNK;
@@ -195,7 +195,7 @@ uint32_t slices_find(struct slice_map *map, uint32_t count, uint32_t sequence)
     return index;
 }
 
-/* How many slices of a run from `index` to before `end` lie in the first's chunk. */
+/* How many of the slices from `index` to before `end` lie in the same chunk as the first. */
 static uint32_t in_chunk(uint32_t index, uint32_t end)
 {
     uint32_t room = CHUNK - index % CHUNK;

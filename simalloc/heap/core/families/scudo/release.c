@@ -17,7 +17,7 @@ static bool is_small(const struct region *region)
     return region->block < SMALL_BELOW;
 }
 
-/* Whether a look at the groups is worth while, when this many bytes are free. */
+/* Whether it is time to look through the groups, when this many bytes are free. */
 static bool is_due(const struct scudo *state, struct region *region, uint64_t free_bytes,
                    enum release_kind kind, uint64_t now)
 {
@@ -122,7 +122,7 @@ static void set_bits(const struct scudo *state, const struct region *region,
     }
 }
 
-/* Gives the pages back whose blocks are all free ones of the groups from `number` to before `end`;
+/* Gives back the pages on which all blocks are free, in the groups from `number` to before `end`;
  * returns whether there are any. */
 static bool give_back_span(struct scudo *state, const struct region *region, uint32_t number,
                            uint32_t end)

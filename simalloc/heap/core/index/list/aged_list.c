@@ -18,7 +18,7 @@ void aged_list_clear(struct aged_list *list)
     list->used = 0;
 }
 
-/* Puts the block of a slot into an earlier one, or the same, whose row has been cleared so far. */
+/* Moves the block of a slot to the same slot or an earlier one, whose row has been cleared. */
 static void move(struct aged_list *list, struct block *blocks, uint32_t from, uint32_t to)
 {
     uint32_t id = list->block[from];
@@ -44,8 +44,8 @@ void aged_list_pack(struct aged_list *list, struct block *blocks)
     list->used = count;
 }
 
-/* The first, or last, slot of a row whose block has at least `size` bytes, all of them large; SLOTS
- * if there is none, of which the row takes note. */
+/* The first or last slot of a row whose block has at least `size` bytes, if `size` is large; SLOTS
+ * if there is none, and the row then notes how large its largest is. */
 static uint32_t large_in_row(struct aged_list *list, const struct heap *heap, uint32_t row,
                              uint64_t size, bool last)
 {

@@ -9,7 +9,7 @@ from simalloc.heap.reference.space import State
 _PART = 32 * MIB
 
 _RECORD = 4096
-"""Bytes in which the library notes what of it is used."""
+"""The library's own record of which parts are used has this many bytes."""
 
 
 class Reserve:
@@ -65,7 +65,7 @@ class Reserve:
             blocks.join(self.start + (first - 1) * _PART)
 
     def free_runs(self) -> list[int]:
-        """Return where free parts begin that follow none."""
+        """Return where each run of free parts begins."""
         starts = [
             part for part, free in self._free.items() if free and not self._free.get(part - 1)
         ]

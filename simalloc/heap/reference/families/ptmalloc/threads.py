@@ -95,7 +95,7 @@ class PtmallocThreads(PtmallocSearch):
             self._make_cache_in(self._arena(self._table), self._table)
 
     def _make_cache_within(self, arena: Arena) -> None:
-        """Make the cache in the midst of a search in an arena, whoever's that is."""
+        """Make the cache during a search in an arena, whichever thread's that is."""
         if self._thread.cache is None and not self._is_making_cache and self._tcache_count > 0:
             self._make_cache_in(arena, self._table_within)
 

@@ -12,14 +12,14 @@ from simalloc.heap.reference.parts.overhead import round_up
 
 _MILLISECOND = 1_000_000
 _RIPE_PAGES = 8
-"""Blocks of more than a page do not wait once this many pages more of them are free."""
+"""Pages of blocks larger than a page go back without waiting once this many more are free."""
 
 
 class Kind(Enum):
     """How much is given back."""
 
     NORMAL = "normal"
-    """What has become free long ago enough."""
+    """What became free long enough ago."""
     FORCED = "forced"
     """Whatever the clock says."""
     ALL = "all"
@@ -27,7 +27,7 @@ class Kind(Enum):
 
 
 class Release:
-    """The giving back of one class's pages, and what it remembers of the last time."""
+    """Gives back the pages of one class, and remembers when it last did."""
 
     def __init__(self, region: Region, configuration: Configuration, slot: int) -> None:
         self._region = region
@@ -43,8 +43,8 @@ class Release:
     def look(self, kind: Kind, now: int, interval: int) -> list[tuple[int, int]]:
         """Return address and size of each run of pages to give back at `now` nanoseconds.
 
-        Of two releases of kind `NORMAL` one is `interval` milliseconds at least after the other; if
-        that is negative, there are none.
+        Releases of kind `NORMAL` are at least `interval` milliseconds apart; if that is negative,
+        there are none.
         """
         free = self._region.count * self._block
         if not free or (kind is not Kind.ALL and not self._is_due(free, kind, now, interval)):
@@ -59,7 +59,7 @@ class Release:
         return runs
 
     def _is_due(self, free: int, kind: Kind, now: int, interval: int) -> bool:
-        """Say whether a look at the groups is worth while."""
+        """Return whether it is time to look through the groups."""
         self._mark = min(self._mark, free)
         gained = free - self._mark
         if gained < PAGE:
