@@ -14,10 +14,10 @@
 
 static const struct core_functions *simalloc_core;
 
-#define FUNCTION(result, name, parameters, arguments)             \
+#define FUNCTION(result, name, parameters, arguments)            \
     __attribute__((visibility("hidden"))) result name parameters \
-    {                                                             \
-        return simalloc_core->name arguments;                     \
+    {                                                            \
+        return simalloc_core->name arguments;                    \
     }
 #include "families/functions.h"
 #undef FUNCTION

@@ -22,11 +22,11 @@ struct outside_family {
 #define OUTSIDE_CAPSULE "simalloc.family"
 
 /* Another number when a struct that both sides know has another size. */
-#define OUTSIDE_LAYOUT                                                                       \
+#define OUTSIDE_LAYOUT                                                                        \
     ((((sizeof(struct family) * 4099 + sizeof(struct heap)) * 4099 + sizeof(struct replay)) * \
-          4099 +                                                                             \
-      sizeof(struct batch)) *                                                                \
-         4099 +                                                                              \
+          4099 +                                                                              \
+      sizeof(struct batch)) *                                                                 \
+         4099 +                                                                               \
      sizeof(struct core_functions))
 
 #endif

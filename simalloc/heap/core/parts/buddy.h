@@ -182,26 +182,26 @@ static inline const char *buddy_check(const struct buddies *buddies)
  *
  * Each kind of bins has a replay, for which it is known when the code is compiled. What else calls the
  * layer asks for the kind each time. */
-#define DEFINE_BUDDY_LAYERS                                                               \
-    static uint32_t allocate_any(struct heap *heap, uint64_t size)                        \
-    {                                                                                     \
-        return allocate(heap, size, ((struct buddies *)heap)->tables.kind);               \
-    }                                                                                     \
-    static void release_any(struct heap *heap, uint32_t id)                               \
-    {                                                                                     \
-        heap->counters.allocated -= heap->blocks[id].size;                                \
-        enter((struct buddies *)heap, id, ((struct buddies *)heap)->tables.kind);         \
-    }                                                                                     \
-    FOR_BIN_KINDS(DEFINE_BUDDY_LAYER)                                                     \
-    static const struct layer *next_layer(struct heap *heap)                                  \
-    {                                                                                     \
-        static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};       \
-        struct buddies *buddies = (struct buddies *)heap;                                 \
-        return buddy_choose_form(buddies) ? of[buddies->tables.kind] : NULL;              \
-    }                                                                                     \
-    static bool change_form(void *memory)                                                 \
-    {                                                                                     \
-        return buddy_change_form(memory);                                                 \
+#define DEFINE_BUDDY_LAYERS                                                         \
+    static uint32_t allocate_any(struct heap *heap, uint64_t size)                  \
+    {                                                                               \
+        return allocate(heap, size, ((struct buddies *)heap)->tables.kind);         \
+    }                                                                               \
+    static void release_any(struct heap *heap, uint32_t id)                         \
+    {                                                                               \
+        heap->counters.allocated -= heap->blocks[id].size;                          \
+        enter((struct buddies *)heap, id, ((struct buddies *)heap)->tables.kind);   \
+    }                                                                               \
+    FOR_BIN_KINDS(DEFINE_BUDDY_LAYER)                                               \
+    static const struct layer *next_layer(struct heap *heap)                        \
+    {                                                                               \
+        static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)}; \
+        struct buddies *buddies = (struct buddies *)heap;                           \
+        return buddy_choose_form(buddies) ? of[buddies->tables.kind] : NULL;        \
+    }                                                                               \
+    static bool change_form(void *memory)                                           \
+    {                                                                               \
+        return buddy_change_form(memory);                                           \
     }
 
 #define DEFINE_BUDDY_LAYER(name, kind)                                                    \
