@@ -33,10 +33,13 @@ class Bar:
     """How far some work has come; call it, from any thread, with what was done since the last call.
 
     `label` stands before the bar and `text` behind it; both may be changed at any time. `total` of
-    None means that nobody knows how much there is to do.
+    None means that nobody knows how much there is to do. `seen` is when a reader last saw anything;
+    the work may have begun later.
     """
 
-    def __init__(self, label: str, total: float | None, *, shown: bool) -> None:
+    def __init__(
+        self, label: str, total: float | None, *, shown: bool, seen: float | None = None
+    ) -> None:
         self.label = label
         self.text = ""
         self.total = total
@@ -45,7 +48,8 @@ class Bar:
         self._shown = shown
         in_lines = place() == "lines"
         self._pause = _LINES if in_lines else _PAUSE
-        self._next = self.started + (_LINES if in_lines else PATIENCE)
+        self.seen = self.started if seen is None else seen
+        self._next = self.seen + (_LINES if in_lines else PATIENCE)
         self._lock = Lock()
         self._display: Display | None = None
 
@@ -58,7 +62,8 @@ class Bar:
             if self._display is None:
                 self._display = _display()
             self._display.show(self)
-            self._next = time.monotonic() + self._pause
+            self.seen = time.monotonic()
+            self._next = self.seen + self._pause
 
     @property
     def seconds(self) -> float:
@@ -74,12 +79,15 @@ class Bar:
 
 
 @contextmanager
-def progress(label: str, total: float | None, *, shown: bool | None = None) -> Iterator[Bar]:
+def progress(
+    label: str, total: float | None, *, shown: bool | None = None, seen: float | None = None
+) -> Iterator[Bar]:
     """Show how far the work in the block has come, on stderr or in the cell of a notebook.
 
-    With `shown` of None that is so in notebooks only. Nothing is shown in the first two seconds.
+    With `shown` of None that is so in notebooks only. Nothing is shown in the first two seconds, or
+    in those after `seen`.
     """
-    bar = Bar(label, total, shown=in_notebook() if shown is None else shown)
+    bar = Bar(label, total, shown=in_notebook() if shown is None else shown, seen=seen)
     try:
         yield bar
     finally:

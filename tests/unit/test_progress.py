@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 import pytest
 
@@ -72,6 +73,14 @@ def test_short_work_shows_nothing(shown, monkeypatch):
     with progress.progress("work", 3, shown=True) as bar:
         bar(3)
     assert shown.seen == []
+
+
+def test_what_follows_other_work_is_shown_when_nothing_was_for_long(shown, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)
+    for ago in (59.0, 61.0):
+        with progress.progress("work", 3, shown=True, seen=time.monotonic() - ago) as bar:
+            bar(3)
+        assert len(shown.seen) == (ago > progress.PATIENCE)
 
 
 def test_scripts_are_quiet_unless_asked(shown):
