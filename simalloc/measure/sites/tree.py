@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -53,7 +54,7 @@ def tree_of(profile: Profile, way: Way = "top-down") -> Tree:
     through: list[tuple[int, int]] = []
     ends = np.zeros(len(profile), np.int64)
     for number, path in enumerate(profile.paths):
-        steps = [path[0], *(frame._replace(line=0) for frame in path[1:])]
+        steps = [path[0], *map(_caller, path[1:])]
         node = 0
         through.append((0, number))
         for frame in reversed(steps) if way == "top-down" else steps:
@@ -71,6 +72,11 @@ def tree_of(profile: Profile, way: Way = "top-down") -> Tree:
         {name: _summed(values[of], at, len(frames)) for name, values in profile.values.items()},
         ends,
     )
+
+
+@lru_cache(maxsize=1 << 16)
+def _caller(frame: Frame) -> Frame:
+    return frame._replace(line=0)
 
 
 def _summed(values: NDArray[Any], at: NDArray[np.int64], count: int) -> NDArray[Any]:

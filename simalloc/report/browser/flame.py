@@ -34,11 +34,9 @@ def flame_data(profiles: Mapping[str, Profile]) -> dict[str, Any]:
     first = next(iter(profiles.values()))
     names = [*(name for name in _HELD if name in first.values), *_ASKED]
     frames: dict[Frame, int] = {}
-    trees = {
-        way: _tree({policy: tree_of(one, way) for policy, one in profiles.items()}, frames, names)
-        for way in _WAYS
-    }
-    ends = tree_of(first).ends
+    whole = {way: {policy: tree_of(one, way) for policy, one in profiles.items()} for way in _WAYS}
+    trees = {way: _tree(whole[way], frames, names) for way in _WAYS}
+    ends = next(iter(whole["top-down"].values())).ends
     kept = trees["top-down"].pop("kept")
     trees["bottom-up"].pop("kept")
     return {
