@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.heap import Footprint, Run
 from simalloc.heap.real import NativeRun
@@ -20,6 +21,10 @@ _BARS: Final = 60
 _AT_ONCE: Final = (
     "at once: of the requests, those that want an arena less than a microsecond after another "
     "thread."
+)
+_UNWRITTEN: Final = (
+    "The process held less than the model, which takes all that is asked for to be written: it did "
+    "not write all of it, or had it for a moment only."
 )
 _NO_TIMES: Final = (
     "Recorded without --times, the trace does not say how often threads want one arena at once."
@@ -177,16 +182,28 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
     served += " with PYTHONMALLOC=malloc" if now.candidate.python else ""
     measured = f"{int(real.max()):,} bytes resident at the peak, {int(real[-1]):,} at the end"
     modelled = f"{now.resident.peak_bytes:,.0f} and {now.resident.final_bytes:,.0f}"
-    over_time = process.resident[np.linspace(0, len(real) - 1, _BARS).astype(int)].tolist()
-    line = now.resident.timeline.heap_high
-    model = line[np.linspace(0, len(line) - 1, _BARS).astype(int)].tolist()
+    line = now.resident.timeline
+    events = line.interval * np.arange(len(line.heap_high))
+    over_time = _most_in_spans(process.event, real, now.run.events)
+    model = _most_in_spans(events, line.heap_high, now.run.events)
     top = max(*over_time, *model)
     return [
         f"The process, recorded under {served}: {measured},",
         f"its code, stacks and libraries included; the model: {modelled}.",
         f"  the process  {bars(over_time, top)}",
         f"  the model    {bars(model, top)}",
+        *([_UNWRITTEN] if real.max() < now.resident.peak_bytes else []),
     ]
+
+
+def _most_in_spans(
+    event: NDArray[np.int64], bytes_from: NDArray[np.generic], events: int
+) -> list[float]:
+    """Return the most in each of `_BARS` spans of the events, of what is so from an event on."""
+    edges = np.linspace(0, events, _BARS + 1)
+    first = np.maximum(np.searchsorted(event, edges[:-1], "right") - 1, 0)
+    last = np.maximum(np.searchsorted(event, edges[1:], "right"), first + 1)
+    return [float(bytes_from[one:end].max()) for one, end in zip(first, last, strict=True)]
 
 
 def _bytes(what: str, footprint: Footprint) -> dict[str, float]:

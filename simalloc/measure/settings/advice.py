@@ -84,15 +84,16 @@ def advise(
     where = _in_arenas(source, now, at_end=at_end, progress=progress)
     holds, less = (counted(one, at_end=at_end) for one in (now, best))
     gain = 1 - less / max(holds, 1)
+    others = _not_advised(now, best, ranked, at_end=at_end)
     if gain <= max(LEAST_GAIN, spread) or holds - less < LEAST_BYTES:
         near = _near(now, best, gain, at_end=at_end)
+        near += " that can be advised" if others else ""
         text = f"{_no_model(process, ':') or 'Leave it:'} {near}{_moved(spread)}."
         text, line = text + _resident(now, where, at_end=at_end), ""
     else:
         text = _held(now, process, where, at_end=at_end) + _change(now, best, able, at_end=at_end)
         text, line = f"{text}{_moved(spread)}.{_unsure(best, perturb=perturb)}", best.line
-    text += _not_advised(now, best, ranked, at_end=at_end)
-    return Advice(text, line, spread, now, best, at_end, process.has_model)
+    return Advice(text + others, line, spread, now, best, at_end, process.has_model)
 
 
 def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:

@@ -20,7 +20,7 @@ from simalloc.measure.settings import (
 from simalloc.measure.settings.outcomes import version_for, with_trims
 from simalloc.measure.settings.perturbed import in_another_order
 from simalloc.measure.settings.thread_arenas import thread_arenas
-from simalloc.report.settings import settings_records
+from simalloc.report.settings import model_beside_real, settings_records
 from simalloc.trace import Op, Trace
 
 JEMALLOC = "export LD_PRELOAD=libjemalloc.so.2"
@@ -117,6 +117,24 @@ def test_where_nothing_is_to_be_gained_it_says_so():
     assert advice.text.startswith("Leave it: glibc is ")
     assert advice.line == ""
     assert advice.spread < 0.01
+
+
+def test_what_cannot_be_advised_is_not_called_the_best(idle):
+    trace, _ = idle
+    tried = [own_candidate("glibc"), own_candidate("glibc:malloc_trim=1000")]
+    text = advise(trace, settings_of(trace, tried), recorded({})).text
+    assert text.startswith("Leave it: glibc is the best of these that can be advised")
+    assert "If the program called malloc_trim(0) every 1,000 requests" in text
+
+
+@pytest.mark.parametrize(("most", "is_less"), [(200 << 20, False), (5 << 20, True)])
+def test_the_process_stands_beside_the_model(most, is_less):
+    trace = nothing_to_gain()
+    samples = [[at, at, most if at == 250 else 4096, most] for at in range(0, 500, 10)]
+    process = recorded({"resident": samples})
+    lines = model_beside_real(settings_of(trace, [own_candidate("glibc")]), process)
+    assert ("█" in lines[2], lines[3].endswith("█")) == (not is_less, is_less)
+    assert any("held less than the model" in line for line in lines) == is_less
 
 
 @pytest.mark.parametrize(
