@@ -71,8 +71,8 @@ def command(
     """Write where a policy puts each object, and what the heap has then.
 
     The columns are event (from 1), address, mapped, resident, and what the allocator itself reports
-    under its own names. The address is in the allocator's own terms: `1:2928` is offset 2928 in
-    arena 1 of glibc.
+    under its own names, mapped and resident among them for some. The address is in the allocator's
+    own terms: `1:2928` is offset 2928 in arena 1 of glibc.
     """
     source = open_source(trace)
     setting = Setting.of(source, policy, scale, realloc, page=page, resident=True, writes=writes)

@@ -27,7 +27,7 @@ def before_after_tables(found: BeforeAfter, most: int = 20) -> list[Table]:
         [(each.name, *_values(each)) for each in found.figures if _known(each)],
         ("Resident and mapped bytes are the model's, with headers and tables.",),
     )
-    if found.sites is None:
+    if not found.sites:
         return [figures]
     rows: list[Sequence[Value]] = [
         (

@@ -20,7 +20,7 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
             waste.policy,
             _bytes(waste.heap),
             percent(waste.heap / waste.live - 1) if waste.live else None,
-            *(_bytes(getattr(waste, part)) for part in parts),
+            *(_bytes(_part(waste, part)) for part in parts),
         )
         for waste in wastes
     ]
@@ -44,6 +44,12 @@ def waste_records_table(wastes: Sequence[Waste]) -> Table:
         tuple(getattr(waste, names.get(column, column)) for column in columns) for waste in wastes
     ]
     return Table("Where the bytes are", columns, rows)
+
+
+def _part(waste: Waste, part: str) -> float | None:
+    """Return the bytes of a part; None of one that a real allocator does not tell."""
+    is_told = waste.event is not None or part in {"live", "untold"}
+    return getattr(waste, part) if is_told else None
 
 
 def _bytes(size: float | None) -> Value:

@@ -64,6 +64,11 @@ def test_people_see_tables_and_other_programs_rows(paths):
     assert {row["function"] for row in rows} == {"", "leak", "work"}
 
 
+def test_where_nothing_has_changed_no_code_is_named(paths):
+    assert "Which code" in diff(*paths).stdout
+    assert "Which code" not in diff(paths[0], paths[0]).stdout
+
+
 def test_both_can_be_replayed_under_one_policy(paths):
     record = json.loads(diff(*paths, "-p", "first-fit-ao", "--format", "json").stdout)
     assert record["policies"] == ["first-fit-ao", "first-fit-ao"]

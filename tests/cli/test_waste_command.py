@@ -58,6 +58,9 @@ def test_real_allocators_stand_beside_when_asked_for(trace):
     result = waste(trace, "-p", "best-fit-ao", "-a", "glibc", "--format", "csv")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1].startswith("small,glibc,,")
+    table = waste(trace, "-p", "best-fit-ao", "-a", "glibc", "--format", "markdown").stdout
+    (row,) = [line for line in table.splitlines() if "| glibc |" in line]
+    assert "| 0 |" not in row, "what it does not tell is not nothing"
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
