@@ -4,12 +4,11 @@ from simalloc.bound.placement import Placement
 from simalloc.bound.proven import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
 from simalloc.bound.search import best_possible
 from simalloc.bound.timetable import Timetable
-from simalloc.bound.verify import Swept, verify
+from simalloc.bound.verify import verify
 from simalloc.bound.writing import write_placement
 
 __all__ = [
     "Placement",
-    "Swept",
     "Timetable",
     "best_fit_bound",
     "best_possible",

@@ -16,7 +16,7 @@ from simalloc.heap.moment import (
     WASTE,
     Moment,
 )
-from simalloc.heap.run import Costs, Counters, Realloc, Run
+from simalloc.heap.run import Realloc, Run
 from simalloc.heap.simulate import simulate, simulate_all
 
 __all__ = [
@@ -29,8 +29,6 @@ __all__ = [
     "TABLE",
     "WASTE",
     "Checked",
-    "Costs",
-    "Counters",
     "Footprint",
     "Fragmentation",
     "HeapObserver",

@@ -2,15 +2,7 @@
 
 from simalloc.heap import Fragmentation, fragmentation
 from simalloc.measure.atlas import Atlas, atlas
-from simalloc.measure.device import (
-    DeviceMap,
-    DeviceOutcome,
-    Pinned,
-    WhatIf,
-    device_map,
-    search,
-    what_if,
-)
+from simalloc.measure.device import DeviceMap, DeviceOutcome, WhatIf, device_map, what_if
 from simalloc.measure.free_sizes import FreeSizes, free_sizes
 from simalloc.measure.heap_map import HeapMap, heap_map
 from simalloc.measure.longest_stays import longest_stays
@@ -28,7 +20,6 @@ __all__ = [
     "FreeSizes",
     "HeapMap",
     "Pin",
-    "Pinned",
     "Pins",
     "Rank",
     "Stays",
@@ -44,7 +35,6 @@ __all__ = [
     "rank_values",
     "ranking",
     "real_waste",
-    "search",
     "waste",
     "watch",
     "what_if",

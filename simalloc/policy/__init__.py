@@ -11,11 +11,11 @@ from simalloc.policy.catalogue import (
     spell,
     spell_exactly,
 )
-from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
+from simalloc.policy.choice import Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
 from simalloc.policy.families import FAMILIES, Family
 from simalloc.policy.mechanism import with_and_without_mechanism
-from simalloc.policy.parameters import Parameter, parameters_of, rules_of
+from simalloc.policy.parameters import parameters_of, rules_of
 from simalloc.policy.parts import (
     Fit,
     Order,
@@ -33,11 +33,9 @@ from simalloc.policy.python import (
     UserPolicy,
     base_name,
     is_user_policy,
-    user_policy,
 )
 
 __all__ = [
-    "ALL",
     "CATALOGUE",
     "FAMILIES",
     "GROUPS",
@@ -51,7 +49,6 @@ __all__ = [
     "Heap",
     "Order",
     "Overhead",
-    "Parameter",
     "Policy",
     "PythonCode",
     "PythonPolicy",
@@ -70,6 +67,5 @@ __all__ = [
     "spell",
     "spell_exactly",
     "spell_value",
-    "user_policy",
     "with_and_without_mechanism",
 ]

@@ -1,23 +1,17 @@
 """Many traces under many policies, on any number of machines, and nothing lost."""
 
 from simalloc.sweep.api import run_sweep
-from simalloc.sweep.compare import Comparison, compare
-from simalloc.sweep.merge import Merged, merge
+from simalloc.sweep.compare import compare
+from simalloc.sweep.merge import merge
 from simalloc.sweep.observer import Observer
-from simalloc.sweep.pivot import Pivot
 from simalloc.sweep.plan import Plan
 from simalloc.sweep.planfile import read_plan
-from simalloc.sweep.ranking import Ranking
 from simalloc.sweep.results import Results
 from simalloc.sweep.sweep import Summary, carry_out_plan
 
 __all__ = [
-    "Comparison",
-    "Merged",
     "Observer",
-    "Pivot",
     "Plan",
-    "Ranking",
     "Results",
     "Summary",
     "carry_out_plan",

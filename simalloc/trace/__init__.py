@@ -1,9 +1,8 @@
 """What a program asked for: the trace model, its files and its statistics."""
 
-from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op
-from simalloc.trace.header import Header, Totals
+from simalloc.trace.events import MAX_SIZE, Op
 from simalloc.trace.reader import TraceReader, read_trace
-from simalloc.trace.shapes import CheckedEvents, ReadEvents, ReplayedEvents
+from simalloc.trace.shapes import ReadEvents, ReplayedEvents
 from simalloc.trace.source import EventSource
 from simalloc.trace.trace import Trace
 from simalloc.trace.trace_file import TraceFile, open_trace
@@ -11,14 +10,10 @@ from simalloc.trace.writer import TraceWriter, write_trace
 
 __all__ = [
     "MAX_SIZE",
-    "OPTIONAL_COLUMNS",
-    "CheckedEvents",
     "EventSource",
-    "Header",
     "Op",
     "ReadEvents",
     "ReplayedEvents",
-    "Totals",
     "Trace",
     "TraceFile",
     "TraceReader",

@@ -5,14 +5,10 @@ place every object at the same address.
 """
 
 from simalloc.heap.reference.families import heap_for
-from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.replay import replay
 from simalloc.heap.reference.simulate import simulate_reference
-from simalloc.heap.reference.space import MAX_BREAK
 
 __all__ = [
-    "MAX_BREAK",
-    "Heap",
     "heap_for",
     "replay",
     "simulate_reference",

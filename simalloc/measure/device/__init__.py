@@ -2,22 +2,18 @@
 
 from simalloc.measure.device.memory_map import DeviceMap, device_map
 from simalloc.measure.device.outcomes import DeviceOutcome
-from simalloc.measure.device.pinned import HalfEmpty, Pinned
+from simalloc.measure.device.pinned import Pinned
 from simalloc.measure.device.search import CANDIDATES, search
-from simalloc.measure.device.smallest import STEP, smallest_device
 from simalloc.measure.device.what_if import SETTINGS, WhatIf, what_if
 
 __all__ = [
     "CANDIDATES",
     "SETTINGS",
-    "STEP",
     "DeviceMap",
     "DeviceOutcome",
-    "HalfEmpty",
     "Pinned",
     "WhatIf",
     "device_map",
     "search",
-    "smallest_device",
     "what_if",
 ]

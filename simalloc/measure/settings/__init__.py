@@ -8,7 +8,7 @@ from simalloc.measure.settings.advice import (
     in_use,
     is_worth,
 )
-from simalloc.measure.settings.arenas import Arena, HeldArenas, held_arenas
+from simalloc.measure.settings.arenas import HeldArenas, held_arenas
 from simalloc.measure.settings.candidates import (
     Candidate,
     candidates,
@@ -23,7 +23,6 @@ from simalloc.measure.settings.releases import installed_release
 __all__ = [
     "IN_MEMORY",
     "Advice",
-    "Arena",
     "Candidate",
     "HeldArenas",
     "Recorded",

@@ -2,7 +2,7 @@
 
 from simalloc.policy.device.arenas import Bfc, Extend, NoCache, OrtArena, RmmPool
 from simalloc.policy.device.base import UNLIMITED, Device
-from simalloc.policy.device.pytorch import PyTorch, PyTorchRules
+from simalloc.policy.device.pytorch import PyTorch
 
 __all__ = [
     "UNLIMITED",
@@ -12,6 +12,5 @@ __all__ = [
     "NoCache",
     "OrtArena",
     "PyTorch",
-    "PyTorchRules",
     "RmmPool",
 ]

@@ -2,17 +2,14 @@
 
 from simalloc.trace.recorder.convert import Recorded, convert
 from simalloc.trace.recorder.program import ProgramError
-from simalloc.trace.recorder.raw import Counts, RawRecording
-from simalloc.trace.recorder.record import Observer, Outcome, record, recover
+from simalloc.trace.recorder.raw import RawRecording
+from simalloc.trace.recorder.record import record, recover
 from simalloc.trace.recorder.wanted import DEPTH, MOST_DEPTH, Wanted
 from simalloc.trace.recorder.watch import Progress
 
 __all__ = [
     "DEPTH",
     "MOST_DEPTH",
-    "Counts",
-    "Observer",
-    "Outcome",
     "ProgramError",
     "Progress",
     "RawRecording",

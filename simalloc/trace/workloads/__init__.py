@@ -1,6 +1,6 @@
 """Traces that are generated: programs rebuilt from published statistics, and random ones."""
 
-from simalloc.trace.workloads.catalogue import WORKLOADS, Workload, workload
+from simalloc.trace.workloads.catalogue import WORKLOADS, workload
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.synthetic import uniform
 from simalloc.trace.workloads.training import Decoder, training_steps
@@ -8,7 +8,6 @@ from simalloc.trace.workloads.training import Decoder, training_steps
 __all__ = [
     "WORKLOADS",
     "Decoder",
-    "Workload",
     "trace_of_lives",
     "training_steps",
     "uniform",
