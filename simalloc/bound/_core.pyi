@@ -1,18 +1,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.bound.timetable import Columns
+
 def place_outward(
-    begins: NDArray[np.uint32],
-    ends: NDArray[np.uint32],
-    size: NDArray[np.int64],
-    slot: NDArray[np.uint32],
-    born: NDArray[np.int64],
-    died: NDArray[np.int64],
+    lives: Columns,
     order: NDArray[np.uint32],
     address: NDArray[np.int64],
     /,
     *,
-    slots: int,
     backward: bool,
     fit: int,
     looked_at: int,
@@ -20,33 +16,21 @@ def place_outward(
     limit: int,
 ) -> tuple[int | None, int]: ...
 def place_in_tiers(
-    begins: NDArray[np.uint32],
-    ends: NDArray[np.uint32],
-    size: NDArray[np.int64],
-    slot: NDArray[np.uint32],
-    born: NDArray[np.int64],
-    died: NDArray[np.int64],
+    lives: Columns,
     tier: NDArray[np.uint32],
     address: NDArray[np.int64],
     /,
     *,
-    slots: int,
     tiers: int,
     limit: int,
 ) -> tuple[int | None, int]: ...
 def sweep_through(
-    begins: NDArray[np.uint32],
-    ends: NDArray[np.uint32],
-    size: NDArray[np.int64],
-    slot: NDArray[np.uint32],
-    born: NDArray[np.int64],
-    died: NDArray[np.int64],
+    lives: Columns,
     address: NDArray[np.int64],
     rank: NDArray[np.uint32],
     heap: NDArray[np.int64],
     free_blocks: NDArray[np.int64],
     /,
     *,
-    slots: int,
     ranks: int,
 ) -> dict[str, int]: ...

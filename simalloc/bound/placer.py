@@ -98,10 +98,9 @@ class Placer:
 
     def _go_by_tiers(self, tier: NDArray[np.uint32], limit: int) -> int | None:
         height, events = place_in_tiers(
-            *self._table.columns,
+            self._table.columns,
             tier,
             self._address,
-            slots=self._table.slots,
             tiers=int(tier.max(initial=0)) + 1,
             limit=limit,
         )
@@ -112,10 +111,9 @@ class Placer:
         self, packed: NDArray[np.uint32], event: int, fit: Fit, limit: int, *, backward: bool
     ) -> int | None:
         height, events = place_outward(
-            *self._table.columns,
+            self._table.columns,
             packed,
             self._address,
-            slots=self._table.slots,
             backward=backward,
             fit=fit,
             looked_at=LOOKED_AT,

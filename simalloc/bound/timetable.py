@@ -14,7 +14,7 @@ from simalloc.trace.lives import lives_of
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.uint32]
-Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints]
+Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints, int]
 
 NONE: Final = 2**32 - 1
 """Stands for no life, as in core/lives.h."""
@@ -74,7 +74,7 @@ class Timetable:
     @property
     def columns(self) -> Columns:
         """What the C core takes of it, in order."""
-        return self.begins, self.ends, self.size, self.slot, self.born, self.died
+        return self.begins, self.ends, self.size, self.slot, self.born, self.died, self.slots
 
     def __len__(self) -> int:
         return len(self.size)

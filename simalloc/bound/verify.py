@@ -43,12 +43,11 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     different, rank = np.unique(address, return_inverse=True)
     heap, free_blocks = (np.empty(table.events, np.int64) for _ in range(2))
     figures = sweep_through(
-        *table.columns,
+        table.columns,
         address,
         rank.astype(np.uint32),
         heap,
         free_blocks,
-        slots=table.slots,
         ranks=len(different),
     )
     if "overlaps" in figures:

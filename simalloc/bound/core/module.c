@@ -5,6 +5,8 @@
 #include "tiers.h"
 #include "verify.h"
 
+#include <string.h>
+
 enum { EVENT_COLUMNS = 2, LIFE_COLUMNS = 4, LIVES_COLUMNS = EVENT_COLUMNS + LIFE_COLUMNS };
 /* Events gone through between two looks at Ctrl-C: some ten milliseconds. */
 enum { STRIDE = 1 << 18 };
@@ -15,20 +17,28 @@ struct held_lives {
     struct lives lives;
 };
 
-static bool lives_hold(struct held_lives *held, PyObject *const *given, uint32_t slots)
+/* Takes hold of a Timetable.columns, or lets go of it if `given` is NULL, as a converter of
+ * PyArg_ParseTuple; on failure an exception is set. */
+static int lives_hold(PyObject *given, void *into)
 {
+    struct held_lives *held = into;
     const struct column columns[LIVES_COLUMNS] = {
         {.name = "begins", .width = 4}, {.name = "ends", .width = 4},
         {.name = "size", .width = 8},   {.name = "slot", .width = 4},
         {.name = "born", .width = 8},   {.name = "died", .width = 8},
     };
-    Py_ssize_t events;
-    Py_ssize_t count;
-    for (size_t i = 0; i < LIVES_COLUMNS; i++)
-        held->columns[i] = columns[i];
-    if (!columns_hold_two(held->columns, given, EVENT_COLUMNS, LIVES_COLUMNS,
-                          &events, &count))
-        return false;
+    PyObject *arrays[LIVES_COLUMNS];
+    unsigned int slots;
+    Py_ssize_t events, count;
+    if (given == NULL) {
+        columns_release(held->columns, LIVES_COLUMNS);
+        return 1;
+    }
+    memcpy(held->columns, columns, sizeof columns);
+    if (!PyArg_ParseTuple(given, "OOOOOOI", &arrays[0], &arrays[1], &arrays[2], &arrays[3],
+                          &arrays[4], &arrays[5], &slots) ||
+        !columns_hold_two(held->columns, arrays, EVENT_COLUMNS, LIVES_COLUMNS, &events, &count))
+        return 0;
     held->lives = (struct lives){
         .events = (size_t)events,
         .begins = held->columns[0].view.buf,
@@ -40,12 +50,7 @@ static bool lives_hold(struct held_lives *held, PyObject *const *given, uint32_t
         .died = held->columns[5].view.buf,
         .slots = slots,
     };
-    return true;
-}
-
-static void lives_release(struct held_lives *held)
-{
-    columns_release(held->columns, LIVES_COLUMNS);
+    return Py_CLEANUP_SUPPORTED;
 }
 
 /* Takes hold of columns that have an item for each of `items`; on failure an exception is set. */
@@ -124,27 +129,21 @@ static PyObject *go_outward(struct outward *outward, const struct column *order)
 
 static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"",      "",         "",    "",          "",      "",   "", "",
-                            "slots", "backward", "fit", "looked_at", "start", "limit", NULL};
-    PyObject *given[LIVES_COLUMNS];
-    PyObject *given_order;
-    PyObject *given_address;
-    unsigned int slots, looked_at;
+    static char *names[] = {"", "", "", "backward", "fit", "looked_at", "start", "limit", NULL};
+    PyObject *given_order, *given_address;
+    unsigned int looked_at;
     int backward, fit;
     Py_ssize_t start, packed;
     unsigned long long limit;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO$IpiInK", names, &given[0], &given[1],
-                                     &given[2], &given[3], &given[4], &given[5], &given_order,
-                                     &given_address, &slots, &backward, &fit, &looked_at, &start,
-                                     &limit))
-        return NULL;
     struct held_lives held;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&OO$piInK", names, lives_hold, &held,
+                                     &given_order, &given_address, &backward, &fit, &looked_at,
+                                     &start, &limit))
+        return NULL;
     struct column order = {.name = "order", .width = 4};
     struct column address = {.name = "address", .width = 8, .writable = true};
     PyObject *answer = NULL;
-    if (!lives_hold(&held, given, slots))
-        return NULL;
     if (columns_hold(&order, &given_order, 1, &packed)) {
         if (hold(&address, &given_address, 1, held.lives.count)) {
             struct outward outward = {
@@ -161,7 +160,7 @@ static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywo
         }
         columns_release(&order, 1);
     }
-    lives_release(&held);
+    lives_hold(NULL, &held);
     return answer;
 }
 
@@ -178,22 +177,18 @@ static PyObject *go_by_tiers(struct tiers *tiers)
 
 static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "", "", "", "", "", "", "", "slots", "tiers", "limit", NULL};
-    PyObject *given[LIVES_COLUMNS];
+    static char *names[] = {"", "", "", "tiers", "limit", NULL};
     PyObject *given_lives[2];
-    unsigned int slots, count;
+    unsigned int count;
     unsigned long long limit;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO$IIK", names, &given[0], &given[1],
-                                     &given[2], &given[3], &given[4], &given[5], &given_lives[0],
-                                     &given_lives[1], &slots, &count, &limit))
-        return NULL;
     struct held_lives held;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&OO$IK", names, lives_hold, &held,
+                                     &given_lives[0], &given_lives[1], &count, &limit))
+        return NULL;
     struct column columns[] = {{.name = "tier", .width = 4},
                                {.name = "address", .width = 8, .writable = true}};
     PyObject *answer = NULL;
-    if (!lives_hold(&held, given, slots))
-        return NULL;
     if (hold(columns, given_lives, 2, held.lives.count)) {
         struct tiers tiers = {
             .lives = &held.lives,
@@ -205,7 +200,7 @@ static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keyw
         answer = go_by_tiers(&tiers);
         columns_release(columns, 2);
     }
-    lives_release(&held);
+    lives_hold(NULL, &held);
     return answer;
 }
 
@@ -232,24 +227,19 @@ static PyObject *go_in_time(struct sweep *sweep)
 
 static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "", "", "", "", "", "", "", "", "", "slots", "ranks", NULL};
-    PyObject *given[LIVES_COLUMNS];
-    PyObject *given_lives[2];
-    PyObject *given_events[2];
-    unsigned int slots, ranks;
-    (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOOOO$II", names, &given[0], &given[1],
-                                     &given[2], &given[3], &given[4], &given[5], &given_lives[0],
-                                     &given_lives[1], &given_events[0], &given_events[1], &slots,
-                                     &ranks))
-        return NULL;
+    static char *names[] = {"", "", "", "", "", "ranks", NULL};
+    PyObject *given_lives[2], *given_events[2];
+    unsigned int ranks;
     struct held_lives held;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&OOOO$I", names, lives_hold, &held,
+                                     &given_lives[0], &given_lives[1], &given_events[0],
+                                     &given_events[1], &ranks))
+        return NULL;
     struct column placement[] = {{.name = "address", .width = 8}, {.name = "rank", .width = 4}};
     struct column states[] = {{.name = "heap", .width = 8, .writable = true},
                               {.name = "free_blocks", .width = 8, .writable = true}};
     PyObject *answer = NULL;
-    if (!lives_hold(&held, given, slots))
-        return NULL;
     if (hold(placement, given_lives, 2, held.lives.count)) {
         if (hold(states, given_events, 2, held.lives.events)) {
             struct sweep sweep = {
@@ -265,24 +255,22 @@ static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywo
         }
         columns_release(placement, 2);
     }
-    lives_release(&held);
+    lives_hold(NULL, &held);
     return answer;
 }
 
 static PyMethodDef methods[] = {
     {"place_outward", (PyCFunction)(void (*)(void))place_outward, METH_VARARGS | METH_KEYWORDS,
-     "place_outward(begins, ends, size, slot, born, died, order, address, *, slots, backward, "
-     "fit, looked_at, start, limit)\n--\n\n"
+     "place_outward(lives, order, address, *, backward, fit, looked_at, start, limit)\n--\n\n"
      "Place what is live before or after an event, within `limit` bytes. Return the height, None if\n"
      "it is not below the limit, and how many events were gone through."},
     {"place_in_tiers", (PyCFunction)(void (*)(void))place_in_tiers, METH_VARARGS | METH_KEYWORDS,
-     "place_in_tiers(begins, ends, size, slot, born, died, tier, address, *, slots, tiers, limit)\n"
-     "--\n\nPlace lives tier by tier, within `limit` bytes. Return the height, None if it is not\n"
+     "place_in_tiers(lives, tier, address, *, tiers, limit)\n--\n\n"
+     "Place lives tier by tier, within `limit` bytes. Return the height, None if it is not\n"
      "below the limit, and how many births and deaths were gone through."},
     {"sweep_through", (PyCFunction)(void (*)(void))sweep_through, METH_VARARGS | METH_KEYWORDS,
-     "sweep_through(begins, ends, size, slot, born, died, address, rank, heap, "
-     "free_blocks, *, slots, ranks)\n"
-     "--\n\nVerify a placement and return what is counted on the way, or who overlaps."},
+     "sweep_through(lives, address, rank, heap, free_blocks, *, ranks)\n--\n\n"
+     "Verify a placement and return what is counted on the way, or who overlaps."},
     {NULL, NULL, 0, NULL},
 };
 
