@@ -243,7 +243,6 @@ bool threads_make_cache(struct ptmalloc *state);
 bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena);
 void threads_end(struct heap *heap);
 bool threads_reserve(struct ptmalloc *state);
-bool threads_init(struct ptmalloc *state);
 void threads_release(struct ptmalloc *state);
 
 /* ptmalloc.c */
