@@ -1,6 +1,7 @@
 """Address trees small enough to follow policy/families/address_trees.md by hand."""
 
 import pytest
+from small_traces import heap_with
 
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.parts.address_tree import AddressTree
@@ -10,10 +11,7 @@ from simalloc.policy.parts import Coalescing
 
 def heap(*sizes, fit=TreeFit.FIRST, growth=1000, **parameters):
     """Return a heap that grows by 1000 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(AddressTrees(fit, growth=growth, **parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(AddressTrees(fit, growth=growth, **parameters), *sizes)
 
 
 def free(made, *addresses):

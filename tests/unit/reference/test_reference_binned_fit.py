@@ -1,18 +1,15 @@
 """The binned fit on heaps small enough to follow the rules by hand."""
 
 import pytest
+from small_traces import heap_with
 
-from simalloc.heap.reference import heap_for
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 from simalloc.policy.parts import Overhead
 
 
 def heap(*sizes, last_remainder=LastRemainder.SMALL, small=50):
     """Return a heap that grows by 100 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(BinnedFit(last_remainder=last_remainder, small=small, growth=100))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(BinnedFit(last_remainder=last_remainder, small=small, growth=100), *sizes)
 
 
 def test_the_wilderness_is_used_last_and_the_last_remainder_before_a_fit():

@@ -1,15 +1,14 @@
 """The collector on heaps small enough to follow policy/families/bw_gc.md by hand."""
 
+from small_traces import heap_with
+
 from simalloc.heap.reference import heap_for
 from simalloc.policy.families.bw_gc import BwGc
 
 
 def heap(*sizes, **parameters):
     """Return a heap of pages of 64 bytes that grows by a page at first, with objects of `sizes`."""
-    made = heap_for(BwGc(**{"page": 64, "roots": 0, "increment": 1, **parameters}))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(BwGc(**{"page": 64, "roots": 0, "increment": 1, **parameters}), *sizes)
 
 
 def test_a_footer_set_by_hand_is_no_extra_byte():

@@ -1,15 +1,13 @@
 """The Cartesian tree of SunOS 4 on heaps small enough to follow the rules by hand."""
 
-from simalloc.heap.reference import heap_for
+from small_traces import heap_with
+
 from simalloc.policy.families.cartesian import Cartesian
 
 
 def heap(*sizes, **parameters):
     """Return a heap that grows by 100 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(Cartesian(**{"growth": 100} | parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Cartesian(**{"growth": 100} | parameters), *sizes)
 
 
 def test_the_descent_goes_to_the_smaller_child_that_fits():

@@ -1,15 +1,13 @@
 """CSRI malloc on heaps small enough to follow policy/families/csri.md by hand."""
 
-from simalloc.heap.reference import heap_for
+from small_traces import heap_with
+
 from simalloc.policy.families.csri import Csri
 
 
 def heap(*sizes, growth=100, **parameters):
     """Return a heap that grows by 100 bytes, with objects of `sizes`; bins hold 32, 64, ..."""
-    made = heap_for(Csri(growth=growth, **parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Csri(growth=growth, **parameters), *sizes)
 
 
 def test_the_rover_does_not_follow_a_search():

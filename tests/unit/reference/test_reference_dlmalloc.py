@@ -1,19 +1,15 @@
 """dlmalloc 2.8.6 on heaps small enough to follow the rules by hand."""
 
 import pytest
-from small_traces import trace
+from small_traces import heap_with, trace
 
 from simalloc.heap import simulate
-from simalloc.heap.reference import heap_for
 from simalloc.policy.families.dlmalloc import Dlmalloc
 
 
 def heap(*sizes, **parameters):
     """Return a heap that grows by 2000 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(Dlmalloc(**{"growth": 2000, "trim": 0, "map_from": 0} | parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Dlmalloc(**{"growth": 2000, "trim": 0, "map_from": 0} | parameters), *sizes)
 
 
 def test_the_rest_of_a_small_split_is_the_victim_and_is_used_before_the_trees():

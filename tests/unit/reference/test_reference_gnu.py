@@ -1,5 +1,7 @@
 """GNU malloc on heaps small enough to follow policy/families/gnu.md by hand."""
 
+from small_traces import heap_with
+
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.gnu import Gnu
@@ -7,10 +9,7 @@ from simalloc.policy.families.gnu import Gnu
 
 def heap(*sizes, **parameters):
     """Return a heap of pages of 1 KiB, with objects of `sizes`."""
-    made = heap_for(Gnu(**{"page": 1024, **parameters}))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Gnu(**{"page": 1024, **parameters}), *sizes)
 
 
 def test_a_search_starts_where_pages_were_freed_last():

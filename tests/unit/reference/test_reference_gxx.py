@@ -1,6 +1,6 @@
 """G++, and quick fit over it, on heaps small enough to follow the rules by hand."""
 
-from small_traces import trace
+from small_traces import heap_with, trace
 
 from simalloc.heap.reference import heap_for, replay
 from simalloc.heap.reference.space import State
@@ -11,10 +11,7 @@ from simalloc.policy.families.quick_fit import QuickFit
 
 def heap(*sizes, **parameters):
     """Return a heap that grows by 1000 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(Gxx(**{"growth": 1000, "preallocate": 0} | parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Gxx(**{"growth": 1000, "preallocate": 0} | parameters), *sizes)
 
 
 def test_the_block_returned_last_is_used_if_it_fits_exactly():

@@ -1,15 +1,13 @@
 """Lea 2.6.6 on heaps small enough to follow the rules by hand."""
 
-from simalloc.heap.reference import heap_for
+from small_traces import heap_with
+
 from simalloc.policy.families.lea import Lea
 
 
 def heap(*sizes, **parameters):
     """Return a heap that grows by 100 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(Lea(**{"growth": 100, "trim": 0, "map_from": 0} | parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Lea(**{"growth": 100, "trim": 0, "map_from": 0} | parameters), *sizes)
 
 
 def test_the_last_remainder_goes_before_a_better_fit():

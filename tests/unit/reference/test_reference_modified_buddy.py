@@ -1,15 +1,13 @@
 """The modified buddy on heaps small enough to follow policy/families/modified_buddy.md by hand."""
 
-from simalloc.heap.reference import heap_for
+from small_traces import heap_with
+
 from simalloc.policy.families.modified_buddy import ModifiedBuddy
 
 
 def heap(*sizes, **parameters):
     """Return a heap with objects of `sizes`."""
-    made = heap_for(ModifiedBuddy(**parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(ModifiedBuddy(**parameters), *sizes)
 
 
 def test_any_two_neighbours_of_a_size_merge():

@@ -1,17 +1,14 @@
 """PhK malloc on heaps small enough to follow policy/families/phk.md by hand."""
 
 import pytest
+from small_traces import heap_with
 
-from simalloc.heap.reference import heap_for
 from simalloc.policy.families.phk import PageOrder, Phk
 
 
 def heap(*sizes, **parameters):
     """Return a heap of pages of 1 KiB, with objects of `sizes`."""
-    made = heap_for(Phk(**{"page": 1024, **parameters}))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Phk(**{"page": 1024, **parameters}), *sizes)
 
 
 @pytest.mark.parametrize(

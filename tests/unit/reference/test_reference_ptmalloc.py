@@ -1,6 +1,7 @@
 """glibc's malloc on heaps small enough to follow the rules by hand."""
 
 import pytest
+from small_traces import heap_with
 
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.heap import Request
@@ -22,10 +23,7 @@ PLAIN = {
 
 def heap(*sizes, **parameters):
     """Return a heap with neither thread cache nor fast lists, with `sizes` allocated."""
-    made = heap_for(Ptmalloc(**PLAIN | parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Ptmalloc(**PLAIN | parameters), *sizes)
 
 
 def process(threads=1, **parameters):

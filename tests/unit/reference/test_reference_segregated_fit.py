@@ -1,9 +1,9 @@
 """Lists by size class, followed by hand through policy/families/segregated_fit.md."""
 
 import pytest
+from small_traces import heap_with
 
 from simalloc.errors import PolicyError
-from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.parts.classes import SizeClasses
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 from simalloc.policy.parts import Coalescing, Spacing
@@ -11,10 +11,7 @@ from simalloc.policy.parts import Coalescing, Spacing
 
 def heap(*sizes, **parameters):
     """Return a heap that grows by 1000 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(SegregatedFit(growth=1000, **parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(SegregatedFit(growth=1000, **parameters), *sizes)
 
 
 def free(made, *addresses):

@@ -1,8 +1,8 @@
 """Sequential fits on heaps small enough to follow the rules by hand."""
 
 import pytest
+from small_traces import heap_with
 
-from simalloc.heap.reference import heap_for
 from simalloc.policy import Fit, Order
 from simalloc.policy.families.sequential_fit import SequentialFit
 
@@ -11,10 +11,7 @@ LIFO, FIFO, AO = Order.LIFO, Order.FIFO, Order.ADDRESS
 
 def heap(fit, order=AO, *, sizes=()):
     """Return a heap that grows by 100 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(SequentialFit(fit, order, growth=100))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(SequentialFit(fit, order, growth=100), *sizes)
 
 
 def three_holes(fit, order, freed):

@@ -1,16 +1,14 @@
 """Solaris' malloc on heaps small enough to follow the rules by hand."""
 
-from simalloc.heap.reference import heap_for
+from small_traces import heap_with
+
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.solaris import Solaris
 
 
 def heap(*sizes, **parameters):
     """Return a heap without a mechanism that grows by 1000 bytes, with `sizes` allocated."""
-    made = heap_for(Solaris(**{"growth": 1000} | parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Solaris(**{"growth": 1000} | parameters), *sizes)
 
 
 def test_the_block_freed_last_is_used_again_or_cut():

@@ -1,15 +1,13 @@
 """Solaris' -lmalloc on heaps small enough to follow policy/families/solaris_3x.md by hand."""
 
-from simalloc.heap.reference import heap_for
+from small_traces import heap_with
+
 from simalloc.policy.families.solaris_3x import Solaris3x
 
 
 def heap(*sizes, **parameters):
     """Return a heap that grows by 100 bytes with objects of `sizes`; from 49 on none is a cell."""
-    made = heap_for(Solaris3x(**{"growth": 100, "cells": 3, **parameters}))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Solaris3x(**{"growth": 100, "cells": 3, **parameters}), *sizes)
 
 
 def test_a_search_merges_what_it_looks_at_with_what_follows():

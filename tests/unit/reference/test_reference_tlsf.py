@@ -1,15 +1,13 @@
 """TLSF on heaps small enough to follow policy/families/tlsf.md by hand."""
 
-from simalloc.heap.reference import heap_for
+from small_traces import heap_with
+
 from simalloc.policy.families.tlsf import Tlsf
 
 
 def heap(*sizes, **parameters):
     """Return a heap with objects of `sizes`; lists are 4 apart up to 256 bytes, then 8 ..."""
-    made = heap_for(Tlsf(**parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Tlsf(**parameters), *sizes)
 
 
 def test_a_list_is_not_searched_but_passed_by():

@@ -1,20 +1,16 @@
 """Vmalloc on heaps small enough to follow the rules by hand."""
 
 import pytest
-from small_traces import trace
+from small_traces import heap_with, trace
 
 from simalloc.heap import simulate
-from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.vmalloc import Vmalloc
 
 
 def heap(*sizes, **parameters):
     """Return a heap that grows by 1000 bytes, with blocks of `sizes` allocated from its start."""
-    made = heap_for(Vmalloc(**{"growth": 1000} | parameters))
-    for size in sizes:
-        made.malloc(size)
-    return made
+    return heap_with(Vmalloc(**{"growth": 1000} | parameters), *sizes)
 
 
 def test_the_slot_is_cut_from_its_front():
