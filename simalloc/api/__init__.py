@@ -1,4 +1,4 @@
-"""What `import simalloc` offers: the package below, in the words of a person at work.
+"""What `import simalloc` offers: a function or class for each task of a user.
 
-Traces are given by name or path, policies by text, and whatever takes long shows how far it is.
+Traces are given by name or path, policies by text, and long work shows its progress.
 """

@@ -13,8 +13,8 @@ def best_possible(trace: Source, *, progress: bool | None = None) -> Placement:
 
     `height` is what it needs, `bound` the peak of live bytes, below which there is none, and
     `is_bound` whether they are the same; `address` says where everything is. Interrupt the kernel,
-    or press Ctrl-C, to end the search with the best so far. The policy `best-possible` is the same
-    as a run, beside others. `progress` shows how far it is; None: in notebooks.
+    or press Ctrl-C, to end the search with the best so far. The policy `best-possible` gives the
+    same as a run, beside those of others. `progress` shows a bar; None: in notebooks only.
     """
     placed = read_trace(trace, progress=progress)
     with any_progress(placed.name, 1.0, shown=progress) as bar:

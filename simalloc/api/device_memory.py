@@ -25,9 +25,10 @@ def device(
 
     `snapshot` is a trace, or a file of one or of `torch.cuda.memory._dump_snapshot`, of which
     `number` chooses a device. `settings` are texts of PYTORCH_ALLOC_CONF; the recorded ones come
-    first by themselves. `capacity` (bytes, or text such as `"24G"`) is one device or several to be
-    fitted. `searched` looks for settings that need less. Ctrl-C, or interrupting the kernel, ends
-    all of it with what is known by then (`interrupted`). The result shows itself as tables.
+    first by themselves. `capacity` (bytes, or text such as `"24G"`) is that of one device or of
+    several that it should fit. `searched` looks for settings that need less. Ctrl-C, or
+    interrupting the kernel, ends all of it with what is known by then (`interrupted`). The result
+    shows itself as tables.
 
     Raises `PolicyError` for settings that PyTorch would not take, `TraceError` for a snapshot that
     cannot be read.

@@ -31,7 +31,7 @@ def explore(
 ) -> Explorer:
     """Return heap maps to explore in a notebook, side by side and on a common time axis.
 
-    They zoom to single blocks. Pointed at, a block says its object, size, age and, where the trace
+    They zoom to single blocks. Point at a block to see its object, size, age and, where the trace
     has it, call site. Buttons go to the heap's peak, and from there to each object that keeps free
     memory apart. Where no script runs (GitHub, a page made of the notebook) there is a picture.
 
@@ -55,7 +55,7 @@ def explore(
 
 
 def _import_drawing() -> tuple[type[Explorer], type[Explored]]:
-    """Return what makes the explorer; with all that it needs it takes a third of a second."""
+    """Import and return what makes the explorer, which takes a third of a second."""
     from simalloc.report.explore.explored import Explored  # noqa: PLC0415 - see above
     from simalloc.report.explore.explorer import Explorer  # noqa: PLC0415 - the same
 

@@ -75,9 +75,9 @@ def waste(
     """Return where the bytes of a heap are after an event: live, headers, rounding, free and so on.
 
     Without an event it is the one at which the heap first has its peak. `draw_waste` draws several.
-    A policy's own headers and tables are switched on as in `"best-fit-ao:mechanism=on"`. What is
-    cached or free is told once more by its pages, of `page` bytes; `writes` says whether the
-    program writes every byte that it asks for, or none.
+    A policy's own headers and tables are switched on as in `"best-fit-ao:mechanism=on"`. Cached and
+    free bytes are also split by pages, of `page` bytes; `writes` says whether the program writes
+    every byte that it asks for, or none.
     """
     replayed = open_source(trace, progress=progress)
     options: Any = {"scale": scale, "realloc": realloc, "page": page, "progress": progress}
@@ -98,8 +98,8 @@ def check(
     Blocks have to tile the heap; the lists have to hold exactly the blocks that were inserted, in
     order and with their sizes; a block that is given out has to be free, large enough and on no
     list. Then the trace is replayed once more, and has to come out the same. This takes seconds for
-    a hundred thousand events (`trace.prefix(100_000)`). `progress` shows how far it is; None: in
-    notebooks.
+    a hundred thousand events (`trace.prefix(100_000)`). `progress` shows a bar; None: in notebooks
+    only.
 
     Raises `PolicyError`, which names the event, what is wrong and what the policy did in it, and
     whatever `simulate` raises.

@@ -1,4 +1,4 @@
-"""Where a compiler finds what a policy is compiled with."""
+"""Where a C compiler finds the headers for compiled policies."""
 
 from pathlib import Path
 

@@ -108,7 +108,7 @@ def draw_free_sizes(
 def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None = None) -> Picture:
     """Draw how large a trace's objects are and how long they live, as shares of all.
 
-    `progress` shows how far it is; None: in notebooks.
+    `progress` shows a bar; None: in notebooks only.
     """
     source = open_source(trace, progress=progress)
     with any_progress(f"{source.name}: lives", len(source), shown=progress) as bar:
@@ -120,7 +120,7 @@ def draw_portrait(
 ) -> Picture:
     """Draw all of a trace in one picture: live bytes over time, sizes, lifetimes, main figures.
 
-    `progress` shows how far it is; None: in notebooks.
+    `progress` shows a bar; None: in notebooks only.
     """
     source = open_source(trace, progress=progress)
     with any_progress(source.name, 2.0, shown=progress) as bar:

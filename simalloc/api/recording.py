@@ -37,8 +37,8 @@ def record(
     path, of 32 places or as many as it says. `every` records a sample: blocks that hold one of the
     bytes that are drawn, on average one in `every`. `python` has Python serve its objects from
     malloc, and Python functions stand in call paths. Interrupt the kernel, or press Ctrl-C, to end
-    the command; what it did until then is returned. `progress` shows how far it is; None: in
-    notebooks.
+    the command; what it did until then is returned. `progress` shows a bar; None: in notebooks
+    only.
 
     Raises `SimallocError` if the command cannot be recorded or never calls malloc.
     """
@@ -70,7 +70,7 @@ def record(
 
 
 class _Teller:
-    """Shows on a bar what a recording tells."""
+    """Shows the progress of a recording on a bar."""
 
     wants_progress = True
 

@@ -57,7 +57,7 @@ class Runs(Sequence[Run]):
     def sorted(self, by: str = "#4", *, reverse: bool = False) -> Runs:
         """Return the runs in order of a measure, `"#1"` to `"#4"`, or of any column of `to_pandas`.
 
-        The least comes first, and what is not defined last. Raises `SimallocError` for a column
+        The least comes first, and undefined values last. Raises `SimallocError` for a column
         that there is not.
         """
         return Runs(sorted_runs(self._runs, by, reverse=reverse))

@@ -27,7 +27,7 @@ def simulate(
     addresses: bool = False,
     progress: bool | None = None,
 ) -> Run:
-    """Replay a trace under a policy and return what came out.
+    """Replay a trace under a policy and return the run.
 
     The trace is a `Trace`, a name of the catalogue or a path; a trace file is read while it is
     replayed and may be of any length. The policy is a `Policy`, text such as
@@ -36,8 +36,8 @@ def simulate(
     what a realloc does: `"free-first"`, `"move"` or `"in-place"`; None is in place if the policy's
     mechanism is on, else free-first. With `resident` the run keeps track of the pages of `page`
     bytes that are written and not given back; `writes` says whether the program writes every byte
-    that it asks for, or none. `occupied` has sizes of pages that are looked at for live bytes in
-    them (`Run.occupied`). With `addresses` the run keeps where each object was. `progress` shows
+    that it asks for, or none. `occupied` has sizes of pages, of which those with live bytes are
+    counted (`Run.occupied`). With `addresses` the run keeps where each object was. `progress` shows
     how far it is; None: in notebooks.
 
     Raises `TraceError` and `PolicyError` for what does not exist.

@@ -57,8 +57,7 @@ def draw_flame_graph(
     """Return call paths as boxes, each below its caller, as wide as its share; under policies too.
 
     In a notebook it zooms, searches and is coloured by what is pinned, live or wasted; `save`
-    writes a page that needs nothing else. The arguments are those of `sites`, and so is what is
-    raised.
+    writes a page that needs nothing else. Arguments and errors are those of `sites`.
     """
     from simalloc.report.flame_graph import FlameGraph  # noqa: PLC0415 - needs an extra
 
@@ -93,7 +92,7 @@ def apart(
 def best_apart(
     trace: Source, policy: AnyPolicy, *, most: int = 3, progress: bool | None = None
 ) -> list[Proposal]:
-    """Return whose objects had best a heap of their own, those first that save most.
+    """Return whose objects should have a heap of their own, the largest saving first.
 
     Only the first two million events are replayed, some nine times; each proposal says so. Raises
     as `simulate` does, and `SimallocError` for a policy that is not replayed event by event.

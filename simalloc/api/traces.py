@@ -22,7 +22,7 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
     """Return a trace by its name in the catalogue, such as `"espresso"`, or by its path.
 
     The file may be a trace of simalloc's or another tool's log in any format that `simalloc import`
-    knows. `traces()` lists the catalogue. `progress` shows how far it is; None: in notebooks.
+    knows. `traces()` lists the catalogue. `progress` shows a bar; None: in notebooks only.
 
     Raises `TraceError` if there is no such trace, or it is damaged.
     """
@@ -50,7 +50,7 @@ def read_log(
 
     `match_frees` guesses which of several equal objects a free is of, where the log does not say
     (heaptrack). If `lenient`, what is wrong is skipped and counted in the trace's provenance.
-    `progress` shows how far it is; None: in notebooks.
+    `progress` shows a bar; None: in notebooks only.
 
     Raises `TraceError` for a log that is wrong, and `OSError` for one that cannot be opened.
     """

@@ -31,7 +31,7 @@ def workload(
     plays against a `policy`: it looks at where the policy puts its objects, of 1 to `largest` bytes
     and of at most `live` in all, and goes on. Its trace can be kept, and run under every policy;
     give its policy a growth of `scale` bytes where the bounds are to be met to the byte. The other
-    workloads are drawn from a `seed`. `progress` shows how far it is; None: in notebooks. Ctrl-C
+    workloads are drawn from a `seed`. `progress` shows a bar; None: in notebooks only. Ctrl-C
     ends a game, and nothing of it is kept.
 
     Raises `SimallocError` if there is no such workload, or an adversary has no policy.

@@ -87,8 +87,8 @@ def _overhead(policy: Policy) -> str:
 
 def _aligning(policy: Policy) -> str:
     if "alignment" in policy.description.columns:
-        return "its own rules serve an asked alignment, on or off"
-    return str(policy.description.aligning or "an asked alignment is not served")
+        return "its own rules serve a requested alignment, on or off"
+    return str(policy.description.aligning or "a requested alignment is not served")
 
 
 def _title(group: str) -> str:

@@ -120,7 +120,7 @@ class Family(Description):
                 f"with mechanism=on the allocator's own {by_hand[0]} is taken, so it cannot be set"
             )
         if self.memalign and self.aligning is None:
-            raise PolicyError(f"memalign is on; {self.family} cannot serve an asked alignment")
+            raise PolicyError(f"memalign is on; {self.family} cannot serve a requested alignment")
 
     @property
     def overhead(self) -> Overhead:

@@ -8,7 +8,7 @@ from math import gcd
 
 @dataclass(frozen=True)
 class Aligning:
-    """How a family serves an asked alignment (docs/policies.md, Parts); sizes are scaled bytes.
+    """How a family serves a requested alignment (docs/policies.md, Parts); sizes are scaled bytes.
 
     All blocks lie at multiples of any alignment that divides `guaranteed`, and those that are as
     large as an alignment that divides `natural_limit`, at multiples of that. For another alignment

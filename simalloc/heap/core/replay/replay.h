@@ -146,8 +146,8 @@ size_t replay_all(struct replay *replay, const struct events *events);
     DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_,               \
                          .allocate = allocate_, .release = release_, __VA_ARGS__)
 
-/* The same where allocate_ and release_ are for the replay alone: what else calls the layer's has
- * others, so that what is long is not there twice. */
+/* The same where allocate_ and release_ are for the replay alone. Other callers use those that are
+ * given by name, so that long code is not compiled twice. */
 #define DEFINE_INLINED_LAYER(name, free_may_shrink, allocate_, release_, reserve_, ...)      \
     static size_t replay_##name(struct replay *replay, const struct events *events);         \
     static const struct layer layer_##name = {                                               \

@@ -303,7 +303,7 @@ size_t replay_requests(struct replay *replay, const struct events *events)
             break;
         }
         carry_out_batch(replay, &part, &batch);
-        if (refusals->count > 0) { /* what is live is another thing than the trace says */
+        if (refusals->count > 0) { /* what is live differs from what the trace says */
             part.live = refusals->live_after;
             part.span_count = 0;
         }

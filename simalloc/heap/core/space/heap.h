@@ -180,7 +180,7 @@ struct heap {
 /* Events are carried out by the batch, before which memory for all of them is made sure of. */
 enum { BATCH = 256 };
 
-/* This many blocks are thought to stay in the caches by themselves: 512 kB. */
+/* Up to this many blocks are taken to stay in the processor's caches by themselves: 512 kB. */
 enum { NEAR_BLOCKS = 1 << 14 };
 
 bool heap_grow_table(struct heap *heap, uint64_t spare);
@@ -255,7 +255,7 @@ ALWAYS_INLINE uint32_t heap_last(const struct heap *heap)
     return heap->blocks[NO_BLOCK].previous;
 }
 
-/* Cuts the low `size` bytes off block `id` and returns the new block that they are. */
+/* Cuts the low `size` bytes off block `id` and returns them, a new block. */
 ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t low = heap_new_id(heap);
@@ -273,7 +273,7 @@ ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t siz
     return low;
 }
 
-/* Cuts block `id` down to its low `size` bytes and returns the new block that the rest is. */
+/* Cuts block `id` down to its low `size` bytes and returns the rest, a new block. */
 ALWAYS_INLINE uint32_t heap_cut_high(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t high = heap_new_id(heap);
@@ -393,8 +393,8 @@ ALWAYS_INLINE void heap_mark(struct heap *heap, uint32_t id, uint32_t state)
     counters->allocated += state == STATE_ALLOCATED ? block->size : 0;
 }
 
-/* Cuts a block down to its low `size` bytes and returns the new block that the rest is, in the same
- * state. As heap_mark(), for families that keep their free blocks themselves. */
+/* Cuts a block down to its low `size` bytes and returns the rest, a new block in the same state.
+ * As heap_mark(), for families that keep their free blocks themselves. */
 ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t state = heap->blocks[id].index_slot;
@@ -417,7 +417,7 @@ ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
         heap->counters.visited_worst = visited;
 }
 
-/* Counts no search since `before`: the allocator made them for itself, not for the program. */
+/* Takes back what was counted of searches since `before`: they were not for the program. */
 ALWAYS_INLINE void forget_searches(struct heap *heap, const struct counters *before)
 {
     heap->counters.searches = before->searches;
