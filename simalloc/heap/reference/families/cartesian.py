@@ -80,7 +80,7 @@ class CartesianHeap(Heap):
         have = self.block_size(address)
         if have < size:
             after = self.blocks.after(address)
-            if after is None or not self.blocks.is_free(after):
+            if not self.blocks.is_free(after):
                 return False
             if have + self.block_size(after) < size:
                 return False

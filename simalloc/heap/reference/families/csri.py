@@ -38,11 +38,11 @@ class CsriHeap(Heap):
         self.blocks.mark(address, State.FREE)
         below, above = self.blocks.before(address), self.blocks.after(address)
         bin_of_above = None
-        if above is not None and self.blocks.is_free(above):
+        if self.blocks.is_free(above):
             bin_of_above = self._bin(self.block_size(above))
             bin_of_above.replace(above, address)
             self._coalesce(address)
-        if below is not None and self.blocks.is_free(below):
+        if self.blocks.is_free(below):
             self._bin(self.block_size(below)).remove(below, back=True)
             if bin_of_above is not None:
                 bin_of_above.replace(address, below)
@@ -64,7 +64,7 @@ class CsriHeap(Heap):
                 self.free(self._split(address, size))
             return True
         above = self.blocks.after(address)
-        if above is None or not self.blocks.is_free(above) or self.block_size(above) < missing:
+        if not self.blocks.is_free(above) or self.block_size(above) < missing:
             return False
         self._take(above, missing)
         self.blocks.join(address)

@@ -67,7 +67,7 @@ class DlmallocHeap(Heap):
             return False
         after = self.blocks.after(address)
         if self.block_size(address) < size:
-            if after is None or not self.blocks.is_free(after):
+            if not self.blocks.is_free(after):
                 return False
             missing = size - self.block_size(address)
             spare = self._top_must_have if after == self._top else 0

@@ -78,7 +78,7 @@ class GxxHeap(Heap):
         while self._returned:
             self._make_dirty(self._returned.pop())
         after = self.blocks.after(address)
-        while after is not None and self.blocks.is_free(after):
+        while self.blocks.is_free(after):
             self._leave(after)
             self.blocks.mark(after, State.ALLOCATED)
             self.blocks.join(address)
@@ -195,7 +195,7 @@ class GxxHeap(Heap):
             self.blocks.mark(new, State.TABLE)
             new = self.blocks.cut(new, self._ends)
         self.blocks.mark(new, State.FREE)
-        if tail is None or not self.blocks.is_free(tail):
+        if not self.blocks.is_free(tail):
             return new
         self._leave(tail)
         self._coalesce(tail)
@@ -233,13 +233,13 @@ class GxxHeap(Heap):
     def _consolidate(self, address: int) -> int:
         """Merge a free block with all free ones before and behind it; return its address."""
         before = self.blocks.before(address)
-        while before is not None and self.blocks.is_free(before):
+        while self.blocks.is_free(before):
             self._leave(before)
             self._coalesce(before)
             address = before
             before = self.blocks.before(address)
         after = self.blocks.after(address)
-        while after is not None and self.blocks.is_free(after):
+        while self.blocks.is_free(after):
             self._leave(after)
             self._coalesce(address)
             after = self.blocks.after(address)

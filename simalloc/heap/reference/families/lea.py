@@ -52,12 +52,12 @@ class LeaHeap(Heap):
         after, before = self.blocks.after(address), self.blocks.before(address)
         into_top = after is not None and after == self._top
         stays_remainder = False
-        if before is not None and self.blocks.is_free(before):
+        if self.blocks.is_free(before):
             stays_remainder = not into_top and before == self._last_remainder
             self._leave(before)
             self._coalesce(before)
             address = before
-        if after is not None and self.blocks.is_free(after):
+        if self.blocks.is_free(after):
             stays_remainder |= after == self._last_remainder
             self._leave(after)
             self._coalesce(address)
@@ -177,7 +177,7 @@ class LeaHeap(Heap):
     def _move_down(self, address: int, size: int) -> int | None:
         """Move into the free predecessor, with the free successor if that is needed."""
         before, after = self.blocks.before(address), self._free_after(address)
-        if before is None or not self.blocks.is_free(before):
+        if not self.blocks.is_free(before):
             return None
         room = self.block_size(before) + self.block_size(address)
         if after is not None:

@@ -69,7 +69,7 @@ class SolarisHeap(Heap):
             return False
         if size > self.block_size(address):
             after = self.blocks.after(address)
-            if after is not None and self.blocks.is_free(after):
+            if self.blocks.is_free(after):
                 self._leave(after)
                 self.blocks.mark(after, State.ALLOCATED)
                 self.blocks.join(address)

@@ -163,7 +163,7 @@ class Solaris3xHeap(Heap):
     def _absorb(self, block: int) -> None:
         """Merge a block with the free ones that follow it, which leave the queue."""
         above = self.blocks.after(block)
-        while above is not None and self.blocks.is_free(above):
+        while self.blocks.is_free(above):
             self._queue.remove(above)
             self._coalesce(block)
             above = self.blocks.after(block)
@@ -187,7 +187,7 @@ class Solaris3xHeap(Heap):
         header = 4 * self._word if self._tables else 0
         if self._tables and self._end is None:
             size += header
-        if below is not None and self.blocks.is_free(below):
+        if self.blocks.is_free(below):
             size -= self.block_size(below)
             self._queue.remove(below)
         else:

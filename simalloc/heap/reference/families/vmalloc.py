@@ -66,7 +66,7 @@ class VmallocHeap(Heap):
             self._slot = address
         else:
             self._catch_all.append(address)
-        if size - self._header >= self._page and self._is_free(self.blocks.before(address)):
+        if size - self._header >= self._page and self.blocks.is_free(self.blocks.before(address)):
             self._reclaim(0)
 
     def reallocate(self, address: int, size: int) -> int:
@@ -159,9 +159,8 @@ class VmallocHeap(Heap):
                 need += self._growth
         tail = self.blocks.before(self.brk)
         new = self._grow(need - have)
-        if not self._is_free(tail):
+        if not self.blocks.is_free(tail):
             return new
-        assert tail is not None, "there is a free block"
         self._leave(tail)
         self._coalesce(tail)
         return tail
@@ -216,7 +215,7 @@ class VmallocHeap(Heap):
         self._junk.remove(address)
         smallest = self._tiny_below
         before = self.blocks.before(address)
-        if before is not None and self._is_free(before):
+        if self.blocks.is_free(before):
             self._leave(before)
             self._coalesce(before)
             address = before
@@ -224,7 +223,7 @@ class VmallocHeap(Heap):
             after = self.blocks.after(address)
             if after is None:
                 return address, smallest
-            if self._is_free(after):
+            if self.blocks.is_free(after):
                 self._leave(after)
             elif after in self._junk:
                 smallest = min(smallest, self.block_size(after))
@@ -244,7 +243,7 @@ class VmallocHeap(Heap):
                 self._junk.remove(after)
             elif after in self._junk:
                 self._reclaim(min(self.block_size(after), self._tiny_below), wanted=after)
-            elif self._is_free(after):
+            elif self.blocks.is_free(after):
                 self._leave(after)
             else:
                 return
@@ -298,6 +297,3 @@ class VmallocHeap(Heap):
 
     def _is_last(self, address: int) -> bool:
         return self.blocks.after(address) is None
-
-    def _is_free(self, address: int | None) -> bool:
-        return self.blocks.is_free(address)

@@ -73,7 +73,7 @@ class ClassedHeap(Heap):
         if missing <= 0:
             return True
         successor = self.blocks.after(address)
-        if self._coalescing is Coalescing.NONE or successor is None:
+        if self._coalescing is Coalescing.NONE:
             return False
         if not self.blocks.is_free(successor) or self.block_size(successor) < missing:
             return False
@@ -132,6 +132,6 @@ class ClassedHeap(Heap):
     def _grow_for(self, size: int) -> None:
         """Raise the break for a request; the new memory enters as a freed block does."""
         tail = self.blocks.last
-        if self._counts_tail and tail is not None and self.blocks.is_free(tail):
+        if self._counts_tail and self.blocks.is_free(tail):
             size -= self.block_size(tail)
         self._release(self._grow(round_up(size, self._growth)))

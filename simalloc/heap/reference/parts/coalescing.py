@@ -37,9 +37,7 @@ class CoalescingHeap(Heap):
             self.free(self._split(address, size))
         elif missing > 0:
             successor = self.blocks.after(address)
-            if successor is None or not self.blocks.is_free(successor):
-                return False
-            if self.block_size(successor) < missing:
+            if not self.blocks.is_free(successor) or self.block_size(successor) < missing:
                 return False
             self._take(successor, missing)
             self.blocks.join(address)
@@ -61,7 +59,7 @@ class CoalescingHeap(Heap):
     def _growth_for(self, size: int) -> int:
         """Return how far the break has to rise for a block of `size` bytes to end there."""
         last = self.blocks.last
-        if last is not None and self._parts.count_tail and self.blocks.is_free(last):
+        if self._parts.count_tail and self.blocks.is_free(last):
             size -= self.block_size(last)
         return round_up(size, self._growth)
 

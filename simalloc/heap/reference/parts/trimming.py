@@ -14,7 +14,7 @@ def trim_tail(heap: Heap, parts: Splitting, growth: int, leave: Callable[[int], 
     `leave` takes it out of the family's structures (docs/policies.md, Parts: Trimming).
     """
     last = heap.blocks.last
-    if last is None or not parts.trim or not heap.blocks.is_free(last):
+    if not parts.trim or not heap.blocks.is_free(last):
         return
     size = heap.block_size(last)
     if size < parts.trim:

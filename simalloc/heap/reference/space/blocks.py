@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import lcm
+from typing import TypeGuard
 
 from simalloc.heap.reference.space.residence import Residence
 from simalloc.heap.reference.space.segments import Segments
@@ -130,14 +131,14 @@ class Blocks:
             for start, end in self.residence.within(source, size):
                 self.residence.touch(address + start - source, end - start)
 
-    def is_free(self, address: int | None) -> bool:
+    def is_free(self, address: int | None) -> TypeGuard[int]:
         """Say whether there is a free block at `address`."""
         return address is not None and self.state.get(address) is State.FREE
 
     def free_neighbours(self, address: int) -> list[int]:
         """Return the addresses of the free blocks just below and just above, in this order."""
         neighbours = (self.before(address), self.after(address))
-        return [block for block in neighbours if block is not None and self.is_free(block)]
+        return [block for block in neighbours if self.is_free(block)]
 
     def in_state(self, state: State) -> list[tuple[int, int]]:
         """Return address and size of the blocks in a state, by address."""

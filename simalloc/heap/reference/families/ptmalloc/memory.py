@@ -225,7 +225,7 @@ class PtmallocMemory(Heap):
         last = self.blocks.ending_at(tail)
         if last is not None and self.blocks.state[last] is State.WASTE:
             tail, last = last, self.blocks.before(last)
-        return last if last is not None and self.blocks.is_free(last) else tail
+        return last if self.blocks.is_free(last) else tail
 
     def _unmap_heap(self, arena: Arena, heap: ArenaHeap) -> None:
         """Unmap a heap that is all top."""

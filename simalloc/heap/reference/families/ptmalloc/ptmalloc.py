@@ -219,7 +219,7 @@ class PtmallocHeap(PtmallocThreads):
     def _take_above(self, address: int, size: int) -> bool:
         """Make a block larger by the free one above it; say whether that is enough."""
         above, have, arena = self.blocks.after(address), self.block_size(address), None
-        if above is None or not self.blocks.is_free(above):
+        if not self.blocks.is_free(above):
             return False
         arena = self._arena_of(address)
         is_top = above == arena.top

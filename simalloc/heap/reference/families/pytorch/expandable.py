@@ -74,7 +74,7 @@ def _start(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> int | None:
         if heap.of[hole].stream != stream:
             continue
         before = heap.blocks.before(hole)
-        start = before if before is not None and heap.blocks.is_free(before) else hole
+        start = before if heap.blocks.is_free(before) else hole
         if _has_room(heap, start, size):
             return int(start)
     page = GRANULE if pool.small else heap.rules.large_segment
