@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from simalloc.heap import Footprint, Run
-from simalloc.report.extremes import both_extremes
+from simalloc.report.extremes import HIGHEST, both_extremes
 from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
@@ -14,10 +14,6 @@ from simalloc.report.figures.timelines import draw_live
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-_HIGHEST: Final = 1.6
-"""Mapped bytes may go so far above the resident ones before the picture cuts them off."""
 
 
 def draw_footprints(runs: Sequence[Run], titles: Sequence[str]) -> Picture:
@@ -40,7 +36,7 @@ def draw_footprints(runs: Sequence[Run], titles: Sequence[str]) -> Picture:
             axes.grid(axis="y", alpha=0.4)
             axes.set_axisbelow(True)
         written = max(run.resident.peak_bytes for run in runs if run.resident is not None)
-        top = min(_HIGHEST * written, max(run.mapped.peak_bytes for run in runs))
+        top = min(HIGHEST * written, max(run.mapped.peak_bytes for run in runs))
         panels[0].set_ylim(0, 1.05 * top)
         bytes_axis(panels[0].yaxis, top)
         panels[0].set_ylabel("bytes")

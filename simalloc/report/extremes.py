@@ -1,11 +1,15 @@
-"""Lines over time that pass through every extreme."""
+"""Lines over time that pass through every extreme, and how high a picture of them is."""
 
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+HIGHEST: Final = 1.6
+"""Mapped bytes may go so far above the resident ones before a picture cuts them off."""
 
 
 def both_extremes(

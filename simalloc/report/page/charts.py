@@ -12,7 +12,7 @@ from simalloc.heap import Run
 from simalloc.measure import FreeSizes, Waste
 from simalloc.measure.waste import FREE_PARTS, PARTS
 from simalloc.plural import counted
-from simalloc.report.extremes import both_extremes
+from simalloc.report.extremes import HIGHEST, both_extremes
 from simalloc.report.page.chart import (
     FAINT,
     FREE,
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from simalloc.measure.process_tree import ProcessTree
     from simalloc.measure.settings import Recorded
 
-_HIGHEST: Final = 1.6
-"""Mapped bytes may go so far above the resident ones before the picture cuts them off."""
 _INTERVALS: Final = 500
 """Intervals in a line: more than can be told apart."""
 _SHOWN: Final = 6
@@ -83,7 +81,7 @@ def _top(runs: Sequence[Run], process: Recorded) -> float:
         written.append(float(process.resident.max()))
     live = max(run.max_live_bytes for run in runs)
     mapped = max(run.mapped.peak_bytes for run in runs)
-    return max(1.0, min(mapped, _HIGHEST * max([*written, live]) if written else mapped), *written)
+    return max(1.0, min(mapped, HIGHEST * max([*written, live]) if written else mapped), *written)
 
 
 def waste_chart(wastes: Sequence[Waste]) -> str:
