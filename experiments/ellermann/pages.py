@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 PAGE_BYTES: Final = 4096
+SPAN: Final = 1000
 
 
-def pages_touched(addresses: NDArray[np.int64], span: int = 1000) -> float:
-    """Return in how many pages of 4 KB `span` allocations in a row begin, on average.
+def pages_touched(addresses: NDArray[np.int64]) -> float:
+    """Return in how many pages of 4 KB `SPAN` allocations in a row begin, on average.
 
     `addresses` are a run's at scale 1, in bytes, one an event and -1 for a free.
     """
     pages = addresses[addresses >= 0] // PAGE_BYTES
-    spans = [pages[start : start + span] for start in range(0, max(len(pages) - span, 0) + 1, span)]
+    spans = [pages[start : start + SPAN] for start in range(0, max(len(pages) - SPAN, 0) + 1, SPAN)]
     return float(np.mean([len(np.unique(one)) for one in spans]))

@@ -32,7 +32,7 @@ class Leading:
         return len(self.frames) + 1
 
 
-def leading_of(profile: Profile, sites: int, most: int = SHOWN) -> Leading:
+def leading_of(profile: Profile, sites: int) -> Leading:
     """Return the lines with most live bytes at the peak and, under a policy, wasted ones.
 
     A line counts by its share of the one plus its share of the other.
@@ -41,7 +41,7 @@ def leading_of(profile: Profile, sites: int, most: int = SHOWN) -> Leading:
     names = [name for name in ("live_bytes", "wasted_bytes") if name in profile.values]
     whole = {name: profile.total(name) or 1.0 for name in names}
     rows.sort(key=lambda row: -sum(row.values[name] / whole[name] for name in names))
-    shown = rows[:most]
+    shown = rows[:SHOWN]
     group = np.full(sites, len(shown))
     for place, row in enumerate(shown):
         group[list(row.sites)] = place

@@ -71,7 +71,7 @@ class Device(Description):
         return self.capacity or UNLIMITED
 
 
-def check_share(name: str, value: float, *, most: float = 1.0) -> None:
-    """Raise `PolicyError` unless a parameter lies between 0 and `most`."""
-    if not math.isfinite(value) or not 0 <= value <= most:
-        raise PolicyError(f"{name} is {value}; it takes a number from 0 to {most:g}")
+def check_share(name: str, value: float) -> None:
+    """Raise `PolicyError` unless a parameter lies between 0 and 1."""
+    if not math.isfinite(value) or not 0 <= value <= 1:
+        raise PolicyError(f"{name} is {value}; it takes a number from 0 to 1")

@@ -72,6 +72,6 @@ Granule = Annotated[int, Range(1, MAX_OVERHEAD)]
 """A size that each request is rounded up to."""
 
 
-def check_unit(name: str, size: int, multiple: int = 1) -> None:
+def check_unit(name: str, size: int) -> None:
     """Raise `PolicyError` unless `size` is usable as the parameter `name`."""
-    Range(1, MAX_UNIT, multiple).check(name, size)
+    Range(1, MAX_UNIT).check(name, size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,25 +29,24 @@ class _Range:
 
 
 class Quantiles:
-    """The least values that reach given shares of all weight.
+    """The least values that reach the `SHARES` of all weight.
 
     Values lie between 0 and `largest`; those above count as that. They are all added, and `narrow`
     called, again and again until `found` is there. Of no values all quantiles are 0.
     """
 
-    def __init__(self, largest: int, shares: Sequence[float] = SHARES) -> None:
-        self._shares = shares
+    def __init__(self, largest: int) -> None:
         self._largest = largest
         self._total: int | None = None
-        self._ranges = [_range(0, largest.bit_length(), 0, list(range(len(shares))))]
+        self._ranges = [_range(0, largest.bit_length(), 0, list(range(len(SHARES))))]
         self._found: dict[int, int] = {}
 
     @property
     def found(self) -> tuple[int, ...] | None:
         """The quantiles, one a share; None while they are not known."""
-        if len(self._found) < len(self._shares):
+        if len(self._found) < len(SHARES):
             return None
-        return tuple(self._found[place] for place in range(len(self._shares)))
+        return tuple(self._found[place] for place in range(len(SHARES)))
 
     def add(self, values: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> None:
         """Count values, each once or with a weight of its own (int64)."""
@@ -73,7 +71,7 @@ class Quantiles:
         reached = one.below + np.cumsum(one.weights)
         parts: dict[int, list[int]] = {}
         for place in one.places:
-            part = int(np.searchsorted(reached, self._shares[place] * total))
+            part = int(np.searchsorted(reached, SHARES[place] * total))
             parts.setdefault(part, []).append(place)
         for part, places in parts.items():
             low = one.low + (part << _shift(one.bits))
