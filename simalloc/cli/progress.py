@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+import click
 
 from simalloc.progress import Bar
 from simalloc.progress import progress as any_progress
 
-_seen = [time.monotonic()]
-"""When the command began, or last showed how far it is: many short works are a long one."""
+_SEEN: Final = f"{__name__}.seen"
+"""When the command last showed how far it is, or began: many short works are a long one."""
 
 
 @contextmanager
 def progress(label: str, total: float | None) -> Iterator[Bar]:
     """Show how far the work in the block has come; the block gets a `Bar` to call."""
-    with any_progress(label, total, shown=True, seen=_seen[0]) as bar:
+    told = click.get_current_context().meta
+    with any_progress(label, total, shown=True, seen=told.get(_SEEN)) as bar:
         yield bar
-    _seen[0] = bar.seen
+    told[_SEEN] = bar.seen
