@@ -4,10 +4,12 @@ import io
 import sys
 import time
 
+import click
 import pytest
 
 import simalloc
 from simalloc import progress
+from simalloc.cli.progress import progress as of_command
 from simalloc.errors import SimallocError
 
 
@@ -81,6 +83,21 @@ def test_what_follows_other_work_is_shown_when_nothing_was_for_long(shown, monke
         with progress.progress("work", 3, shown=True, seen=time.monotonic() - ago) as bar:
             bar(3)
         assert len(shown.seen) == (ago > progress.PATIENCE)
+
+
+def test_commands_count_from_what_they_last_showed_and_scripts_from_each_start(shown, monkeypatch):
+    def work():
+        for _ in range(2):
+            with of_command("work", 3) as bar:
+                bar.seen -= 61.0
+                bar(3)
+
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)
+    work()
+    assert shown.seen == []
+    with click.Context(click.Command("anything")):
+        work()
+    assert len(shown.seen) == 1
 
 
 def test_scripts_are_quiet_unless_asked(shown):
