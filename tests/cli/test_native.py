@@ -140,6 +140,16 @@ def test_a_setting_that_an_allocator_would_pass_over(trace, allocator):
     assert "hoard" in result.stderr
 
 
+@pytest.mark.parametrize("text", ["jemalloc:dirty_decay_ms=soon", "mimalloc:decommit_delay=soon"])
+def test_a_value_that_an_allocator_would_pass_over(trace, text):
+    if text.partition(":")[0] not in {allocator.name for allocator in allocators.installed()}:
+        pytest.skip("it is not installed")
+    result = native(trace, "-a", text)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"error: {text}: " in result.stderr
+    assert "invalid" in result.stderr.lower()
+
+
 def test_no_room_for_the_columns_of_a_trace(trace, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

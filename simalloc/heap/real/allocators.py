@@ -37,8 +37,12 @@ class Allocator:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of the environment that make a process use it, set as it is."""
-        return {"LD_PRELOAD": self.preload, **environment_of(self.name, self.settings)}
+        """The variables of the environment that make a process use it, set as it is.
+
+        mimalloc is to say so too if a value is wrong; by default it does not.
+        """
+        says = {"MIMALLOC_SHOW_ERRORS": "1"} if self.name == "mimalloc" else {}
+        return {"LD_PRELOAD": self.preload, **says, **environment_of(self.name, self.settings)}
 
     def set_to(self, settings: Settings) -> Allocator:
         """Return the same allocator with other settings.

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, Final, cast
 
 from simalloc.errors import PolicyError, SimallocError
+from simalloc.heap.real.settings import environment_of
 from simalloc.measure.settings.releases import installed_release, library_of
 from simalloc.policy import CATALOGUE, find_policy
 
@@ -201,15 +202,9 @@ class Candidate:
             return _glibc_line(values)
         policy = find_policy(self.policy(installed_release(self.allocator))).description
         release = str(cast("Any", policy).version.value)
-        preload = f"export LD_PRELOAD={library_of(self.allocator, release)}"
-        if not values:
-            return preload
-        if self.allocator == "jemalloc":
-            spelled = ",".join(f"{name}:{_switch(value)}" for name, value in values.items())
-            return f"{preload} MALLOC_CONF={spelled}"
-        prefix = self.allocator.upper()
-        return " ".join([preload, *(f"{prefix}_{name.upper()}={_number(value)}"
-                                    for name, value in values.items())])  # fmt: skip
+        given = environment_of(self.allocator, tuple(values.items()))
+        variables = {"LD_PRELOAD": library_of(self.allocator, release), **given}
+        return "export " + " ".join(f"{name}={value}" for name, value in variables.items())
 
 
 _FIRST: Final = ("", "arena_max=2", "dirty_decay_ms=0", "aggressive_decommit=on",
@@ -292,17 +287,5 @@ def _glibc_line(values: Mapping[str, str]) -> str:
         return ""
     if list(values) == ["arena_max"]:
         return f"export MALLOC_ARENA_MAX={values['arena_max']}"
-    tunables = ":".join(f"glibc.malloc.{name}={_number(value)}" for name, value in values.items())
-    return f"export GLIBC_TUNABLES={tunables}"
-
-
-def _switch(value: str) -> str:
-    return {"on": "true", "off": "false"}.get(value, value)
-
-
-def _number(value: str) -> str:
-    """Return a size as the environment takes it: in bytes, or a switch as 1 or 0."""
-    factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    if value[-1:] in factors and value[:-1].isdigit():
-        return str(int(value[:-1]) * factors[value[-1]])
-    return {"on": "1", "off": "0"}.get(value, value)
+    ((name, value),) = environment_of("glibc", tuple(values.items())).items()
+    return f"export {name}={value}"

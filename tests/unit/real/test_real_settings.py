@@ -50,8 +50,19 @@ def test_a_list_of_allocators_with_settings(text, settings):
             "jemalloc:narenas=1,background_thread=on",
             {"MALLOC_CONF": "narenas:1,background_thread:true"},
         ),
-        ("mimalloc:decommit_delay=0", {"MIMALLOC_DECOMMIT_DELAY": "0"}),
-        ("tcmalloc:aggressive_decommit=on", {"TCMALLOC_AGGRESSIVE_DECOMMIT": "1"}),
+        ("jemalloc:tcache_max=4K", {"MALLOC_CONF": "tcache_max:4096"}),
+        (
+            "mimalloc:decommit_delay=0",
+            {"MIMALLOC_SHOW_ERRORS": "1", "MIMALLOC_DECOMMIT_DELAY": "0"},
+        ),
+        (
+            "tcmalloc:aggressive_decommit=on,max_total_thread_cache_bytes=1M,release_rate=0.5",
+            {
+                "TCMALLOC_AGGRESSIVE_DECOMMIT": "1",
+                "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": "1048576",
+                "TCMALLOC_RELEASE_RATE": "0.5",
+            },
+        ),
     ],
 )
 def test_settings_are_variables_of_the_environment(text, environment):
@@ -64,6 +75,7 @@ def test_settings_are_variables_of_the_environment(text, environment):
     [
         ("glibc:arena_maxx=2", "glibc has no setting 'arena_maxx'; it has arena_max"),
         ("glibc:arena_max=few", "'few' is not a size"),
+        ("tcmalloc:release_rate=few", "'few' is not a size"),
         ("glibc:arena_max", "'arena_max' is not of the form NAME=VALUE"),
         ("glibc:arena_max=1,arena_max=2", "arena_max is given twice"),
         ("glibc:arena_max=1,jemallok", "there is no allocator 'jemallok'"),
