@@ -9,7 +9,7 @@ from simalloc.policy.parts import parse_size
 
 
 class Size(click.ParamType[int]):
-    """A size of at least so many bytes."""
+    """A size of at least `least` bytes."""
 
     name = "size"
 

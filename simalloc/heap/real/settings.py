@@ -55,16 +55,14 @@ def _in_bytes(value: str) -> str:
     return str(parse_size(value)) if re.fullmatch(r"\d+[KMGT]", value) else value
 
 
-def _mimalloc(settings: Settings) -> dict[str, str]:
-    return {f"MIMALLOC_{name.upper()}": value for name, value in settings}
-
-
-def _tcmalloc(settings: Settings) -> dict[str, str]:
-    """Write numbers out: tcmalloc reads as far as there are digits, 1M as 1 and a word as 0."""
-    return {f"TCMALLOC_{name.upper()}": _as_number(value) for name, value in settings}
+def _prefixed(
+    prefix: str, spelled: Callable[[str], str] = str
+) -> Callable[[Settings], dict[str, str]]:
+    return lambda settings: {f"{prefix}_{name.upper()}": spelled(each) for name, each in settings}
 
 
 def _as_number(value: str) -> str:
+    """Write a size out: tcmalloc reads as far as there are digits, 1M as 1 and a word as 0."""
     try:
         float(value)
     except ValueError:
@@ -76,8 +74,8 @@ _CONVENTIONS: Final[Mapping[str, _Convention]] = MappingProxyType(
     {
         "glibc": _Convention(_tunables, "1", "0"),
         "jemalloc": _Convention(_malloc_conf, "true", "false"),
-        "mimalloc": _Convention(_mimalloc, "1", "0"),
-        "tcmalloc": _Convention(_tcmalloc, "1", "0"),
+        "mimalloc": _Convention(_prefixed("MIMALLOC"), "1", "0"),
+        "tcmalloc": _Convention(_prefixed("TCMALLOC", _as_number), "1", "0"),
     }
 )
 
