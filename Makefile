@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip install --quiet --disable-pip-version-check
 export PATH := $(abspath $(BIN)):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 C_SOURCES := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
@@ -32,10 +33,13 @@ papers: page
 	$(BIN)/python -m experiments.bounds --out out/bounds > out/bounds.txt
 	cp out/bounds/bounds.md out/bounds/bounds.png docs
 
-# JupyterLab with the notebooks, for which it comes into the environment.
-notebook: $(VENV)/built
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[notebook]'
+# JupyterLab, which comes into the environment for it.
+notebook: $(VENV)/notebook
 	$(BIN)/jupyter lab notebooks
+
+$(VENV)/notebook: $(VENV)/built
+	$(PIP) --no-build-isolation --editable '.[notebook]'
+	touch $@
 
 # Beside what keeps one core busy, as pip does, goes a build that takes both; then the tests, which take both too.
 test:
@@ -79,7 +83,7 @@ SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/property/test_list
   $(patsubst %,--ignore tests/unit/trace/test_%.py,catalogue format_memray workloads gabber_workloads)
 
 $(SANITIZED)/built: $(VENV)/tools $(C_SOURCES)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+	$(PIP) --no-build-isolation --no-deps \
 	  --upgrade --target $(SANITIZED)/site . -Cbuild-dir=$(SANITIZED)/meson \
 	  -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \
 	  -Csetup-args=-Dbuildtype=plain -Csetup-args=-Doptimization=1 \
@@ -91,11 +95,11 @@ $(SANITIZED)/built: $(VENV)/tools $(C_SOURCES)
 # to compile all takes a third of the time.
 $(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile 'pip>=23.1' 'meson-python>=0.17' 'meson>=1.4' ninja
+	$(PIP) --no-compile 'pip>=23.1' 'meson-python>=0.17' 'meson>=1.4' ninja
 	touch $@
 
 $(VENV)/built: $(VENV)/tools $(C_SOURCES)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-build-isolation --editable '.[dev]'
+	$(PIP) --no-compile --no-build-isolation --editable '.[dev]'
 	touch $@
 
 clean:
