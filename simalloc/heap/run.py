@@ -121,6 +121,11 @@ class Run(ShownAsTable):
     device: DeviceFigures | None = None
     found: Found | None = None
 
+    def __repr__(self) -> str:
+        return (
+            f"<Run {self.trace} under {self.policy}: peak heap {self.peak_heap_bytes:,.0f} bytes>"
+        )
+
     @property
     def peak_heap_bytes(self) -> float:
         """The most bytes that were mapped."""

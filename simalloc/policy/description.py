@@ -18,9 +18,9 @@ _COMMA: Final = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
 """A comma outside of quotes: an even number of them follows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Policy(ShownAsTable):
-    """A named description of where blocks go.
+    """A named description of where blocks go; its text is the short spelling: `first-fit-ao`.
 
     `source` cites the paper and section of the rules; `reading` says what the source leaves open
     and how it is read here. `groups` are those that its row of the catalogue belongs to. `scale` is
@@ -34,6 +34,14 @@ class Policy(ShownAsTable):
     reading: str = ""
     groups: tuple[str, ...] = field(default=(), compare=False)
     scale: int = field(default=16, compare=False)
+
+    def __str__(self) -> str:
+        from simalloc.policy.catalogue import spell  # noqa: PLC0415 - the catalogue holds policies
+
+        return spell(self)
+
+    def __repr__(self) -> str:
+        return f"<Policy {self}>"
 
     @property
     def family(self) -> str:

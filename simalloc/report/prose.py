@@ -12,6 +12,6 @@ from simalloc.report.table import PIPE_WIDTH
 
 def write_prose(text: str, stream: TextIO) -> None:
     """Write Markdown as wide as the terminal is."""
-    console = Console(file=stream, highlight=False)
+    console = Console(file=stream, highlight=False, force_jupyter=False)
     console.width = console.width if stream.isatty() else PIPE_WIDTH
     console.print(Markdown(text))

@@ -142,7 +142,8 @@ def write_richly(table: Table, stream: TextIO) -> None:
         )
     for row in table.rows:
         grid.add_row(*(Text(spell(value)) for value in row))
-    console = Console(file=stream, highlight=False)
+    # In a kernel rich writes to the cell instead of to `stream`, unless it is forced not to.
+    console = Console(file=stream, highlight=False, force_jupyter=False)
     width = console.width if stream.isatty() else PIPE_WIDTH
     console.width = 1 << 16  # measured without a limit: numbers and names are never cut
     console.width = max(width, console.measure(grid).minimum)

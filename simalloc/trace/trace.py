@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simalloc.extras import pandas
 from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
 from simalloc.trace._core import LiveTable, live_bytes
@@ -27,6 +28,9 @@ from simalloc.trace.events import (
 from simalloc.trace.optional import Clock, pack_column
 from simalloc.trace.shapes import CheckedEvents, ReplayedEvents, empty_spans
 from simalloc.trace.source import thread_numbers_in
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +126,51 @@ class Trace(ShownAsTable):
 
     def __len__(self) -> int:
         return len(self.op)
+
+    def __eq__(self, other: Any) -> bool:  # noqa: PYI032 - `object` is a column here
+        """Compare events and optional columns; names and provenance do not count."""
+        if not isinstance(other, Trace):
+            return NotImplemented
+        mine, others = self._compared(), other._compared()
+        return mine.keys() == others.keys() and all(
+            np.array_equal(values, others[name]) for name, values in mine.items()
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.objects, self.slots))
+
+    def _compared(self) -> dict[str, NDArray[Any]]:
+        return {"op": self.op, "object": self.object, "size": self.size, **self.columns}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: properties computed from them are computed again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state, provenance=dict(state["provenance"]))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the events as a data frame with a row an event.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns `op` (its name), `object`, `size` (bytes requested; 0 for a free), and the
+            optional columns that the trace has. The index counts events from 0.
+
+        Raises
+        ------
+        SimallocError
+            If pandas is not installed (the `frame` extra).
+
+        """
+        names = np.array([op.name.lower().replace("_", "-") for op in Op], dtype=object)
+        columns = {"op": names[self.op], "object": self.object, "size": self.size}
+        frame: pd.DataFrame = pandas().DataFrame({**columns, **self.columns})
+        return frame
 
     def __repr__(self) -> str:
         events, objects = counted(len(self), "event"), counted(self.objects, "object")

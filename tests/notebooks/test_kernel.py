@@ -78,7 +78,8 @@ def test_long_work_shows_progress_and_stops_at_once_when_interrupted(kernel, wor
 
 
 def messages_until_idle(client, asked):
-    for message in messages(client, asked, {"update_display_data", "status"}):
+    kinds = {"display_data", "update_display_data", "stream", "status"}
+    for message in messages(client, asked, kinds):
         yield message
         if message["content"].get("execution_state") == "idle":
             return
@@ -91,3 +92,16 @@ def test_completion_and_help_know_the_api(kernel):
     found = reply(client, client.inspect("simalloc.find_policy("))["data"]["text/plain"]
     assert "parameters" in found
     assert "Return the policy that text such as" in found
+
+
+def test_text_of_an_object_is_returned_and_not_shown(kernel):
+    """In a kernel rich writes to the cell whatever stream it is given, unless that is forbidden."""
+    _, client = kernel
+    run = 'simalloc.simulate("p2c", "first-fit-ao:growth=8K")'
+    asked = client.execute(f"run = {run}; print(len(str(run)) > 400, f'{{run.policy}}')")
+    shown = [
+        message["content"]
+        for message in messages_until_idle(client, asked)
+        if message["msg_type"] in {"stream", "display_data"}
+    ]
+    assert [content["text"] for content in shown] == ["True first-fit-ao:growth=8K\n"]

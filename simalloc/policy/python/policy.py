@@ -20,7 +20,7 @@ _TEXT: Final = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UserPolicy(Policy):
     """A policy in Python. Its name is `FILE.py:CLASS`, or the class's alone if it has no file."""
 

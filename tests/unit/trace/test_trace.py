@@ -1,5 +1,7 @@
 """The trace model: what passes the door and how objects and slots are numbered."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -133,3 +135,32 @@ def test_a_prefix_is_a_trace(trace):
 def test_a_prefix_has_no_negative_length():
     with pytest.raises(ValueError, match="takes 0 or more"):
         Trace.from_events([0], [0], [8]).prefix(-1)
+
+
+@given(traces())
+def test_a_pickled_trace_is_equal_and_read_only(trace):
+    _ = trace.identity  # what is computed once is not pickled
+    again = pickle.loads(pickle.dumps(trace))
+    assert again == trace
+    assert hash(again) == hash(trace)
+    assert (again.name, again.provenance) == (trace.name, trace.provenance)
+    assert not any(values.flags.writeable for values in (again.op, *again.columns.values()))
+
+
+def test_traces_are_equal_if_their_events_and_columns_are():
+    events = [M, F], [1, 1], [8, 0]
+    trace = Trace.from_events(*events, name="one")
+    assert trace == Trace.from_events(*events, name="another")
+    assert trace != Trace.from_events([M, F], [1, 1], [9, 0])
+    assert trace != Trace.from_events(*events, thread=[0, 0])
+    assert trace != "one"
+
+
+def test_a_trace_is_a_data_frame():
+    pytest.importorskip("pandas")
+    frame = Trace.from_events(
+        [M, F, Op.THREAD_END], [1, 1, -1], [8, 0, 0], time=[0, 5, 9]
+    ).to_pandas()
+    assert list(frame.columns) == ["op", "object", "size", "time"]
+    assert frame["op"].tolist() == ["malloc", "free", "thread-end"]
+    assert frame["time"].tolist() == [0, 5, 9]

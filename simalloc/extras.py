@@ -1,0 +1,16 @@
+"""Optional packages, imported when something that needs them is first used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simalloc.errors import SimallocError
+
+
+def pandas() -> Any:
+    """Return pandas; raises `SimallocError`, with the command to install it, if it is missing."""
+    try:
+        import pandas as pd  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise SimallocError("data frames need pandas: pip install 'simalloc[frame]'") from error
+    return pd
