@@ -19,8 +19,8 @@ from benchmarks.steady import SEED, Kind, Steady, steady
 from simalloc.heap import Realloc
 from simalloc.heap._core import Simulation
 from simalloc.heap.real import GLIBC, columns_of, native_process
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay
 from simalloc.policy import Policy, find_policy, spell
 from simalloc.trace import Trace
 

@@ -15,8 +15,8 @@ import click
 
 from simalloc.errors import SimallocError
 from simalloc.heap.real import Allocator, columns_of, replay_command
+from simalloc.heap.running.strides import STRIDE
 from simalloc.heap.simulate import simulate
-from simalloc.heap.stepping import STRIDE
 from simalloc.policy import Policy, spell
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import load

@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.command import say, table_option
 from simalloc.heap import Realloc
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay, strides
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay, strides
 from simalloc.policy import Block, Heap, Policy, PythonPolicy, find_policy, spell
 from simalloc.report import Format, Rounded, Table, write_table
 from simalloc.trace import Op, Trace

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.trace import Op, Trace
 

@@ -12,8 +12,8 @@ from experiments.todays_programs.cases import PAIR
 from experiments.todays_programs.measuring import Results
 from experiments.todays_programs.programs import PROGRAMS
 from simalloc.heap import FREE, Realloc, Run, moment
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay, run_of
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay, run_of
 from simalloc.trace import Op, Trace
 
 LARGE: Final = 16 << 10

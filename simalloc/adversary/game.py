@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap.run import Realloc
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import parts_of, replay
 from simalloc.heap.simulate import ENGINES
-from simalloc.heap.stepping import parts_of, replay
 from simalloc.policy import AnyPolicy
 from simalloc.trace import Op, ReplayedEvents, Trace
 from simalloc.trace.shapes import empty_spans

@@ -15,7 +15,7 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option, realloc_option, scale_option, write_option
 from simalloc.files import replacing
 from simalloc.heap import Realloc
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.report.placements import write_placements
 from simalloc.trace.catalogue import open_source
 

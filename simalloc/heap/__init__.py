@@ -1,6 +1,5 @@
 """What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
 
-from simalloc.heap.check import Checked, check
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.fragmentation import Fragmentation, fragmentation
 from simalloc.heap.heap_replay import HeapObserver, HeapReplay
@@ -17,6 +16,7 @@ from simalloc.heap.moment import (
     Moment,
 )
 from simalloc.heap.run import Realloc, Run
+from simalloc.heap.running.check import Checked, check
 from simalloc.heap.simulate import simulate, simulate_all
 
 __all__ = [

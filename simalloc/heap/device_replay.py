@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from simalloc.heap.device_figures import DeviceFigures, DeviceReplay, figures_of
 from simalloc.heap.run import Realloc
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.run_from_states import run_of_replay
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay_all, run_of
 from simalloc.heap.sight import Watched
-from simalloc.heap.states import run_of_replay
-from simalloc.heap.stepping import replay_all, run_of
 from simalloc.policy import Policy
 from simalloc.policy.device import Device
 from simalloc.policy.device.base import GRANULE

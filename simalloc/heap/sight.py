@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay, strides
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay, strides
 from simalloc.trace import ReplayedEvents
 
 _FIGURES: Final = 1 << 20

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from simalloc.heap.run import PAGE, Realloc, Run
-from simalloc.heap.runners import runner_of
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.runners import runner_of
+from simalloc.heap.running.setting import Setting
 from simalloc.policy import AnyPolicy
 from simalloc.trace import EventSource
 

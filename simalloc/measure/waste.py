@@ -22,7 +22,7 @@ from simalloc.heap import (
     Run,
     event_or_peak,
 )
-from simalloc.heap.gross import gross_sizes
+from simalloc.heap.running.block_sizes import gross_sizes
 from simalloc.measure.own_words import Known, own_words
 from simalloc.policy import spell
 from simalloc.shown import ShownAsTable

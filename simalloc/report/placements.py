@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.heap.sight import Sight, Watched
 
 

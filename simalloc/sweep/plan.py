@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError, SimallocError
 from simalloc.heap import Realloc
-from simalloc.heap.setting import check_scale, find_realloc
+from simalloc.heap.running.setting import check_scale, find_realloc
 from simalloc.policy import Policy
 from simalloc.policy.several import listed
 from simalloc.sweep.task import Task

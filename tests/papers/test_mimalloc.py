@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from simalloc import read_trace
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.policy import find_policy
 from simalloc.report.placements import write_placements
 

@@ -8,7 +8,7 @@ import zstandard
 from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.space import Residence
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.policy import find_policy
 from simalloc.trace import Op

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.trace.catalogue import open_source
 

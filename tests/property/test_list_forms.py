@@ -14,8 +14,8 @@ from test_engines_agree import assert_same, cores, many_free_blocks, outcome
 
 from simalloc.heap import simulate
 from simalloc.heap.run import Realloc
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay, run_of
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay, run_of
 from simalloc.policy import GROUPS, find_policy
 from simalloc.trace import Op, Trace
 from traces import cases

@@ -10,7 +10,7 @@ from simalloc.heap import simulate
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.replay import Objects, request_of
 from simalloc.heap.reference.space import Residence, State
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.measure import waste
 from simalloc.policy import HEAP_POLICIES
 from traces import ONLINE, cases

@@ -63,6 +63,11 @@ FOLDERS = {
         "python": {"parts", "families"},
         "catalogue": {"parts", "families", "python", "device"},
     },
+    "heap": {
+        "real": {"running"},
+        "running": {"reference"},
+        "reference": {"running"},
+    },
     "heap/reference": {
         "space": set(),
         "parts": {"space"},

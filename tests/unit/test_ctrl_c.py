@@ -48,7 +48,7 @@ NATIVE = """
 
 SIDE_BY_SIDE = """
     from collections import deque
-    from simalloc.heap.side_by_side import _SideBySide
+    from simalloc.heap.running.side_by_side import _SideBySide
     class Lane:
         ahead, busy, holds_gil = deque(), False, False
         def advance(self, stopped):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simalloc.heap.footprint import Footprint
 from simalloc.heap.real.allocators import GLIBC, Allocator
 from simalloc.heap.real.process import Columns, Memory, columns_of, native_process
-from simalloc.heap.states import footprint_of_states
+from simalloc.heap.running.run_from_states import footprint_of_states
 from simalloc.trace import Trace
 
 _TIMED: Final = 10_000

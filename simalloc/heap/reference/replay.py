@@ -16,8 +16,8 @@ from simalloc.heap.reference.parts.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import Residence, State
 from simalloc.heap.run import Realloc
-from simalloc.heap.setting import Setting
-from simalloc.heap.states import Replay
+from simalloc.heap.running.run_from_states import Replay
+from simalloc.heap.running.setting import Setting
 from simalloc.policy import Family, Policy
 from simalloc.policy.parts import Aligning
 from simalloc.trace.events import Op

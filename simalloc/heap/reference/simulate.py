@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from simalloc.heap.reference.replay import replay_setting
 from simalloc.heap.run import Run
-from simalloc.heap.setting import Setting
-from simalloc.heap.states import run_of_replay
+from simalloc.heap.running.run_from_states import run_of_replay
+from simalloc.heap.running.setting import Setting
 
 
 def simulate_reference(setting: Setting, *, check: bool = False) -> Run:

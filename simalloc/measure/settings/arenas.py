@@ -10,7 +10,7 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.measure.sites.frames import call_path, folded
 from simalloc.policy import AnyPolicy

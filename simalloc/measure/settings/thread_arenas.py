@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay, strides
 from simalloc.heap.sight import Watched
-from simalloc.heap.stepping import replay, strides
 from simalloc.policy import AnyPolicy
 from simalloc.trace import EventSource
 from simalloc.trace.events import Op, allocates

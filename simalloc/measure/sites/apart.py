@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap import Run, simulate
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.measure.sites.holding import moments_of
 from simalloc.policy import AnyPolicy

@@ -8,7 +8,7 @@ from html import escape
 from typing import Final
 
 from simalloc.heap import MAPPED_FROM, Run
-from simalloc.heap.setting import find_realloc
+from simalloc.heap.running.setting import find_realloc
 from simalloc.measure import Pin
 from simalloc.measure.settings import is_worth
 from simalloc.policy import spell

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from patience import wait_until
 
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.trace import Op, Trace
 
 PAIRS = 1_000_000

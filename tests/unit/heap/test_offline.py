@@ -6,8 +6,8 @@ import pytest
 from simalloc.bound import Timetable
 from simalloc.errors import SimallocError
 from simalloc.heap import FREE, moment, simulate, simulate_all
-from simalloc.heap.offline import heap_of
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.whole_trace import heap_of
 from simalloc.measure import fragmentation, free_sizes, heap_map, pins
 from simalloc.trace import Op, Trace
 from simalloc.trace.events import MAX_SIZE

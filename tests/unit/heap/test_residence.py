@@ -7,7 +7,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap import fragmentation, simulate
 from simalloc.heap.reference.space import Residence
 from simalloc.heap.reference.space.residence import HUGE
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.heap.sight import Watched
 from simalloc.trace import Op, Trace
 

@@ -8,8 +8,8 @@ import pytest
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import Realloc, moment, simulate
 from simalloc.heap.reference.space import MAX_BREAK
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay
 from simalloc.measure import fragmentation
 from simalloc.policy import HEAP_POLICIES, find_policy
 from simalloc.policy.families.base import parameter_ranges

@@ -24,7 +24,7 @@ TRACE = Trace.from_events(
 
 @pytest.fixture(autouse=True)
 def short_strides(monkeypatch):
-    monkeypatch.setattr(sys.modules["simalloc.heap.stepping"], "STRIDE", 100)
+    monkeypatch.setattr(sys.modules["simalloc.heap.running.strides"], "STRIDE", 100)
 
 
 @pytest.fixture

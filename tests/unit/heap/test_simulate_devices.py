@@ -23,7 +23,7 @@ DEVICES = ["pytorch", "bfc", "ort-arena", "rmm-pool", "no-cache"]
 
 @pytest.fixture(autouse=True)
 def short_strides(monkeypatch):
-    monkeypatch.setattr(sys.modules["simalloc.heap.stepping"], "STRIDE", 100)
+    monkeypatch.setattr(sys.modules["simalloc.heap.running.strides"], "STRIDE", 100)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
 
     shutdown = ThreadPoolExecutor.shutdown
     monkeypatch.setattr(ThreadPoolExecutor, "shutdown", shut_down)
-    monkeypatch.setattr(sys.modules["simalloc.heap.side_by_side"], "completed", interrupted)
+    monkeypatch.setattr(sys.modules["simalloc.heap.running.side_by_side"], "completed", interrupted)
     threads = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
         simulate_all(file, DEVICES, progress=told)

@@ -6,7 +6,7 @@ import pytest
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap.real import AtStart, NativeRun
-from simalloc.heap.states import footprint_of_states
+from simalloc.heap.running.run_from_states import footprint_of_states
 from simalloc.measure import real_waste, waste
 from simalloc.measure.waste import PARTS
 from simalloc.policy import find_policy, with_and_without_mechanism

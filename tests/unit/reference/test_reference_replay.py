@@ -10,8 +10,8 @@ from small_traces import trace
 from simalloc.errors import SimallocError
 from simalloc.heap.reference import replay
 from simalloc.heap.run import Realloc
+from simalloc.heap.running.run_from_states import left_to_right_sum, timeline
 from simalloc.heap.simulate import simulate
-from simalloc.heap.states import left_to_right_sum, timeline
 from simalloc.policy import find_policy
 
 FIRST_FIT = find_policy("first-fit-ao", growth=100)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay
 from simalloc.trace import Op, Trace
 from simalloc.trace._core import live_bytes, live_spans
 from simalloc.trace.shapes import SPAN_EVENTS, ReplayedEvents, empty_spans

@@ -11,8 +11,8 @@ from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import check, simulate
 from simalloc.heap._core import Block, Heap
 from simalloc.heap.run import Realloc
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay
 from simalloc.policy import PythonPolicy
 from simalloc.trace import Op, Trace
 

@@ -59,7 +59,7 @@ static void explain(const struct python_policy *policy, const char *method, uint
         PyErr_Restore(type, error, traceback);
         return;
     }
-    PyObject *module = PyImport_ImportModule("simalloc.heap.python");
+    PyObject *module = PyImport_ImportModule("simalloc.heap.running.user_policy_errors");
     PyObject *steps = module == NULL ? NULL : steps_of(policy);
     PyObject *explained = steps == NULL ? NULL
                                         : PyObject_CallMethod(module, "explained", "OKsKO", error,

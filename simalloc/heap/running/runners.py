@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
-from simalloc.heap import offline, online
 from simalloc.heap._core import Simulation
-from simalloc.heap.offline import OfflineHeap
 from simalloc.heap.run import Run
-from simalloc.heap.setting import Setting
+from simalloc.heap.running import event_by_event, whole_trace
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.whole_trace import OfflineHeap
 from simalloc.policy import Policy
 
 
@@ -41,9 +41,9 @@ class Runner(Protocol):
 
 
 RUNNERS: Final[Mapping[str, Runner]] = {
-    "online": online,
-    "offline": offline,
-    "device": online,
+    "online": event_by_event,
+    "offline": whole_trace,
+    "device": event_by_event,
 }
 
 

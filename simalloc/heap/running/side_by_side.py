@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Run
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import parts_of, replay, run_of, strides
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import parts_of, replay, run_of, strides
 from simalloc.machine import core_count
 from simalloc.policy import PythonCode
 from simalloc.trace import ReplayedEvents

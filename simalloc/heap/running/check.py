@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from simalloc.errors import PolicyError
 from simalloc.heap.run import Realloc, Run
-from simalloc.heap.setting import Setting
-from simalloc.heap.stepping import replay_all, run_of
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay_all, run_of
 from simalloc.plural import counted
 from simalloc.policy import AnyPolicy
 from simalloc.trace import EventSource

@@ -8,9 +8,9 @@ import numpy as np
 
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Run
-from simalloc.heap.setting import Setting
-from simalloc.heap.side_by_side import replay_side_by_side
-from simalloc.heap.stepping import replay_all, run_of
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.side_by_side import replay_side_by_side
+from simalloc.heap.running.strides import replay_all, run_of
 
 
 def run_one(

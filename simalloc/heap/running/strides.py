@@ -16,7 +16,7 @@ from simalloc.heap._core import Simulation
 from simalloc.heap.device_figures import figures_of
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import Costs, Counters, Run
-from simalloc.heap.setting import Setting
+from simalloc.heap.running.setting import Setting
 from simalloc.policy import Policy
 from simalloc.trace import EventSource, ReplayedEvents
 
