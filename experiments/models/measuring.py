@@ -17,7 +17,7 @@ from simalloc import read_trace
 from simalloc.errors import SimallocError
 from simalloc.heap.real import find_allocators, passes, replay_natively
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.measure.settings.releases import installed_release
 from simalloc.trace import Op, Trace
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.trace import Op, Trace
 
 

@@ -2,9 +2,10 @@
 
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.fragmentation import Fragmentation, fragmentation
-from simalloc.heap.heap_replay import HeapObserver, HeapReplay
-from simalloc.heap.look import event_or_peak, moment
-from simalloc.heap.moment import (
+from simalloc.heap.run import Realloc, Run
+from simalloc.heap.running.check import Checked, check
+from simalloc.heap.simulate import simulate, simulate_all
+from simalloc.heap.snapshot import (
     CACHED,
     FREE,
     HOLE,
@@ -15,9 +16,8 @@ from simalloc.heap.moment import (
     WASTE,
     Moment,
 )
-from simalloc.heap.run import Realloc, Run
-from simalloc.heap.running.check import Checked, check
-from simalloc.heap.simulate import simulate, simulate_all
+from simalloc.heap.watch.heap_replay import HeapObserver, HeapReplay
+from simalloc.heap.watch.take_snapshot import event_or_peak, moment
 
 __all__ = [
     "CACHED",

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from simalloc.heap._core import Simulation
-from simalloc.heap.run import Run
 from simalloc.policy.device import Bfc, Device, OrtArena, PyTorch
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -47,31 +41,6 @@ class DeviceFigures:
     inactive_split_bytes_at_peak: int
     memory_stats: Mapping[str, int | float] = field(default_factory=dict)
     """What the allocator reports of itself after the run, by its own names ."""
-
-
-@dataclass(frozen=True, eq=False)
-class DeviceReplay:
-    """The states after each event that was carried out, and what came out in all.
-
-    The arrays have one entry an event (int64, bytes): `addresses` is -1 where the event leaves no
-    object. If a request could not be served, it is the last event, unless the program went on.
-    """
-
-    addresses: NDArray[np.int64]
-    live: NDArray[np.int64]
-    heap: NDArray[np.int64]
-    allocated: NDArray[np.int64]
-    free_blocks: NDArray[np.int64]
-    run: Run
-    calls: NDArray[np.int64]
-    """What was taken from the device and given back, (calls, 3): the event that it served (from 0
-    on), the address, and the bytes, below 0 if they were given back."""
-
-    @property
-    def figures(self) -> DeviceFigures:
-        """What the allocator reports of itself."""
-        assert self.run.device is not None
-        return self.run.device
 
 
 def figures_of(simulation: Simulation, description: object) -> DeviceFigures | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.sight import Sight, Watched
+from simalloc.heap.watch.each_event import Sight, Watched
 
 
 def write_placements(

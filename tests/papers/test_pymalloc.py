@@ -9,7 +9,7 @@ from simalloc.heap.reference import heap_for
 from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.space import Residence
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.policy import find_policy
 from simalloc.trace import Op
 from simalloc.trace.catalogue import open_source

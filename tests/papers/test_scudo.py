@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.trace.catalogue import open_source
 
 DATA = Path(__file__).parents[1] / "data" / "mallocs" / "scudo"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.heap import Realloc
-from simalloc.heap.device_replay import figures_in_core, replay_device
+from simalloc.heap.watch.device_replay import figures_in_core, replay_device
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 

@@ -67,6 +67,7 @@ FOLDERS = {
         "real": {"running"},
         "running": {"reference"},
         "reference": {"running"},
+        "watch": {"running", "reference"},
     },
     "heap/reference": {
         "space": set(),

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from simalloc.bound import Placement, Timetable, best_possible
 from simalloc.bound.placer import Placer
 from simalloc.errors import SimallocError
-from simalloc.heap.moment import FREE, LOWEST_POWER, MAPPED_FROM, SIZE_POWERS, Tiling
 from simalloc.heap.run import Found, Run
 from simalloc.heap.running.block_sizes import gross_sizes
 from simalloc.heap.running.run_from_states import Replay, run_of_replay
 from simalloc.heap.running.setting import Setting
+from simalloc.heap.snapshot import FREE, LOWEST_POWER, MAPPED_FROM, SIZE_POWERS, Tiling
 from simalloc.trace import EventSource
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap import Run
-from simalloc.heap.device_figures import DeviceReplay
-from simalloc.heap.device_replay import replay_device
+from simalloc.heap.watch.device_replay import DeviceReplay, replay_device
 from simalloc.measure.device.outcomes import described
 from simalloc.measure.device.pinned import Pinned, pinned
 from simalloc.measure.device.segments import Segments, memory_of, segments_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simalloc.heap.device_figures import DeviceFigures
-from simalloc.heap.device_replay import figures_in_core
+from simalloc.heap.watch.device_replay import figures_in_core
 from simalloc.machine import core_count
 from simalloc.measure.device.alike import behaviour
 from simalloc.measure.device.smallest import smallest_device, up

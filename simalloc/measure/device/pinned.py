@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.heap.device_figures import DeviceReplay
+from simalloc.heap.watch.device_replay import DeviceReplay
 from simalloc.measure.device.segments import Segments
 from simalloc.measure.sites.frames import short_name
 from simalloc.trace import Trace

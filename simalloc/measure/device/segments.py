@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sortedcontainers import SortedDict
 
 if TYPE_CHECKING:
-    from simalloc.heap.device_figures import DeviceReplay
+    from simalloc.heap.watch.device_replay import DeviceReplay
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from simalloc.heap.device_figures import DeviceFigures
-from simalloc.heap.device_replay import figures_in_core
+from simalloc.heap.watch.device_replay import figures_in_core
 from simalloc.policy.device import UNLIMITED, PyTorch
 from simalloc.trace import Trace
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from simalloc.errors import PolicyError
 from simalloc.heap.device_figures import DeviceFigures
-from simalloc.heap.device_replay import figures_in_core
+from simalloc.heap.watch.device_replay import figures_in_core
 from simalloc.measure.device.begun import begun
 from simalloc.measure.device.outcomes import DeviceOutcome, described, outcomes_of
 from simalloc.measure.device.smallest import STEP

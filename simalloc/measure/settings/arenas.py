@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.measure.sites.frames import call_path, folded
 from simalloc.policy import AnyPolicy
 from simalloc.policy.families.pymalloc import Pymalloc

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay, strides
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.policy import AnyPolicy
 from simalloc.trace import EventSource
 from simalloc.trace.events import Op, allocates

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simalloc.heap import Run, simulate
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.measure.sites.holding import moments_of
 from simalloc.policy import AnyPolicy
 from simalloc.shown import ShownAsTable

@@ -8,7 +8,7 @@ from simalloc.heap import fragmentation, simulate
 from simalloc.heap.reference.space import Residence
 from simalloc.heap.reference.space.residence import HUGE
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.trace import Op, Trace
 
 ENGINES = ["core", "reference"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simalloc.heap.device_replay import replay_device
+from simalloc.heap.watch.device_replay import replay_device
 from simalloc.measure import device_map
 from simalloc.measure.device.segments import memory_of, segments_of
 from simalloc.policy import find_policy

@@ -61,8 +61,8 @@ def test_free_sizes_and_waste(whole, in_file):
 def test_a_heap_looked_at_in_parts(whole, monkeypatch):
     run = simulate(whole, "first-fit-lifo:mechanism=on")
     at_once = columns(moment(whole, run)), pins(whole, run, most=70), waste(whole, run)
-    monkeypatch.setattr("simalloc.heap.heap_replay._PART_BLOCKS", 7)
-    monkeypatch.setattr("simalloc.heap.heap_replay._MOST_PARTS", 1000)
+    monkeypatch.setattr("simalloc.heap.watch.heap_replay._PART_BLOCKS", 7)
+    monkeypatch.setattr("simalloc.heap.watch.heap_replay._MOST_PARTS", 1000)
     assert len(at_once[0][2]) > 70
     assert (columns(moment(whole, run)), pins(whole, run, most=70), waste(whole, run)) == at_once
 

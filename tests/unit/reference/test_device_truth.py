@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simalloc.heap.device_replay import replay_device
+from simalloc.heap.watch.device_replay import replay_device
 from simalloc.measure import what_if
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simalloc.heap import simulate
-from simalloc.heap.device_replay import replay_device
+from simalloc.heap.watch.device_replay import replay_device
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from simalloc.heap.device_replay import replay_device
+from simalloc.heap.watch.device_replay import replay_device
 from simalloc.measure import what_if
 from simalloc.measure.device.segments import memory_of
 from simalloc.policy import find_policy

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simalloc.errors import SimallocError
-from simalloc.heap.heap_replay import HeapReplay
-from simalloc.heap.moment import Moment
 from simalloc.heap.run import Run
+from simalloc.heap.snapshot import Moment
+from simalloc.heap.watch.heap_replay import HeapReplay
 from simalloc.trace import EventSource
 
 

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.heap.device_figures import DeviceFigures, DeviceReplay, figures_of
-from simalloc.heap.run import Realloc
+from simalloc.heap.device_figures import DeviceFigures, figures_of
+from simalloc.heap.run import Realloc, Run
 from simalloc.heap.running.run_from_states import run_of_replay
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay_all, run_of
-from simalloc.heap.sight import Watched
+from simalloc.heap.watch.each_event import Watched
 from simalloc.policy import Policy
 from simalloc.policy.device import Device
 from simalloc.policy.device.base import GRANULE
 from simalloc.trace.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceReplay:
+    """The states after each event that was carried out, and what came out in all.
+
+    The arrays have one entry an event (int64, bytes): `addresses` is -1 where the event leaves no
+    object. If a request could not be served, it is the last event, unless the program went on.
+    """
+
+    addresses: NDArray[np.int64]
+    live: NDArray[np.int64]
+    heap: NDArray[np.int64]
+    allocated: NDArray[np.int64]
+    free_blocks: NDArray[np.int64]
+    run: Run
+    calls: NDArray[np.int64]
+    """What was taken from the device and given back, (calls, 3): the event that it served (from 0
+    on), the address, and the bytes, below 0 if they were given back."""
+
+    @property
+    def figures(self) -> DeviceFigures:
+        """What the allocator reports of itself."""
+        assert self.run.device is not None
+        return self.run.device
 
 
 def replay_device(

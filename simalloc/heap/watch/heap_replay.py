@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
-from simalloc.heap.latest import Latest
-from simalloc.heap.moment import SIZE_POWERS, Moment, Tiling
 from simalloc.heap.run import Run
 from simalloc.heap.running.runners import runner_of
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import parts_of, replay
 from simalloc.heap.running.whole_trace import OfflineHeap
+from simalloc.heap.snapshot import SIZE_POWERS, Moment, Tiling
+from simalloc.heap.watch.slot_contents import Latest
 from simalloc.trace import EventSource, ReplayedEvents
 
 _PART_BLOCKS: Final = 1 << 18

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simalloc.heap.moment import HOLE, Moment, Tiling
+from simalloc.heap.snapshot import HOLE, Moment, Tiling
 from simalloc.trace import ReplayedEvents
 from simalloc.trace.events import allocates, begins
 

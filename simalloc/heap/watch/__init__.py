@@ -1,0 +1,1 @@
+"""Looking into a run: the heap after an event, or what each event does."""
