@@ -6,8 +6,8 @@ from simalloc.trace.catalogue import Entry, catalogue
 
 
 def shipped() -> dict[str, Entry]:
-    """Return the catalogued traces by name, without those that were recorded for their threads.
+    """Return the catalogued traces by name, without the groups `threads` and `boards`.
 
-    The experiments compare placements on one heap, where threads make no difference.
+    The experiments compare placements on one growing heap of programs of workstations.
     """
-    return {name: entry for name, entry in catalogue().items() if not entry.for_threads}
+    return {name: entry for name, entry in catalogue().items() if entry.group == "programs"}

@@ -33,7 +33,11 @@ def draw_maps() -> None:
 
 def draw_ranks() -> None:
     """Draw the ranking of Johnstone & Wilson's policies over all recorded traces."""
-    recorded = [load(entry.path) for entry in catalogue().values() if entry.kind == "recorded"]
+    recorded = [
+        load(entry.path)
+        for entry in catalogue().values()
+        if entry.kind == "recorded" and entry.group != "boards"
+    ]
     runs = [
         simulate(trace, policy)
         for trace in recorded

@@ -80,7 +80,7 @@ class Measured:
 
 def measure(progress: Progress) -> Measured:
     """Compare every program. What the programs themselves hold is kept (`running` measures it)."""
-    names = [name for name, entry in catalogue().items() if entry.for_threads]
+    names = [name for name, entry in catalogue().items() if entry.group == "threads"]
     found: list[Compared] = []
     with progress("programs with threads", len(names)) as advance:
         for name in names:

@@ -13,6 +13,7 @@ def traces_table() -> Table:
         (
             "name",
             "kind",
+            "group",
             "program",
             "version",
             "input",
@@ -24,6 +25,7 @@ def traces_table() -> Table:
             (
                 entry.name,
                 entry.kind,
+                entry.group,
                 entry.program,
                 entry.version,
                 entry.input,

@@ -39,8 +39,10 @@ class Entry:
     departures: str
     totals: Totals
     sha256: str
-    for_threads: bool = False
-    """Whether it was recorded for its threads."""
+    group: Literal["programs", "threads", "boards"] = "programs"
+    """`threads`: recorded for its threads; `boards`: software of boards, compiled for 32 bits."""
+    licence: str = ""
+    """The licence of the recorded software, where the catalogue states one."""
 
     def check(self) -> None:
         """Read the whole file; raises `TraceError` if it is not the trace described here."""
