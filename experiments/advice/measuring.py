@@ -13,9 +13,9 @@ from typing import Final
 
 import simalloc
 from experiments.mallocs import Progress
+from simalloc.advice import Advice, Setting, advise, candidates, recorded, settings_of
 from simalloc.errors import SimallocError
 from simalloc.heap.real import installed
-from simalloc.measure.settings import Advice, Setting, advise, candidates, recorded, settings_of
 
 PROGRAMS: Final[Mapping[str, str]] = {
     "idle": "16 threads that are idle",

@@ -9,8 +9,8 @@ from typing import Final
 
 from experiments.advice.measuring import PROGRAMS, TIMES, Advised, Row
 from experiments.output import fill_page
+from simalloc.advice import installed_release
 from simalloc.machine import core_count
-from simalloc.measure.settings import installed_release
 from simalloc.report import Rounded, Table
 from simalloc.report.table import Value
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from experiments.mallocs import REALLOC, Progress, glibc_here
 from experiments.shipped import shipped
 from simalloc import read_trace
+from simalloc.advice.releases import installed_release
 from simalloc.errors import SimallocError
 from simalloc.heap.real import find_allocators, passes, replay_natively
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.watch.each_event import Watched
-from simalloc.measure.settings.releases import installed_release
 from simalloc.trace import Op, Trace
 
 _REPEATS: Final = 0

@@ -9,10 +9,10 @@ from typing import Final
 from experiments.mallocs import Progress, glibc_here, model_of_glibc
 from experiments.threads.arenas import Held, arenas, with_trim
 from experiments.threads.processes import PROGRAMS, RECORDED, SETTINGS, Process, processes
+from simalloc.advice import Setting, candidates, settings_of
+from simalloc.advice.perturbed import in_another_order
 from simalloc.heap import Footprint, Run, simulate_all
 from simalloc.heap.real import find_allocators, replay_natively
-from simalloc.measure.settings import Setting, candidates, settings_of
-from simalloc.measure.settings.perturbed import in_another_order
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import catalogue, load
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
+from simalloc.advice.before_after import BeforeAfter, before_after
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
-from simalloc.measure.before_after import BeforeAfter, before_after
 from simalloc.report import Format, write_table
 from simalloc.report import page as pages
 from simalloc.report.before_after import (

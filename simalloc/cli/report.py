@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from simalloc.advice.process_tree import process_tree
 from simalloc.cli.device_options import device_options, explored
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
@@ -17,7 +18,6 @@ from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.heap.real import NativeRun, installed, passes, replay_natively
-from simalloc.measure.process_tree import process_tree
 from simalloc.report import page as pages
 from simalloc.trace import EventSource
 from simalloc.trace.catalogue import find_trace, load, open_source

@@ -9,13 +9,7 @@ from typing import Final
 
 import click
 
-from simalloc.cli.options import format_option
-from simalloc.cli.progress import progress
-from simalloc.cli.size import Size
-from simalloc.errors import SimallocError
-from simalloc.heap import simulate
-from simalloc.heap.real import NativeRun, installed, passes, replay_natively
-from simalloc.measure.settings import (
+from simalloc.advice import (
     IN_MEMORY,
     Setting,
     advise,
@@ -29,6 +23,12 @@ from simalloc.measure.settings import (
     recorded,
     settings_of,
 )
+from simalloc.cli.options import format_option
+from simalloc.cli.progress import progress
+from simalloc.cli.size import Size
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.heap.real import NativeRun, installed, passes, replay_natively
 from simalloc.measure.sites import best_apart, events_of_best_apart
 from simalloc.report import Format, write_table
 from simalloc.report.arenas import arena_code_table, arenas_table, arenas_text

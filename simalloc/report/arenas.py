@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.report.table import Table
 
 if TYPE_CHECKING:
-    from simalloc.measure.settings import HeldArenas
+    from simalloc.advice import HeldArenas
 
 _MOST: Final = 10
 """Rows of each table."""

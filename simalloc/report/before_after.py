@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.report.table import Rounded, Table, Value
 
 if TYPE_CHECKING:
-    from simalloc.measure.before_after import BeforeAfter, Change
+    from simalloc.advice.before_after import BeforeAfter, Change
 
 _COLUMNS: Final = ("before", "after", "change", "change %")
 

@@ -10,7 +10,7 @@ from simalloc.report.table import Rounded, Table, Value
 from simalloc.report.units import spell_bytes, spell_percent
 
 if TYPE_CHECKING:
-    from simalloc.measure.process_tree import ProcessTree
+    from simalloc.advice.process_tree import ProcessTree
 
 
 def process_tree_verdict(tree: ProcessTree) -> str:

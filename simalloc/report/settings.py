@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.advice import Advice, Recorded, Setting, counted
 from simalloc.heap import Footprint, Run
 from simalloc.heap.real import NativeRun
-from simalloc.measure.settings import Advice, Recorded, Setting, counted
 from simalloc.report.statistics import bars
 from simalloc.report.table import Table, Value
 from simalloc.report.units import spell_bytes

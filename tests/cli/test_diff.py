@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import simalloc
 
-from simalloc.measure.before_after import before_after
+from simalloc.advice.before_after import before_after
 from simalloc.trace import Op, Trace, write_trace
 
 LEAK = 3

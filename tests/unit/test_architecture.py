@@ -16,6 +16,7 @@ LAYERS = [
     "bound",
     "heap",
     "adversary measure",
+    "advice",
     "report",
     "sweep",
     "api cli",

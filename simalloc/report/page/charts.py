@@ -33,8 +33,8 @@ from simalloc.report.units import spell_bytes, spell_share
 from simalloc.trace.statistics import Spread, Steps
 
 if TYPE_CHECKING:
-    from simalloc.measure.process_tree import ProcessTree
-    from simalloc.measure.settings import Recorded
+    from simalloc.advice import Recorded
+    from simalloc.advice.process_tree import ProcessTree
 
 _INTERVALS: Final = 500
 """Intervals in a line: more than can be told apart."""

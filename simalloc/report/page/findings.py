@@ -7,6 +7,19 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
+from simalloc.advice import (
+    Advice,
+    Candidate,
+    Recorded,
+    Setting,
+    advise,
+    candidates,
+    events_of_advice,
+    first_candidates,
+    python_of,
+    recorded,
+    settings_of,
+)
 from simalloc.errors import SimallocError
 from simalloc.heap import Run, simulate_all
 from simalloc.heap.real import NativeRun
@@ -23,19 +36,6 @@ from simalloc.measure import (
 from simalloc.measure.folded_map import folded_map
 from simalloc.measure.free_sizes import FreeClasses
 from simalloc.measure.pins import PinSearch
-from simalloc.measure.settings import (
-    Advice,
-    Candidate,
-    Recorded,
-    Setting,
-    advise,
-    candidates,
-    events_of_advice,
-    first_candidates,
-    python_of,
-    recorded,
-    settings_of,
-)
 from simalloc.measure.sites.site_map import SiteDrawing, SiteMap
 from simalloc.measure.waste import WasteSums
 from simalloc.policy import Policy, expand_policies, spell, with_and_without_mechanism

@@ -9,9 +9,9 @@ from html import escape
 from string import Template
 from typing import Final
 
+from simalloc.advice.before_after import BeforeAfter
+from simalloc.advice.process_tree import ProcessTree
 from simalloc.errors import SimallocError
-from simalloc.measure.before_after import BeforeAfter
-from simalloc.measure.process_tree import ProcessTree
 from simalloc.report.before_after import before_after_tables
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
+from simalloc.advice import is_worth
 from simalloc.heap import MAPPED_FROM, Run
 from simalloc.heap.running.setting import find_realloc
 from simalloc.measure import Pin
-from simalloc.measure.settings import is_worth
 from simalloc.policy import spell
 from simalloc.report.browser.cells import shared_scales
 from simalloc.report.html import html, with_code

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from simalloc.trace import Op, Trace
 
 if TYPE_CHECKING:
+    from simalloc.advice.candidates import Candidate
     from simalloc.heap import Run
-    from simalloc.measure.settings.candidates import Candidate
 
 AT_ONCE: Final = 1000
 """Nanoseconds within which two requests of an arena come at once: a lock is held as long."""

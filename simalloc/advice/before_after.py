@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from simalloc.advice import policy_in_use, recorded
 from simalloc.heap import Run, fragmentation, simulate
-from simalloc.measure.settings import policy_in_use, recorded
 from simalloc.measure.sites import profile_of, rows_of
 from simalloc.policy import AnyPolicy, Policy, find_policy
 from simalloc.trace import Trace

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from command import simalloc
 
-from simalloc.measure.process_tree import process_tree
+from simalloc.advice.process_tree import process_tree
 from simalloc.trace import Op, Trace, write_trace
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, cast
 
+from simalloc.advice.releases import installed_release, library_of
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.real.settings import environment_of
-from simalloc.measure.settings.releases import installed_release, library_of
 from simalloc.policy import CATALOGUE, find_policy
 
 PYTHONS_OWN: Final = "pymalloc"

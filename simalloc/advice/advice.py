@@ -8,12 +8,12 @@ from math import ceil
 from pathlib import PurePath
 from typing import Final
 
+from simalloc.advice.candidates import PYTHONS_OWN, TRIM
+from simalloc.advice.outcomes import Setting
+from simalloc.advice.perturbed import PERTURBED, perturbed
+from simalloc.advice.recorded import Recorded
+from simalloc.advice.thread_arenas import thread_arenas
 from simalloc.heap import simulate
-from simalloc.measure.settings.candidates import PYTHONS_OWN, TRIM
-from simalloc.measure.settings.outcomes import Setting
-from simalloc.measure.settings.perturbed import PERTURBED, perturbed
-from simalloc.measure.settings.recorded import Recorded
-from simalloc.measure.settings.thread_arenas import thread_arenas
 from simalloc.trace import EventSource, Trace
 
 LEAST_GAIN: Final = 0.05

@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
+from simalloc.advice.candidates import PYTHONS_OWN, Candidate
+from simalloc.advice.contention import at_once
+from simalloc.advice.python_release import python_of
+from simalloc.advice.recorded import Recorded, recorded
+from simalloc.advice.releases import installed_release
 from simalloc.heap import Footprint, Run, simulate_all
-from simalloc.measure.settings.candidates import PYTHONS_OWN, Candidate
-from simalloc.measure.settings.contention import at_once
-from simalloc.measure.settings.python import python_of
-from simalloc.measure.settings.recorded import Recorded, recorded
-from simalloc.measure.settings.releases import installed_release
 from simalloc.trace import EventSource, Op, Trace
 
 IN_MEMORY: Final = 10_000_000

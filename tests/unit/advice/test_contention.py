@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simalloc.measure.settings import advise, own_candidate, recorded, settings_of
+from simalloc.advice import advise, own_candidate, recorded, settings_of
 from simalloc.trace import Op, Trace
 
 TRIED = [own_candidate(name) for name in ("glibc", "glibc:arena_max=1", "mimalloc")]

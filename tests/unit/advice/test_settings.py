@@ -6,9 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simalloc.errors import SimallocError
-from simalloc.heap import simulate
-from simalloc.measure.settings import (
+from simalloc.advice import (
     advise,
     candidates,
     installed_release,
@@ -17,9 +15,11 @@ from simalloc.measure.settings import (
     recorded,
     settings_of,
 )
-from simalloc.measure.settings.outcomes import version_for, with_trims
-from simalloc.measure.settings.perturbed import in_another_order
-from simalloc.measure.settings.thread_arenas import thread_arenas
+from simalloc.advice.outcomes import version_for, with_trims
+from simalloc.advice.perturbed import in_another_order
+from simalloc.advice.thread_arenas import thread_arenas
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
 from simalloc.report.settings import model_beside_real, settings_records
 from simalloc.trace import Op, Trace
 

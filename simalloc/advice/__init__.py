@@ -1,6 +1,6 @@
 """Which malloc, and which setting: the same trace under what people install and what they set."""
 
-from simalloc.measure.settings.advice import (
+from simalloc.advice.advice import (
     Advice,
     advise,
     counted,
@@ -8,17 +8,17 @@ from simalloc.measure.settings.advice import (
     in_use,
     is_worth,
 )
-from simalloc.measure.settings.arenas import HeldArenas, held_arenas
-from simalloc.measure.settings.candidates import (
+from simalloc.advice.candidates import (
     Candidate,
     candidates,
     first_candidates,
     own_candidate,
 )
-from simalloc.measure.settings.outcomes import IN_MEMORY, Setting, policy_in_use, settings_of
-from simalloc.measure.settings.python import python_of
-from simalloc.measure.settings.recorded import Recorded, recorded
-from simalloc.measure.settings.releases import installed_release
+from simalloc.advice.held_arenas import HeldArenas, held_arenas
+from simalloc.advice.outcomes import IN_MEMORY, Setting, policy_in_use, settings_of
+from simalloc.advice.python_release import python_of
+from simalloc.advice.recorded import Recorded, recorded
+from simalloc.advice.releases import installed_release
 
 __all__ = [
     "IN_MEMORY",

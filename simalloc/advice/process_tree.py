@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.advice import policy_in_use, recorded
 from simalloc.heap import Run, simulate
-from simalloc.measure.settings import policy_in_use, recorded
 from simalloc.trace import Trace
 
 MOMENTS: Final = 600

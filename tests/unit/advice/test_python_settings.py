@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from simalloc import read_trace
-from simalloc.measure.settings import (
+from simalloc.advice import (
     advise,
     candidates,
     held_arenas,

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.measure.settings.candidates import MODELS
+from simalloc.advice.candidates import MODELS
 
 _LIBRARY: Final = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/]*$")
 """The file of a malloc that is none of the C library's, as a recording names it."""
