@@ -12,7 +12,7 @@ from typing import Final
 __version__: Final = version("simalloc")
 """The release; `code_version` also tells what can change results."""
 
-_DECIDING: Final = ("bound", "core", "heap", "measure", "policy")
+_DECIDING: Final = ("bound", "c", "heap", "measure", "policy")
 _NOT_DECIDING: Final = ("heap/reference/", "heap/real/")
 _SUFFIXES: Final = (".py", ".c", ".h")
 _PACKAGE: Final = Path(__file__).parent
@@ -30,7 +30,7 @@ def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
 
     Two installations of the same version give the same results. The digest covers the packages
     `bound`, `heap` (but for the reference engine and what runs real allocators), `measure` and
-    `policy`, and `core`, whose sums are part of the measures; C sources are installed with them.
+    `policy`, and `c`, whose sums are part of the measures; C sources are installed with them.
 
     With `core`, the core's name of a family, it covers only the shared part and the family's own
     files, in a folder of its name or with names that begin with it; and of the descriptions and

@@ -20,12 +20,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.bound._core import place_in_tiers, place_outward
+from simalloc.bound._c import place_in_tiers, place_outward
 from simalloc.bound.timetable import Timetable
 
 
 class Fit(IntEnum):
-    """Which gap an object takes, as core/outward.h numbers them."""
+    """Which gap an object takes, as c/outward.h numbers them."""
 
     FIRST = 0
     """The lowest that is large enough."""

@@ -17,7 +17,7 @@ Numbers = NDArray[np.uint32]
 Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints, int]
 
 NONE: Final = 2**32 - 1
-"""Stands for no life, as in core/lives.h."""
+"""Stands for no life, as in c/lives.h."""
 
 
 @dataclass(frozen=True, eq=False)

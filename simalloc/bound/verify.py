@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.bound._core import sweep_through
+from simalloc.bound._c import sweep_through
 from simalloc.bound.timetable import Timetable
 
 

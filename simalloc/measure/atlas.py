@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap import MAPPED_FROM, Run
-from simalloc.measure._core import fill_window
+from simalloc.measure._c import fill_window
 from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_of, most_at_once
 from simalloc.measure.stays import Stays, stays_of
 from simalloc.trace import EventSource

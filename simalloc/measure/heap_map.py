@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap import MAPPED_FROM, Run
-from simalloc.measure._core import Cells
+from simalloc.measure._c import Cells
 from simalloc.measure.stays import told_of
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsPicture
@@ -18,7 +18,7 @@ from simalloc.trace import EventSource
 from simalloc.trace.statistics import Ended
 
 if TYPE_CHECKING:
-    from simalloc.measure._core import Shape
+    from simalloc.measure._c import Shape
 
 COLUMNS: Final = 1600
 ROWS: Final = 800
@@ -190,7 +190,7 @@ def filled_map(
     fill: Callable[[NDArray[np.float64], NDArray[np.float64]], None],
     apart: int,
 ) -> HeapMap:
-    """Return the map of a frame, whose cells `fill` fills column by column (core/cells.h).
+    """Return the map of a frame, whose cells `fill` fills column by column (c/cells.h).
 
     For `apart` see `HeapMap`.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
-from simalloc.trace._core import Decoder
+from simalloc.trace._c import Decoder
 from simalloc.trace.chunk import Packed, check_packed
 from simalloc.trace.digests import Digests
 from simalloc.trace.earlier import LAST_EARLIER, EarlierChunks

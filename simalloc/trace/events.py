@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simalloc.errors import TraceError
-from simalloc.trace._core import LiveTable
+from simalloc.trace._c import LiveTable
 
 MAX_SIZE: Final = 1 << 47
 """The largest request in bytes: the user half of a 48-bit address space."""
@@ -97,7 +97,7 @@ def enter(
 
 
 class Reason(IntEnum):
-    """Why an event is not valid: what LiveTable.enter returns (core/live_table.h)."""
+    """Why an event is not valid: what LiveTable.enter returns (c/live_table.h)."""
 
     NONE = 0
     OP = 1

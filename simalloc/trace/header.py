@@ -12,7 +12,7 @@ from simalloc.trace.chunk import CHUNK_EVENTS
 from simalloc.trace.events import DEVICE_COLUMNS, OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
-    from simalloc.trace._core import LiveSlots
+    from simalloc.trace._c import LiveSlots
 
 VERSION: Final = 3
 """What is written. Version 1 had no ops but malloc, free and realloc, and no columns `stream` and

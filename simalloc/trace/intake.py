@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simalloc.errors import TraceError
-from simalloc.trace._core import LiveTable
+from simalloc.trace._c import LiveTable
 from simalloc.trace.chunk import CHUNK_EVENTS
 from simalloc.trace.events import OPTIONAL_COLUMNS, Reason, allocates, complaint
 from simalloc.trace.shapes import CheckedEvents, ReadEvents
@@ -91,7 +91,7 @@ class Intake(ABC):
         return done, Reason.NONE
 
     def append_lenient(self, events: ReadEvents) -> tuple[int, Reason, dict[Reason, Skipped]]:
-        """Take in what is valid of a run of events (core/live_table.h has the rules).
+        """Take in what is valid of a run of events (c/live_table.h has the rules).
 
         Returns how many were taken in or skipped, why no more (`Reason.NONE` if that was all), and
         what was wrong.

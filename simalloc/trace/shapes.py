@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace._core import live_spans
+from simalloc.trace._c import live_spans
 from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.memory import borrow
 
@@ -18,7 +18,7 @@ BYTES_AN_EVENT: Final = 21
 """What the columns of `ReplayedEvents` take."""
 
 SPAN_EVENTS: Final = 256
-"""The events of a span (core/live_span.h)."""
+"""The events of a span (c/live_span.h)."""
 _SPAN_BYTES: Final = 48
 
 

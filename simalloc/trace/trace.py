@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from simalloc.extras import pandas
 from simalloc.plural import counted
 from simalloc.shown import ShownAsTable
-from simalloc.trace._core import LiveTable, live_bytes
+from simalloc.trace._c import LiveTable, live_bytes
 from simalloc.trace.chunk import CHUNK_EVENTS, pack
 from simalloc.trace.digests import Digests, Identity
 from simalloc.trace.events import (

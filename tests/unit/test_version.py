@@ -39,7 +39,7 @@ PROJECT = Path(__file__).parents[2]
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     for name in (
-        *("heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py", "core/g.h"),
+        *("heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py", "c/g.h"),
         *("heap/reference/e.py", "report/f.py", "heap/core/notes.txt"),
         *FAMILIES,
     ):
@@ -56,7 +56,7 @@ def test_release_and_digest():
 
 
 @pytest.mark.parametrize(
-    "name", ["heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py", "core/g.h"]
+    "name", ["heap/a.py", "heap/core/b.c", "policy/c.py", "measure/d.py", "c/g.h"]
 )
 def test_what_decides_changes_it(package, name):
     before = version.code_version()
@@ -78,7 +78,7 @@ def version_of_list_fit():
 @pytest.mark.parametrize(
     "name",
     [
-        *("heap/a.py", "policy/c.py", "measure/d.py", "core/g.h", "heap/core/space/heap.h"),
+        *("heap/a.py", "policy/c.py", "measure/d.py", "c/g.h", "heap/core/space/heap.h"),
         *("heap/core/replay/replay.c", "heap/core/families/family.h", "heap/core/parts/bins.c"),
         *("heap/core/families/list_fit.c", "heap/core/families/list_fit_search.c"),
         *("heap/core/families/sizes.h", "policy/families/base.py"),

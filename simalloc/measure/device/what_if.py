@@ -18,7 +18,7 @@ from simalloc.plural import counted
 from simalloc.policy.device import UNLIMITED, NoCache
 from simalloc.shown import ShownAsTable
 from simalloc.trace import Trace
-from simalloc.trace._core import live_bytes
+from simalloc.trace._c import live_bytes
 from simalloc.trace.events import allocates
 
 SETTINGS: Final = (

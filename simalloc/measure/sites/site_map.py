@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap import Run
-from simalloc.measure._core import Cells
+from simalloc.measure._c import Cells
 from simalloc.measure.heap_map import frame_of
 from simalloc.measure.sites.usage import sites_of
 from simalloc.trace import Trace

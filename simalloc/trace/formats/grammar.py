@@ -33,7 +33,7 @@ UNLIKE: Final = 254
 
 _KINDS: Final = 256
 
-# The steps of core/scan.h.
+# The steps of c/scan.h.
 _STEPS: Final = range(14)
 _END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
 _WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT, _AMOUNT = _OTHERS
@@ -50,7 +50,7 @@ class Grammar:
     """Patterns and what their lines mean: an op, or None for a line that is no event.
 
     `steps` is what the C scanner takes, `fields` names its rows of numbers in order, and `ops` has
-    the op of each kind of line, which is the number of its pattern (core/scan.h).
+    the op of each kind of line, which is the number of its pattern (c/scan.h).
     """
 
     patterns: Mapping[str, Op | None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace import _core
+from simalloc.trace import _c
 from simalloc.trace.formats.grammar import NO_EVENT, UNLIKE, Grammar
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BLOCK: Final = 1 << 20
 _ROWS: Final = 1 << 16
 _UNLIKE_LINES: Final = "lines that are not of the format"
-_RANGE: Final = 2  # SCAN_RANGE of core/scan.h
+_RANGE: Final = 2  # SCAN_RANGE of c/scan.h
 
 
 class Rows(NamedTuple):
@@ -44,7 +44,7 @@ def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
         text += block
         start, rows = 0, _ROWS
         while rows == _ROWS:
-            rows, consumed, trouble, column = _core.scan(
+            rows, consumed, trouble, column = _c.scan(
                 grammar.steps, kind, numbers, text, start, log.lenient
             )
             if rows:
@@ -83,7 +83,7 @@ def printed(grammar: Grammar, kind: NDArray[np.uint8], **fields: NDArray[np.int6
         return b""
     numbers = np.stack([fields[name] for name in grammar.fields])
     text = bytearray(len(kind) * (len(grammar.steps) + 20 * len(numbers)))
-    return bytes(memoryview(text)[: _core.print(grammar.steps, kind, numbers, text)])
+    return bytes(memoryview(text)[: _c.print(grammar.steps, kind, numbers, text)])
 
 
 def _reason(line: bytes, trouble: int, column: int, grammar: Grammar) -> str:

@@ -1,7 +1,7 @@
 """Reads the pickle of a snapshot: data alone, so that nothing in it can run, and in little memory.
 
 Most of a snapshot are the entries of its history. The reader, in C, turns each into a row of
-numbers as soon as it is read (`core/pickle_machine.h`), and takes no more memory than is in
+numbers as soon as it is read (`c/pickle_machine.h`), and takes no more memory than is in
 proportion to the file.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace._core import read_pickle
+from simalloc.trace._c import read_pickle
 
 ACTIONS: Final = (
     *("alloc", "free", "free_completed", "free_requested", "oom"),

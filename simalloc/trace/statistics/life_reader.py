@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace._core import Lives as LifeTable
+from simalloc.trace._c import Lives as LifeTable
 from simalloc.trace.shapes import ReplayedEvents
 
 PART_EVENTS: Final = 1 << 16

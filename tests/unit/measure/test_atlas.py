@@ -8,7 +8,7 @@ from test_heap_map import traces
 
 from simalloc.heap import moment, simulate
 from simalloc.measure import atlas, heap_map, longest_stays
-from simalloc.measure._core import Cells, fill_window
+from simalloc.measure._c import Cells, fill_window
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 

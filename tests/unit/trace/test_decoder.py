@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simalloc.trace import MAX_SIZE, Op, ReplayedEvents, Trace
-from simalloc.trace._core import Decoder, LiveTable
+from simalloc.trace._c import Decoder, LiveTable
 from simalloc.trace.chunk import pack
 from simalloc.trace.events import Reason
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simalloc.trace._core import read_pickle
+from simalloc.trace._c import read_pickle
 
 MIB = 1 << 20
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text())

@@ -6,7 +6,7 @@ import pytest
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay
 from simalloc.trace import Op, Trace
-from simalloc.trace._core import live_bytes, live_spans
+from simalloc.trace._c import live_bytes, live_spans
 from simalloc.trace.shapes import SPAN_EVENTS, ReplayedEvents, empty_spans
 from simalloc.trace.statistics import lives_of
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from made_traces import traces
 
 from simalloc.trace import MAX_SIZE, Op, Trace, open_trace, write_trace
-from simalloc.trace._core import Lives as LifeTable
+from simalloc.trace._c import Lives as LifeTable
 from simalloc.trace.statistics import (
     SHARES,
     LifeReader,

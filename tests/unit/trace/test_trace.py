@@ -9,7 +9,7 @@ from made_traces import traces
 
 from simalloc.errors import TraceError
 from simalloc.trace import MAX_SIZE, Op, Trace
-from simalloc.trace._core import LiveTable
+from simalloc.trace._c import LiveTable
 from simalloc.trace.events import allocates, enter
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC

@@ -2,7 +2,7 @@
 #include "python/python_policy.h"
 #include "binding/find_family.h"
 #include "binding/simulation_type.h"
-#include "core/extension.h"
+#include "c/extension.h"
 
 /* Figures of speed name what they were compiled with. */
 #ifdef __clang__

@@ -4,7 +4,7 @@
 
 #include "binding/find_family.h"
 #include "binding/parameters.h"
-#include "core/extension.h"
+#include "c/extension.h"
 #include "python/python_policy.h"
 #include "replay/free_cache.h"
 #include "replay/pymalloc.h"

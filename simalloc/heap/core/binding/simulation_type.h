@@ -2,7 +2,7 @@
 #ifndef SIMALLOC_SIMULATION_TYPE_H
 #define SIMALLOC_SIMULATION_TYPE_H
 
-#include "core/columns.h"
+#include "c/columns.h"
 #include "replay/replay.h"
 
 typedef struct {

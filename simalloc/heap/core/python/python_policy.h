@@ -9,7 +9,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "core/extension.h"
+#include "c/extension.h"
 #include "families/family.h"
 #include "python/open_heap.h"
 

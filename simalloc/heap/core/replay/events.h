@@ -2,8 +2,8 @@
 #ifndef SIMALLOC_EVENTS_H
 #define SIMALLOC_EVENTS_H
 
-#include "core/live_span.h"
-#include "core/op.h"
+#include "c/live_span.h"
+#include "c/op.h"
 #include "space/heap.h"
 
 /* A run of events, column by column. Of the optional columns those are given that the family looks

@@ -2,7 +2,7 @@
 #ifndef SIMALLOC_FOOTPRINT_H
 #define SIMALLOC_FOOTPRINT_H
 
-#include "core/live_span.h"
+#include "c/live_span.h"
 #include "replay/timeline.h"
 
 /* Bytes are scaled but for the live ones, which are the program's. */

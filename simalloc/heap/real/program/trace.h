@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../../core/op.h"
+#include "../../../c/op.h"
 
 /* The columns lie one after the other in a mapped file; `objects` is shared memory, which is not
  * counted with what the allocator has. */

@@ -1,6 +1,6 @@
 /* Decoder: struct decoder for Python. */
-#include "../../core/columns.h"
-#include "../../core/extension.h"
+#include "../../c/columns.h"
+#include "../../c/extension.h"
 #include "decoder.h"
 #include "types.h"
 
@@ -178,7 +178,7 @@ static PyType_Slot decoder_type_slots[] = {
 };
 
 PyType_Spec decoder_spec = {
-    .name = "simalloc.trace._core.Decoder",
+    .name = "simalloc.trace._c.Decoder",
     .basicsize = sizeof(Decoder),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = decoder_type_slots,

@@ -1,6 +1,6 @@
-/* simalloc.bound._core: offline placements for Python. */
+/* simalloc.bound._c: offline placements for Python. */
 #define PY_SSIZE_T_CLEAN
-#include "../../core/columns.h"
+#include "../../c/columns.h"
 #include "outward.h"
 #include "tiers.h"
 #include "verify.h"
@@ -276,12 +276,12 @@ static PyMethodDef methods[] = {
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "_core",
+    .m_name = "_c",
     .m_doc = "Offline placements, and their verification, in C.",
     .m_methods = methods,
 };
 
-PyMODINIT_FUNC PyInit__core(void)
+PyMODINIT_FUNC PyInit__c(void)
 {
     return PyModuleDef_Init(&module);
 }

@@ -2,7 +2,7 @@
 #ifndef SIMALLOC_RECORDING_OBJECTS_H
 #define SIMALLOC_RECORDING_OBJECTS_H
 
-#include "../../core/live_table.h"
+#include "../../c/live_table.h"
 #include "decode.h"
 
 /* Columns of events to be filled, `count` so far. */

@@ -1,6 +1,6 @@
 /* simalloc.trace.recorder._reader: raw recordings, for Python. */
-#include "../../../core/columns.h"
-#include "../../../core/extension.h"
+#include "../../../c/columns.h"
+#include "../../../c/extension.h"
 #include "reader.h"
 
 typedef struct {

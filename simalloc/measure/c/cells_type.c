@@ -1,6 +1,6 @@
 /* Cells: the cells of a heap map for Python, which stays cover a run at a time. */
-#include "../../core/columns.h"
-#include "../../core/extension.h"
+#include "../../c/columns.h"
+#include "../../c/extension.h"
 #include "cells.h"
 #include "types.h"
 
@@ -148,7 +148,7 @@ static PyType_Slot cells_type_slots[] = {
 };
 
 PyType_Spec cells_spec = {
-    .name = "simalloc.measure._core.Cells",
+    .name = "simalloc.measure._c.Cells",
     .basicsize = sizeof(Cells),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = cells_type_slots,

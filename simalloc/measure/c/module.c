@@ -1,7 +1,7 @@
-/* simalloc.measure._core: heap maps for Python. */
+/* simalloc.measure._c: heap maps for Python. */
 #define PY_SSIZE_T_CLEAN
-#include "../../core/columns.h"
-#include "../../core/extension.h"
+#include "../../c/columns.h"
+#include "../../c/extension.h"
 #include "types.h"
 #include "window.h"
 
@@ -86,4 +86,4 @@ static int module_exec(PyObject *module)
     return add_type(module, &cells_spec);
 }
 
-EXTENSION_MODULE(_core, "Measures that look at every event, in C.", methods, module_exec)
+EXTENSION_MODULE(_c, "Measures that look at every event, in C.", methods, module_exec)

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "../../core/op.h"
+#include "../../c/op.h"
 
 #define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
 

@@ -1,6 +1,6 @@
 /* Lives: struct lives for Python. */
-#include "../../core/columns.h"
-#include "../../core/extension.h"
+#include "../../c/columns.h"
+#include "../../c/extension.h"
 #include "lives.h"
 #include "types.h"
 
@@ -151,7 +151,7 @@ static PyType_Slot lives_type_slots[] = {
 };
 
 PyType_Spec lives_spec = {
-    .name = "simalloc.trace._core.Lives",
+    .name = "simalloc.trace._c.Lives",
     .basicsize = sizeof(Lives),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = lives_type_slots,

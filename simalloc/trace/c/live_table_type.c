@@ -1,6 +1,6 @@
 /* LiveTable: struct live_table for Python. */
-#include "../../core/columns.h"
-#include "../../core/extension.h"
+#include "../../c/columns.h"
+#include "../../c/extension.h"
 #include "live_table.h"
 #include "types.h"
 
@@ -154,7 +154,7 @@ static PyType_Slot live_table_type_slots[] = {
 };
 
 PyType_Spec live_table_spec = {
-    .name = "simalloc.trace._core.LiveTable",
+    .name = "simalloc.trace._c.LiveTable",
     .basicsize = sizeof(LiveTable),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = live_table_type_slots,

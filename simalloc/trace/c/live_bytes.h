@@ -2,7 +2,7 @@
 #ifndef SIMALLOC_LIVE_BYTES_H
 #define SIMALLOC_LIVE_BYTES_H
 
-#include "../../core/live_span.h"
+#include "../../c/live_span.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
-/* simalloc.trace._core: the hot loops over a trace's columns, for Python. */
-#include "../../core/columns.h"
-#include "../../core/extension.h"
+/* simalloc.trace._c: the hot loops over a trace's columns, for Python. */
+#include "../../c/columns.h"
+#include "../../c/extension.h"
 #include "live_bytes.h"
 #include "pickle_objects.h"
 #include "scan.h"
@@ -166,7 +166,7 @@ static PyMethodDef functions[] = {
      "Fill in what is live after each event of a whole trace; held has an int64 0 for each slot."},
     {"live_spans", find_live_spans, METH_VARARGS,
      "live_spans(live, size, spans)\n--\n\n"
-     "Fill in what each whole span of events comes to (core/live_span.h)."},
+     "Fill in what each whole span of events comes to (c/live_span.h)."},
     {"scan", scan, METH_VARARGS,
      "scan(steps, kind, fields, text, start, lenient) -> (rows, bytes consumed, trouble, column)"
      "\n--\n\nTurn whole lines into rows of numbers; stops at the first that no pattern fits."},
@@ -184,4 +184,4 @@ static int module_exec(PyObject *module)
     return add_type(module, &lives_spec);
 }
 
-EXTENSION_MODULE(_core, "The hot loops over a trace's columns.", functions, module_exec)
+EXTENSION_MODULE(_c, "The hot loops over a trace's columns.", functions, module_exec)
