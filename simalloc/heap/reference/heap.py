@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from simalloc.heap.reference.parts.front import Front
+from simalloc.heap.reference.layers.front import Front
 from simalloc.heap.reference.space import Blocks, State
 
 if TYPE_CHECKING:

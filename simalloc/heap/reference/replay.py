@@ -11,8 +11,8 @@ import numpy as np
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.families import heap_for
 from simalloc.heap.reference.heap import Refused, Request
-from simalloc.heap.reference.parts.aligning import allocate_aligned
-from simalloc.heap.reference.parts.front import Front
+from simalloc.heap.reference.layers.aligning import allocate_aligned
+from simalloc.heap.reference.layers.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import Residence, State
 from simalloc.heap.run import Realloc

@@ -5,7 +5,7 @@ from small_traces import trace
 
 from simalloc.errors import PolicyError
 from simalloc.heap.reference import heap_for, replay
-from simalloc.heap.reference.parts.front import Front
+from simalloc.heap.reference.layers.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import State
 from simalloc.heap.run import Realloc

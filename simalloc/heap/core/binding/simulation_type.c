@@ -5,10 +5,10 @@
 #include "binding/find_family.h"
 #include "binding/parameters.h"
 #include "c/extension.h"
+#include "layers/free_cache.h"
+#include "layers/free_counting.h"
 #include "python/python_policy.h"
-#include "replay/free_cache.h"
 #include "replay/pymalloc.h"
-#include "replay/free_counting.h"
 #include "space/residence.h"
 
 static const char *const realloc_rules[] = {[REALLOC_FREE_FIRST] = "free-first",

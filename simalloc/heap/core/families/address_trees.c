@@ -1,6 +1,7 @@
 /* Address-ordered binary trees, one or several by size: ABT and SBT
  * (simalloc/policy/families/address_trees.md). */
 #include "index/unbalanced/address_tree.h"
+#include "layers/define_layer.h"
 #include "parts/classed_heap.h"
 
 enum tree_fit { TREE_FIRST, TREE_BEST, TREE_BETTER };

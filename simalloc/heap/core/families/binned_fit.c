@@ -3,8 +3,8 @@
  * Bins of one size each, and bins sorted by size, visited upwards, are together one order by
  * (size, time of entry): that of the index. */
 #include "index/size/size_index.h"
+#include "layers/define_layer.h"
 #include "parts/coalescing.h"
-#include "replay/replay.h"
 
 enum last_remainder { LAST_REMAINDER_NONE, LAST_REMAINDER_SMALL, LAST_REMAINDER_ANY };
 

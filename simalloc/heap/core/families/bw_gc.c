@@ -1,5 +1,6 @@
 /* The collector of Boehm, Demers and Weiser (simalloc/policy/families/bw_gc.md). */
 #include "families/bw_gc_pages.h"
+#include "layers/define_layer.h"
 
 /* A size of small objects in words, and its class. */
 static uint64_t words_of(const struct bw_gc *state, uint64_t size)

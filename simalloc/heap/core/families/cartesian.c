@@ -1,6 +1,6 @@
 /* The malloc of SunOS 4: better fit in a Cartesian tree (policy/families/cartesian.md). */
+#include "layers/define_layer.h"
 #include "parts/coalescing.h"
-#include "replay/replay.h"
 #include "space/table.h"
 
 enum { NODES_AN_ARRAY = 512, WORDS_A_NODE = 4 };

@@ -1,6 +1,6 @@
 /* CSRI malloc: eight bins, each a circular list with a rover (simalloc/policy/families/csri.md). */
 #include "index/list/roving_list.h"
-#include "replay/replay.h"
+#include "layers/define_layer.h"
 
 enum { BIN_COUNT = 8 };
 

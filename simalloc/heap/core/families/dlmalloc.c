@@ -1,4 +1,5 @@
 /* Doug Lea's malloc 2.8.6 (policy/families/dlmalloc.md). */
+#include "layers/define_layer.h"
 #include "parts/binned_top.h"
 
 enum { TREES_FROM = 256 }; /* smaller blocks are in lists, the newest first */

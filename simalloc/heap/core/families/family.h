@@ -7,7 +7,7 @@
 #ifndef SIMALLOC_FAMILY_H
 #define SIMALLOC_FAMILY_H
 
-#include "parts/layer.h"
+#include "layers/layer.h"
 
 /* A parameter by the name that its description has for it. */
 struct parameter {

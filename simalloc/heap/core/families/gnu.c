@@ -1,6 +1,7 @@
 /* GNU malloc: runs of pages by next fit, fragments of a power of two
  * (simalloc/policy/families/gnu.md). */
 #include "families/gnu_pages.h"
+#include "layers/define_layer.h"
 
 static uint64_t fragment_size(const struct gnu *state, unsigned class)
 {

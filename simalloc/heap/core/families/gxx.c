@@ -1,6 +1,6 @@
 /* libg++'s malloc, Doug Lea's version 2.5 (policy/families/gxx.md). */
+#include "layers/define_layer.h"
 #include "parts/dirty_bins.h"
-#include "replay/replay.h"
 
 struct gxx {
     struct heap heap;

@@ -1,7 +1,7 @@
 /* Kingsley's allocator: blocks of a power of two, never split, merged or given back
  * (policy/families/kingsley.md). */
+#include "layers/define_layer.h"
 #include "parts/size_list.h"
-#include "replay/replay.h"
 
 enum variant { BSD_4_2, BSD_4_4 };
 enum { SMALLEST_BITS = 3, PAGE = 4096, REFILL_4_2 = 2048, LISTS = 64 };

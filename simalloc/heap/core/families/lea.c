@@ -1,4 +1,5 @@
 /* Doug Lea's malloc 2.6.6 (policy/families/lea.md). */
+#include "layers/define_layer.h"
 #include "parts/binned_top.h"
 
 enum { MOST_SEGMENTS = 64, SMALL = 504 };

@@ -2,8 +2,8 @@
 #ifndef SIMALLOC_OUTSIDE_H
 #define SIMALLOC_OUTSIDE_H
 
+#include "layers/define_layer.h"
 #include "parts/coalescing.h"
-#include "replay/replay.h"
 #include "space/residence.h"
 #include "space/table.h"
 

@@ -2,7 +2,7 @@
  * (simalloc/policy/families/phk.md). */
 #include "families/phk_pages.h"
 #include "index/pages/runs.h"
-#include "replay/replay.h"
+#include "layers/define_layer.h"
 
 struct phk {
     struct heap heap; /* a chunk's `family_data` is its page's number plus one, that of pages 0 */

@@ -1,6 +1,6 @@
 /* Quick fit, as it was reconstructed: cells over libg++'s malloc (policy/families/quick_fit.md). */
+#include "layers/define_layer.h"
 #include "parts/dirty_bins.h"
-#include "replay/replay.h"
 
 enum { MOST_SMALL = 1 << 15, CELL_SIZES = MOST_SMALL / 4 + 1 };
 

@@ -4,6 +4,7 @@
 
 #include "index/list/block_list_edit.h"
 #include "index/treap/treap.h"
+#include "layers/define_layer.h"
 #include "parts/classed_heap.h"
 
 enum list_choice { LIST_FIRST, LIST_BEST };

@@ -1,7 +1,7 @@
 /* Simple segregated storage: a list for each size, nothing split or coalesced (docs/policies.md). */
+#include "layers/define_layer.h"
 #include "parts/size_class.h"
 #include "parts/size_list.h"
-#include "replay/replay.h"
 
 enum series { SERIES_POWERS, SERIES_POWERS_AND_THREES };
 

@@ -1,7 +1,7 @@
 /* The malloc of Solaris' libc (policy/families/solaris.md). */
 #include "index/size/groups.h"
+#include "layers/define_layer.h"
 #include "parts/coalescing.h"
-#include "replay/replay.h"
 
 enum { SMALL_UNITS = 4, CELL_SIZES = SMALL_UNITS + 1, CELLS_A_UNIT = 8 };
 

@@ -1,6 +1,7 @@
 /* Solaris' -lmalloc: a queue merged while it is searched, and cells by the hundred
  * (simalloc/policy/families/solaris_3x.md). */
 #include "families/solaris_3x_queue.h"
+#include "layers/define_layer.h"
 #include "space/table.h"
 
 static uint32_t grow(struct solaris_3x *state, uint64_t size)

@@ -1,7 +1,7 @@
 /* Two-level segregated fit (simalloc/policy/families/tlsf.md). */
 #include "index/block_ring.h"
+#include "layers/define_layer.h"
 #include "parts/coalescing.h"
-#include "replay/replay.h"
 
 enum { DIVISION = 32, LEVELS = 64, LISTS = LEVELS * DIVISION };
 

@@ -1,5 +1,6 @@
 /* Vo's Vmalloc, method Vmbest (simalloc/policy/families/vmalloc.md). */
 #include "families/vmalloc_blocks.h"
+#include "layers/define_layer.h"
 
 static uint32_t find_tiny(const struct vmalloc *state, uint64_t size)
 {

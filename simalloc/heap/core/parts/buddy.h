@@ -7,8 +7,8 @@
 #define SIMALLOC_BUDDY_H
 
 #include "index/size/bins.h"
+#include "layers/define_layer.h"
 #include "parts/size_class.h"
-#include "replay/replay.h"
 
 /* What the state of both begins with. */
 struct buddies {

@@ -3,10 +3,10 @@
 #ifndef SIMALLOC_CLASSED_HEAP_H
 #define SIMALLOC_CLASSED_HEAP_H
 
+#include "layers/trimming.h"
 #include "parts/coalescing.h"
 #include "parts/merging.h"
 #include "replay/replay.h"
-#include "replay/trimming.h"
 
 /* What the state of both begins with. */
 struct classed_heap {

@@ -2,8 +2,9 @@
 #ifndef SIMALLOC_COALESCING_H
 #define SIMALLOC_COALESCING_H
 
-#include "parts/layer.h"
-#include "replay/trimming.h"
+#include "layers/define_layer.h"
+#include "layers/layer.h"
+#include "layers/trimming.h"
 
 /* Gives a block to the index, merged with its free neighbours. */
 typedef void enter_function(struct heap *heap, uint32_t id);

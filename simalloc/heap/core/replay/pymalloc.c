@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "layers/define_layer.h"
 #include "replay/pymalloc_parts.h"
-#include "replay/replay.h"
 #include "space/table.h"
 
 enum { LINK = 8 };

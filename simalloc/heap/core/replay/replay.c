@@ -1,10 +1,10 @@
 #include "replay/replay.h"
 
-#include "replay/free_cache.h"
-#include "replay/free_counting.h"
+#include "layers/free_cache.h"
+#include "layers/free_counting.h"
+#include "layers/trimming.h"
 #include "replay/pymalloc.h"
 #include "replay/requests.h"
-#include "replay/trimming.h"
 #include "space/residence.h"
 
 uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,

@@ -1,6 +1,6 @@
 #include "replay/requests.h"
 
-#include "replay/aligning.h"
+#include "layers/aligning.h"
 #include "replay/pymalloc.h"
 #include "space/residence.h"
 

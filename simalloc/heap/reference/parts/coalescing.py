@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.layers.trimming import trim_tail
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.parts.trimming import trim_tail
 from simalloc.heap.reference.space import State
 from simalloc.policy.parts import Splitting
 

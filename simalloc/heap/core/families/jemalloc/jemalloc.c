@@ -3,6 +3,7 @@
 #include "families/jemalloc/jemalloc.h"
 
 #include "families/jemalloc/report.h"
+#include "layers/define_layer.h"
 
 /* Returns an object, from the thread's cache if that has one of the class. */
 ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *thread, uint64_t size,

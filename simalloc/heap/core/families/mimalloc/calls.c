@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "families/mimalloc/mimalloc.h"
-#include "replay/replay.h"
+#include "layers/define_layer.h"
 
 enum { THREAD_BLOCK = 288 }; /* that the C library allocates for each thread that it is to start */
 

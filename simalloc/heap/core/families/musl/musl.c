@@ -1,7 +1,7 @@
 /* musl's malloc, mallocng (policy/families/musl.md). */
 #include "families/musl/musl.h"
 
-#include "replay/replay.h"
+#include "layers/define_layer.h"
 #include "space/residence.h"
 #include "space/table.h"
 

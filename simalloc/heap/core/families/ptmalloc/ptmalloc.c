@@ -1,6 +1,7 @@
 /* glibc's malloc (policy/families/ptmalloc.md): what the program calls. */
 #include "families/ptmalloc/cache.h"
 #include "families/ptmalloc/lists.h"
+#include "layers/define_layer.h"
 
 /* Finds the thread of the request; false, with the heap's failure set, when memory is exhausted. */
 static bool enter(struct ptmalloc *state)

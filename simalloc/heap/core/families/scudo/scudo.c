@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "families/scudo/parts.h"
-#include "replay/replay.h"
+#include "layers/define_layer.h"
 #include "space/residence.h"
 #include "space/table.h"
 

@@ -1,7 +1,7 @@
 /* gperftools' tcmalloc (policy/families/tcmalloc.md). */
 #include "families/tcmalloc/tcmalloc.h"
 
-#include "replay/replay.h"
+#include "layers/define_layer.h"
 #include "space/residence.h"
 
 enum {

@@ -1,6 +1,6 @@
-#include "replay/trimming.h"
+#include "layers/trimming.h"
 
-#include "replay/replay.h"
+#include "layers/define_layer.h"
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {

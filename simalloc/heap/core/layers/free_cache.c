@@ -1,11 +1,11 @@
-#include "replay/free_cache.h"
+#include "layers/free_cache.h"
 
 #include <stdlib.h>
 
 #include "index/chain.h"
-#include "replay/free_counting.h"
-#include "replay/replay.h"
-#include "replay/trimming.h"
+#include "layers/define_layer.h"
+#include "layers/free_counting.h"
+#include "layers/trimming.h"
 
 /* The cached blocks of one size, the newest first. */
 struct exact_list {

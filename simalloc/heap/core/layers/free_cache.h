@@ -5,7 +5,7 @@
 #ifndef SIMALLOC_FREE_CACHE_H
 #define SIMALLOC_FREE_CACHE_H
 
-#include "parts/layer.h"
+#include "layers/layer.h"
 
 /* Makes what a heap needs for it, if its setting asks for any; false when memory is exhausted. */
 bool free_cache_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap));

@@ -4,7 +4,7 @@
 #ifndef SIMALLOC_TRIMMING_H
 #define SIMALLOC_TRIMMING_H
 
-#include "parts/layer.h"
+#include "layers/layer.h"
 
 /* Part of a family's `struct splitting` (parts/coalescing.h). */
 struct trimming {

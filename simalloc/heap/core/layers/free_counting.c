@@ -1,9 +1,9 @@
-#include "replay/free_counting.h"
+#include "layers/free_counting.h"
 
 #include <stdlib.h>
 
 #include "index/treap/treap.h"
-#include "replay/replay.h"
+#include "layers/define_layer.h"
 
 /* Of a list in address order the free blocks stand in a tree by rank as well, so that nothing is
  * walked. It is brought up to date after each call of the family, from what is beside the block

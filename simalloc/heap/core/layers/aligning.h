@@ -2,7 +2,7 @@
 #ifndef SIMALLOC_ALIGNING_H
 #define SIMALLOC_ALIGNING_H
 
-#include "parts/layer.h"
+#include "layers/layer.h"
 
 /* Allocates a block for the request under way, which asks for an alignment. NO_BLOCK, with the
  * heap's failure set, if that cannot be. */

@@ -1,4 +1,4 @@
-#include "replay/aligning.h"
+#include "layers/aligning.h"
 
 #include "space/segment.h"
 

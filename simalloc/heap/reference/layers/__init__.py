@@ -1,0 +1,1 @@
+"""What stands between the program and a family: waiting blocks, trims, requested alignments."""
