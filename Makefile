@@ -10,11 +10,11 @@ C_SOURCES := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.bu
 .DELETE_ON_ERROR:
 .PHONY: tables page papers notebook test lint unit site sanitize clean
 
-tables: out/tables.txt
+tables: out/summary.txt
 	@cat $<
 
 # The page of plain words in docs, made anew.
-page: out/tables.txt
+page: out/summary.txt
 	cp out/johnstone-wilson.md out/johnstone-wilson-figure-1.png docs
 
 # The pages of all papers, each made by the run of its experiment.
@@ -46,7 +46,7 @@ test:
 	$(MAKE) --jobs 2 lint site $(SANITIZED)/built
 	$(MAKE) unit sanitize
 
-out/tables.txt: $(VENV)/built $(shell find experiments/johnstone_wilson experiments/*.py simalloc traces -type f -not -name '*.pyc')
+out/summary.txt: $(VENV)/built $(shell find experiments/johnstone_wilson experiments/*.py simalloc traces -type f -not -name '*.pyc')
 	mkdir -p out
 	$(BIN)/python -m experiments.johnstone_wilson --out out > $@
 

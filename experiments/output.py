@@ -86,6 +86,13 @@ def fill_page(words: Path, facts: Mapping[str, Any], shown: Mapping[str, Table |
     return "\n\n".join(map(wrapped, re.split("\n\n+", text)))
 
 
+def findings(page: str) -> list[str]:
+    """Return the bold sentence that begins an item of a page's section "In short"."""
+    section = page.partition("## In short\n")[2].partition("\n## ")[0]
+    found = re.findall(r"^- \*\*(.+?\.)\*\*", section, re.MULTILINE | re.DOTALL)
+    return [_filled(f"- {item}", "  ") for item in found]
+
+
 def listed(items: Sequence[str]) -> str:
     """Return the items as people list them."""
     if len(items) < 2:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import click
 
 from experiments.mallocs import Progress
-from experiments.output import Exhibit, print_tables, write_tables, write_text
+from experiments.output import Exhibit, findings, print_tables, write_tables, write_text
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
@@ -75,11 +75,26 @@ def page_command(
     )
 
 
-def publish(shown: Mapping[str, Exhibit], title: str, text: str, out: Path, file: str) -> None:
-    """Write the tables and the page of a paper to a folder, and print the tables."""
+def publish(
+    shown: Mapping[str, Exhibit],
+    title: str,
+    text: str,
+    out: Path,
+    file: str,
+    summary: Iterable[Table] | None = None,
+) -> None:
+    """Write the tables and the page of a paper to a folder.
+
+    Prints the page's findings and the tables of `summary`, or every table where there is none.
+    """
     write_tables(shown, out, title)
     write_text(text, out / file)
-    print_tables(exhibit.table for exhibit in shown.values())
+    if summary is None:
+        print_tables(exhibit.table for exhibit in shown.values())
+    else:
+        click.echo("\n".join([title, "", *findings(text), ""]))
+        print_tables(summary)
+        click.echo(f"All {len(shown)} tables: {out / 'tables.md'}; one CSV file a table: {out}/.")
     click.echo(f"Written to {out}/; {out / file} says what agrees and what does not.", err=True)
 
 

@@ -73,6 +73,24 @@ class Comparison:
                 rows += self._summary(summary, columns)
         return Table(self.title, ("", *map(heading, columns)), rows, self.published.mended)
 
+    def short(self) -> Table:
+        """Return a line a row, each cell `published/here`, for the programs that have a trace."""
+        columns = [name for name in self.published.columns if name in AVAILABLE]
+        rows = [
+            (heading(row), *(self._both(row, column) for column in columns))
+            for row in self.published.rows
+        ]
+        names = [heading(name).replace("\nreconstructed", "*") for name in columns]
+        note = "Each cell: published/here. A dash: not printed. *: the trace is reconstructed."
+        title = f"Table {self.published.number}: percent of fragmentation, measure"
+        return Table(f"{title} #{self.published.number}", ("", *names), rows, (note,))
+
+    def _both(self, row: str, column: str) -> str:
+        cell = self.published.row(row).get(column)
+        decimals = cell.decimals if cell else 0
+        published = f"{cell.value:,.{decimals}f}" if cell else "-"
+        return f"{published}/{self.measured[row][column]:,.{decimals}f}"
+
     def data(self) -> Table:
         """Return a row a cell that has both figures, for CSV, with the kind of its trace."""
         rows = [(*pair, pair[3] - pair[2], _kind(pair[:2])) for pair in self.pairs()]
