@@ -119,13 +119,23 @@ _HOME: Final = {
 }
 """Where each name is at home; the imports above say the same to type checkers."""
 
+_NOT_COMPILED: Final = (
+    "{} is the source folder of simalloc, without its compiled core. Start Python in another "
+    "folder to use the installed package, or type in the clone: pip install --editable ."
+)
+
 __all__ = [name for name in _HOME if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'simalloc' has no attribute {name!r}")
-    value = getattr(import_module(f"simalloc.{_HOME[name]}"), name)
+    try:
+        value = getattr(import_module(f"simalloc.{_HOME[name]}"), name)
+    except ModuleNotFoundError as error:
+        if str(error.name).endswith("._c"):
+            raise ImportError(_NOT_COMPILED.format(__path__[0])) from error
+        raise
     globals()[name] = value
     return value
 
