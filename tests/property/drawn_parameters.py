@@ -218,7 +218,7 @@ NOT_DRAWN = {
     Jemalloc: {"seed", "dirty_seed", "muzzy_seed", "started_threads"},
     Mimalloc: {"arena_purge_mult"},
 }
-"""Parameters that only recordings of the real ones are compared with (tests/papers)."""
+"""Parameters that only recordings of the real ones are compared with (tests/truth)."""
 
 OLDER = {
     Mimalloc: {
