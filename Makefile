@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 C_SOURCES := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
 .DELETE_ON_ERROR:
-.PHONY: tables page papers notebook test lint unit site sanitize clean
+.PHONY: tables page papers notebook board test lint unit site sanitize clean
 
 tables: out/summary.txt
 	@cat $<
@@ -39,6 +39,20 @@ notebook: $(VENV)/notebook
 
 $(VENV)/notebook: $(VENV)/built
 	$(PIP) --no-build-isolation --editable '.[notebook]'
+	touch $@
+
+# FreeRTOS on an emulated Cortex-M3, recorded by the recorder for boards. Installs Debian's packages for it, and the
+# kernel's sources from crates.io.
+BOARD_PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
+board: $(VENV)/built out/board/vendor
+	dpkg -s $(BOARD_PACKAGES) > out/board/packages 2>&1 || apt-get install --yes --no-install-recommends $(BOARD_PACKAGES)
+	$(BIN)/python -m pytest tests/board tests/unit/recorder/test_board.py
+
+out/board/vendor: tests/board/kernel/Cargo.toml
+	mkdir -p out/board
+	cp tests/board/kernel/* out/board
+	command -v cargo || apt-get install --yes --no-install-recommends cargo
+	cd out/board && cargo vendor --quiet vendor
 	touch $@
 
 # Beside what keeps one core busy, as pip does, goes a build that takes both; then the tests, which take both too.

@@ -49,6 +49,10 @@ COMMANDS: Final = {
         "Say what a program would need of a GPU under other settings of PyTorch's allocator.",
     ),
     "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
+    "board": Command(
+        "simalloc.cli.board",
+        "Copy the recorder for boards, two files in C, to a folder.",
+    ),
     "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
     "export": Command("simalloc.cli.export", "Write a trace as a log that other tools read."),
     "native": Command(

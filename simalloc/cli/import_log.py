@@ -53,6 +53,9 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
     "--lenient", is_flag=True, help="Skip and count what is wrong, instead of giving up at it."
 )
 @click.option("--device", type=int, metavar="N", help="Which device of a snapshot with several.")
+@click.option(
+    "--elf", metavar="FILE", help="The firmware, which names the return addresses of a board."
+)
 @click.option("--name", help="The trace's name; that of the log unless given.")
 def command(
     log: str,
@@ -60,6 +63,7 @@ def command(
     from_format: str | None,
     lenient: bool,  # noqa: FBT001 - click passes a flag
     device: int | None,
+    elf: str | None,
     name: str | None,
     match_frees: MatchFrees | None,
     **patterns: str | None,
@@ -78,6 +82,7 @@ def command(
             lenient=lenient,
             match_frees=match_frees,
             device=device,
+            elf=elf,
             name=name,
             progress=advance,
         )

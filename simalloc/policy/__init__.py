@@ -25,12 +25,11 @@ from simalloc.policy.parts import (
     parse_size,
     spell_value,
 )
-from simalloc.policy.user import (
+from simalloc.policy.python import (
     Block,
     Heap,
-    PolicyFromCode,
+    PythonCode,
     PythonPolicy,
-    UserCode,
     UserPolicy,
     base_name,
     is_user_policy,
@@ -51,10 +50,9 @@ __all__ = [
     "Order",
     "Overhead",
     "Policy",
-    "PolicyFromCode",
+    "PythonCode",
     "PythonPolicy",
     "Series",
-    "UserCode",
     "UserPolicy",
     "base_name",
     "expand_policies",

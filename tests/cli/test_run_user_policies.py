@@ -13,9 +13,9 @@ from simalloc.trace import Trace, write_trace
 
 SOURCE = """
 import time
-from simalloc.policy import UserPolicy
+from simalloc.policy import PythonPolicy
 
-class WorstFit(UserPolicy):
+class WorstFit(PythonPolicy):
     growth = 4096
 
     def malloc(self, heap, size):

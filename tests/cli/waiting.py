@@ -3,9 +3,9 @@
 POLICY = """
 import os, time
 from pathlib import Path
-from simalloc.policy import UserPolicy
+from simalloc.policy import PythonPolicy
 
-class Waits(UserPolicy):
+class Waits(PythonPolicy):
     def begin(self, trace):
         if trace.name == {trace!r}:
             Path({folder!r}, f"waits-{{os.getpid()}}").touch()

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 from simalloc.errors import TraceError
 from simalloc.files import keep_apart, legible
 from simalloc.trace.events import Reason, complaint
-from simalloc.trace.formats import pytorch
+from simalloc.trace.formats import board, pytorch
 from simalloc.trace.formats.log import Batch, Format, Log, MatchFrees, Reading, Tally
 from simalloc.trace.formats.registry import FORMATS, detect
 from simalloc.trace.formats.stream import LogStream
@@ -79,6 +79,12 @@ class Opened:
             raise self.log.wrong(
                 f"is of no device that could be chosen ({self.format.title}): leave out --device"
             )
+        if self.log.elf is not None and self.format is not board.FORMAT:
+            raise self.log.wrong(
+                f"has no return addresses of a board ({self.format.title}): leave out --elf"
+            )
+        if self.log.elf is not None and not Path(self.log.elf).is_file():
+            raise TraceError("there is no such file; --elf takes the firmware", path=self.log.elf)
         return reading
 
     def called(self, name: str) -> str:
@@ -106,6 +112,7 @@ def open_log(
     lenient: bool = False,
     match_frees: MatchFrees | None = None,
     device: int | None = None,
+    elf: str | os.PathLike[str] | None = None,
 ) -> Iterator[Opened]:
     """Open a log, a path or `-` for standard input, and tell its format unless it is given.
 
@@ -122,7 +129,9 @@ def open_log(
             size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
             stream = LogStream(raw, str(source), lenient=lenient)
         given = FORMATS[from_format] if isinstance(from_format, str) else from_format
-        log = Log(stream, lenient, match_frees, device=device)
+        log = Log(
+            stream, lenient, match_frees, device=device, elf=None if elf is None else str(elf)
+        )
         yield Opened(log, given or detect(stream), size)
 
 
@@ -134,6 +143,7 @@ def import_log(
     lenient: bool = False,
     match_frees: MatchFrees | None = None,
     device: int | None = None,
+    elf: str | os.PathLike[str] | None = None,
     name: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Imported:
@@ -141,14 +151,20 @@ def import_log(
 
     `from_format` is a format's name, or a format of one's own (`PatternFormat`). `match_frees` says
     which of several equal objects dies where the log does not; the trace's name and provenance say
-    so. `device` chooses one, where a log has several.
+    so. `device` chooses one, where a log has several. `elf` is the firmware that names the return
+    addresses in a board's recording.
     `progress` is called with the share of the log that was read since its last call. Raises
     `TraceError`, and leaves nothing behind, for a log that is wrong; if `lenient`, what can be
     skipped is skipped and counted. Raises `OSError` if `target` is the log itself.
     """
     keep_apart(target, [source])
     with open_log(
-        source, from_format=from_format, lenient=lenient, match_frees=match_frees, device=device
+        source,
+        from_format=from_format,
+        lenient=lenient,
+        match_frees=match_frees,
+        device=device,
+        elf=elf,
     ) as opened:
         reading = opened.read()
         called = opened.called(name or _name(source))
@@ -168,11 +184,17 @@ def load_log(
     lenient: bool = False,
     match_frees: MatchFrees | None = None,
     device: int | None = None,
+    elf: str | os.PathLike[str] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
     """Return a log as a trace in memory; raises and tells its progress as `import_log` does."""
     with open_log(
-        source, from_format=from_format, lenient=lenient, match_frees=match_frees, device=device
+        source,
+        from_format=from_format,
+        lenient=lenient,
+        match_frees=match_frees,
+        device=device,
+        elf=elf,
     ) as opened:
         reading = opened.read()
         collector = Collector(reading.columns)

@@ -41,7 +41,8 @@ class Log:
     on after a mistake it calls `complain`, which is an error unless the log is read leniently.
     `sites` has the names of call sites that the log tells, or `stacks` their call paths, and `told`
     what else is for the trace's provenance. Of a log of several devices, `device` is the one to be
-    read. `match_frees` is the guess that was asked for, and `guessed` says whether it was needed.
+    read, and `elf` is the program whose return addresses the log has.
+    `match_frees` is the guess that was asked for, and `guessed` says whether it was needed.
     """
 
     stream: LogStream
@@ -52,6 +53,7 @@ class Log:
     sites: SiteNames = field(default_factory=SiteNames)
     stacks: Stacks = field(default_factory=Stacks)
     device: int | None = None
+    elf: str | None = None
     told: dict[str, Any] = field(default_factory=dict)
 
     def leave_out(self, what: str, count: int = 1, line: int | None = None) -> None:

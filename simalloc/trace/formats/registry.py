@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from simalloc.errors import TraceError
 from simalloc.trace.archive import ZIP_START
 from simalloc.trace.formats import (
+    board,
     gabber,
     glibc_trace,
     heaptrack,
@@ -44,6 +45,7 @@ _FORMATS: Final[tuple[Format, ...]] = (
     pytorch.FORMAT,
     glibc_trace.FORMAT,
     johnstone_wilson.FORMAT,
+    board.FORMAT,
 )
 
 FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}

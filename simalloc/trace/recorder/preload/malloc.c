@@ -2,7 +2,9 @@
  *
  * A block is recorded as taken after the allocator has given it out and as released before the
  * allocator gets it back. So no two threads are ever seen to hold the same address. */
-#include "malloc.h"
+#include "next.h"
+#include "sample.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -10,26 +12,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static inline void *taken(size_t size, const void *caller)
-{
-    if (!next_is_known())
-        return bootstrap_malloc(size);
-    if (is_nested(caller))
-        return next.malloc(size);
-    const struct module *outer = enter(&next.module);
-    void *address = next.malloc(size);
-    inside = outer;
-    if (address != NULL)
-        record_malloc(address, size, 0, caller);
-    return address;
-}
+#define EXPORT __attribute__((visibility("default")))
+#define CALLER __builtin_return_address(0)
 
 EXPORT void *malloc(size_t size)
 {
-    return taken(size, CALLER);
+    if (!next_is_known())
+        return bootstrap_malloc(size);
+    void *address = next.malloc(size);
+    if (address != NULL)
+        record_malloc(address, size, 0, CALLER);
+    return address;
 }
 
-static inline void *cleared(size_t count, size_t size, const void *caller)
+EXPORT void *calloc(size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
@@ -38,38 +34,43 @@ static inline void *cleared(size_t count, size_t size, const void *caller)
     }
     if (!next_is_known())
         return bootstrap_malloc(bytes);
-    if (is_nested(caller))
-        return next.calloc(count, size);
-    const struct module *outer = enter(&next.module);
     void *address = next.calloc(count, size);
-    inside = outer;
     if (address != NULL)
-        record_calloc(address, bytes, caller);
+        record_calloc(address, bytes, CALLER);
     return address;
-}
-
-EXPORT void *calloc(size_t count, size_t size)
-{
-    return cleared(count, size, CALLER);
-}
-
-inline void release(void *address, const void *caller)
-{
-    if (address == NULL || is_bootstrap(address) || !next_is_known())
-        return;
-    if (is_nested(caller)) {
-        next.free(address);
-        return;
-    }
-    record_free(address);
-    const struct module *outer = enter(&next.module);
-    next.free(address);
-    inside = outer;
 }
 
 EXPORT void free(void *address)
 {
-    release(address, CALLER);
+    if (address == NULL || is_bootstrap(address) || !next_is_known())
+        return;
+    record_free(address);
+    next.free(address);
+}
+
+/* In a sample, a realloc frees one block and allocates another, which has a chance of its own. */
+static void *reallocated_in_sample(void *address, size_t size, const void *caller)
+{
+    record_free(address);
+    void *moved = next.realloc(address, size);
+    if (moved != NULL)
+        record_malloc(moved, size, 0, caller);
+    return moved;
+}
+
+static void *reallocated(void *address, size_t size, const void *caller)
+{
+    if (sample_every() != 0)
+        return reallocated_in_sample(address, size, caller);
+    record_realloc_begin(address, size, caller);
+    void *moved = next.realloc(address, size);
+    if (moved != NULL)
+        record_realloc_end(moved == address ? SPECIAL_STAYED : SPECIAL_MOVED, moved);
+    else if (size == 0)
+        record_realloc_end(SPECIAL_RELEASED, NULL);
+    else
+        record_realloc_end(SPECIAL_FAILED, address);
+    return moved;
 }
 
 static void *leave_bootstrap(const void *address, size_t size)
@@ -81,24 +82,18 @@ static void *leave_bootstrap(const void *address, size_t size)
     return moved;
 }
 
-void *resize(void *address, size_t size, const void *caller)
+static void *resize(void *address, size_t size, const void *caller)
 {
     if (is_bootstrap(address))
         return leave_bootstrap(address, size);
     if (!next_is_known())
         return bootstrap_malloc(size);
-    if (is_nested(caller))
-        return next.realloc(address, size);
     if (address != NULL)
-        begin_resizing(address, size, caller);
-    const struct module *outer = enter(&next.module);
-    void *moved = next.realloc(address, size);
-    inside = outer;
-    if (address != NULL)
-        end_resizing(address, size, moved, caller);
-    else if (moved != NULL)
-        record_malloc(moved, size, 0, caller);
-    return moved;
+        return reallocated(address, size, caller);
+    void *fresh = next.realloc(NULL, size);
+    if (fresh != NULL)
+        record_malloc(fresh, size, 0, caller);
+    return fresh;
 }
 
 EXPORT void *realloc(void *address, size_t size)
@@ -120,44 +115,35 @@ EXPORT int posix_memalign(void **address, size_t alignment, size_t size)
 {
     if (!next_is_known())
         return ENOMEM;
-    const struct module *outer = enter(&next.module);
     int status = next.posix_memalign(address, alignment, size);
-    inside = outer;
-    if (status == 0 && *address != NULL && !is_nested(CALLER))
+    if (status == 0 && *address != NULL)
         record_malloc(*address, size, alignment, CALLER);
     return status;
 }
 
-/* A call that asks for an alignment is seldom, so its cost matters less than its length here. */
-#define ALIGNED(call, size, alignment, caller)                                                      \
-    if (!next_is_known())                                                                           \
-        return NULL;                                                                                \
-    const struct module *outer = enter(&next.module);                                               \
-    void *address = next.call;                                                                      \
-    inside = outer;                                                                                 \
-    if (address != NULL && !is_nested(caller))                                                      \
-        record_malloc(address, size, alignment, caller);                                            \
-    return address
+static void *aligned(void *address, size_t size, size_t alignment, const void *caller)
+{
+    if (address != NULL)
+        record_malloc(address, size, alignment, caller);
+    return address;
+}
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-    ALIGNED(aligned_alloc(alignment, size), size, alignment, CALLER);
-}
-
-static void *aligned(size_t size, size_t alignment, const void *caller)
-{
-    ALIGNED(memalign(alignment, size), size, alignment, caller);
+    return next_is_known() ? aligned(next.aligned_alloc(alignment, size), size, alignment, CALLER)
+                           : NULL;
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
-    return aligned(size, alignment, CALLER);
+    return next_is_known() ? aligned(next.memalign(alignment, size), size, alignment, CALLER)
+                           : NULL;
 }
 
 EXPORT void *valloc(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    ALIGNED(valloc(size), size, page, CALLER);
+    return next_is_known() ? aligned(next.valloc(size), size, page, CALLER) : NULL;
 }
 
 /* The program may use the whole of the pages that it gets. */
@@ -165,15 +151,5 @@ EXPORT void *pvalloc(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t whole = (size + page - 1) / page * page;
-    ALIGNED(pvalloc(size), whole, page, CALLER);
-}
-
-void *take(size_t size, size_t alignment, bool zeroed, const void *caller)
-{
-    if (alignment == 0)
-        return zeroed ? cleared(1, size, caller) : taken(size, caller);
-    void *address = aligned(size, alignment, caller);
-    if (zeroed && address != NULL)
-        memset(address, 0, size);
-    return address;
+    return next_is_known() ? aligned(next.pvalloc(size), whole, page, CALLER) : NULL;
 }

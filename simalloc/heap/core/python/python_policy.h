@@ -1,0 +1,125 @@
+/* What the files share that let a policy in Python act on an open heap.
+ *
+ * A policy gets a Heap and Blocks. A Block is made when it is first handed out and stays the same
+ * object until its block is joined to another; then it is told so, as all are when the simulation
+ * ends, so that no use of it can do harm. All of this runs with the GIL held. */
+#ifndef SIMALLOC_PYTHON_POLICY_H
+#define SIMALLOC_PYTHON_POLICY_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "c/extension.h"
+#include "families/family.h"
+#include "python/open_heap.h"
+
+enum { STEPS = 16, POOL = 64 };
+
+struct extent {
+    uint64_t address;
+    uint64_t size; /* 0: there is none */
+};
+
+/* A call of one of the heap's methods, remembered to explain what went wrong after it. */
+struct step {
+    const char *method;
+    uint64_t number; /* that it was given; 0: none */
+    struct extent block; /* that it was given, as it was then */
+    struct extent answer;
+};
+
+struct python_policy {
+    struct open_heap open; /* begins with its struct heap */
+    PyObject *decider;       /* the policy's object, which the binding sets */
+    PyObject *decide_malloc; /* the policy's own methods */
+    PyObject *decide_free;
+    PyObject *decide_resize;
+    PyObject *heap_object;
+    PyObject **handles; /* the Block of each id that has been handed out, else NULL */
+    uint32_t capacity;  /* of handles */
+    PyObject *pool[POOL]; /* Blocks that nobody has, to be used again */
+    int pooled;
+    bool acting;      /* within an event: the policy may use the heap */
+    uint32_t resized; /* what resize() acts on, its object's still; or NO_BLOCK */
+    uint64_t event; /* its number, from 0 */
+    struct step steps[STEPS]; /* the latest of the `stepped` in this event, i in i % STEPS */
+    uint64_t stepped;
+};
+
+struct block_object {
+    PyObject ob_base;
+    struct python_policy *policy; /* NULL: there is no such block any more */
+    uint32_t id;
+};
+
+struct heap_object {
+    PyObject ob_base;
+    struct python_policy *policy; /* NULL: the simulation is over */
+};
+
+extern const struct family python_policy;
+
+/* These are made when the module is imported. */
+extern PyTypeObject *block_type;
+extern PyTypeObject *heap_type;
+extern PyObject *policy_error;
+
+bool add_block_type(PyObject *module);
+bool add_heap_type(PyObject *module);
+/* Makes the types and all else that policies in Python need. */
+bool add_python_policy(PyObject *module);
+
+/* Returns a new reference to the Block of an id; NULL with an exception set. */
+PyObject *block_of(struct python_policy *policy, uint32_t id);
+/* Takes note that an id is no more. */
+void forget_block(struct python_policy *policy, uint32_t id);
+/* The block that an argument is; false, with an exception set, if it is none of this heap. */
+bool as_block(struct python_policy *policy, PyObject *object, uint32_t *id);
+
+/* The policy of a Heap that is now deciding an event, or NULL with an exception set. */
+struct python_policy *acting(PyObject *heap);
+/* Ends the simulation; returns NULL with an exception set. */
+PyObject *out_of_memory(struct python_policy *policy);
+/* Begins to remember a call. */
+struct step *note(struct python_policy *policy, const char *method, uint32_t block,
+                  uint64_t number);
+/* Remembers a call's answer and gives it to Python: a Block, or None for NO_BLOCK. */
+PyObject *answer(struct python_policy *policy, struct step *step, uint32_t id);
+
+/* What arguments are; false, with an exception set, if they are not. */
+bool takes(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most, const char *method);
+bool as_size(PyObject *object, const char *name, uint64_t least, uint64_t *size);
+bool as_free_block(struct python_policy *policy, PyObject *object, uint32_t *id);
+bool as_order(PyObject *object, enum order *order);
+bool intern_orders(void); /* for as_order() */
+
+/* Methods of Heap. */
+PyObject *heap_first_fit(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *heap_next_fit(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *heap_best_fit(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *heap_worst_fit(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *heap_free_blocks(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *heap_visit(PyObject *self, PyObject *object);
+PyObject *heap_split(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *heap_split_high(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *heap_merge(PyObject *self, PyObject *object);
+PyObject *heap_join(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *heap_insert(PyObject *self, PyObject *object);
+PyObject *heap_remove(PyObject *self, PyObject *object);
+PyObject *heap_extend_by(PyObject *self, PyObject *object);
+PyObject *heap_grow(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+ALWAYS_INLINE struct block *block_at_id(const struct python_policy *policy, uint32_t id)
+{
+    return &policy->open.heap.blocks[id];
+}
+
+ALWAYS_INLINE struct extent extent_of(const struct python_policy *policy, uint32_t id)
+{
+    if (id == NO_BLOCK)
+        return (struct extent){0, 0};
+    const struct block *block = block_at_id(policy, id);
+    return (struct extent){block->address, block->size};
+}
+
+#endif

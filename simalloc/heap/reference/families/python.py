@@ -1,0 +1,82 @@
+"""A policy in Python, as a heap like those of the families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+from simalloc.errors import PolicyError, SimallocError
+from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.python.block import Place
+from simalloc.heap.reference.python.heap import OwnHeap
+from simalloc.policy import PythonCode, PythonPolicy
+
+
+class PythonHeap(Heap):
+    """Lets a policy in Python decide, and sees that what it does can be."""
+
+    def __init__(self, description: PythonCode) -> None:
+        super().__init__()
+        self._description = description
+        self._heap = OwnHeap()
+        self.blocks = self._heap.blocks
+
+    @cached_property
+    def _policy(self) -> PythonPolicy:
+        return self._description.decider(self.trace)
+
+    def malloc(self, size: int) -> int:
+        """Take the block that the policy returns."""
+        self._heap.begin()
+        named = {name: getattr(self.request, name) for name in self._description.named_columns}
+        block = self._decide(partial(self._policy.malloc, **named), size)
+        self.visited = self._heap.visited
+        return self._heap.hold(block, size)
+
+    def free(self, address: int) -> None:
+        """Give the policy a block back."""
+        self._decide(self._policy.free, self._heap.let_go(address))
+
+    def reallocate_in_place(self, address: int, size: int) -> bool:
+        """Ask the policy whether it can."""
+        block = self._heap.let_go(address)
+        before = block.size
+        self._heap.resized = block
+        resized = self._decide(self._policy.resize, block, size)
+        self._heap.resized = None
+        if not isinstance(resized, bool) or (block.place, block.address) != (
+            Place.UNSEARCHABLE,
+            address,
+        ):
+            raise PolicyError(f"resize returned {resized!r}, and left {block}")
+        if not resized and block.size != before:
+            raise PolicyError(f"resize returned False, but {block} is not what it was")
+        self._heap.hold(block, size if resized else 0)
+        return resized
+
+    def listed(self) -> list[int]:
+        """Return the free blocks, listed, or where the policy itself has them."""
+        return [address for address, _ in self.free_blocks()]
+
+    def check(self) -> None:
+        """Assert every invariant of the heap."""
+        super().check()
+        for block in self._heap.listed():
+            assert block.place is Place.LISTED
+            assert self._heap.at(block.address) is block
+
+    def _decide(self, method: Callable[..., Any], *arguments: object) -> Any:
+        heap = self._heap
+        heap.number = self.event
+        heap.acting = True
+        try:
+            return method(heap, *arguments)
+        except SimallocError:
+            raise
+        except Exception as error:
+            raise PolicyError(f"{type(error).__name__}: {error}") from error
+        finally:
+            heap.acting = False
+            self.growths, self.splits = heap.growths, heap.splits
+            self.coalescings = heap.coalescings

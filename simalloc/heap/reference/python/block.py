@@ -1,0 +1,75 @@
+"""A block as a policy in Python sees it (simalloc/policy/python/contract.py), in plain Python."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from simalloc.errors import PolicyError
+
+if TYPE_CHECKING:
+    from simalloc.heap.reference.python.heap import OwnHeap
+
+
+class Place(Enum):
+    """Where a block is at the moment."""
+
+    HELD = "held"
+    UNSEARCHABLE = "unsearchable"
+    LISTED = "listed"
+    NOWHERE = "no more"
+
+
+class OwnBlock:
+    """A block, as long as it exists. Its heap keeps `address` and `place` up to date."""
+
+    def __init__(self, heap: OwnHeap, address: int) -> None:
+        self._heap = heap
+        self._address = address
+        self.place = Place.UNSEARCHABLE
+
+    def __repr__(self) -> str:
+        if self.place is Place.NOWHERE:
+            return "<Block that is no more>"
+        return f"<Block [{self.address}, {self.address + self.size}) {self.place.value}>"
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        self._demand_existence()
+        return self._address
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return self._heap.blocks.size[self.address]
+
+    @property
+    def previous(self) -> OwnBlock | None:
+        """The block just below in memory."""
+        return self._heap.at(self._heap.blocks.before(self.address))
+
+    @property
+    def next(self) -> OwnBlock | None:
+        """The block just above in memory."""
+        return self._heap.at(self._heap.blocks.after(self.address))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no object of the program holds it."""
+        self._demand_existence()
+        return self.place is not Place.HELD
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it is on the lists."""
+        self._demand_existence()
+        return self.place is Place.LISTED
+
+    def move_to(self, address: int) -> None:
+        """Take note that the block begins elsewhere, for its low end has changed."""
+        self._address = address
+
+    def _demand_existence(self) -> None:
+        if self.place is Place.NOWHERE:
+            raise PolicyError("the Block is no more: it was joined to another")

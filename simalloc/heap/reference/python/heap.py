@@ -1,0 +1,242 @@
+"""What a policy in Python acts on (simalloc/policy/python/contract.py), in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simalloc.errors import PolicyError
+from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.python.block import OwnBlock, Place
+from simalloc.heap.reference.python.lists import Lists, first_of
+from simalloc.heap.reference.space import MAX_BREAK, Blocks, State
+from simalloc.policy.python import OrderName
+
+
+class OwnHeap:
+    """The heap that a policy acts on.
+
+    `acting` is whether it may, and `resized` the block, if any, that only `resize` may use.
+    `growths`, `splits` and `coalescings` count from the start, `visited` from the latest `begin`.
+    """
+
+    def __init__(self) -> None:
+        self.blocks = Blocks()
+        self.lists = Lists()
+        self.acting = False
+        self.number = 0
+        self.resized: OwnBlock | None = None
+        self.growths = self.splits = self.coalescings = self.visited = 0
+        self._by_address: dict[int, OwnBlock] = {}
+        self._grown = False
+
+    def begin(self) -> None:
+        """Begin an allocation, whose searches are counted as one."""
+        self.visited = 0
+        self._grown = False
+
+    def at(self, address: int | None) -> OwnBlock | None:
+        """Return the block at an address, if there is one."""
+        return None if address is None else self._by_address.get(address)
+
+    @property
+    def size(self) -> int:
+        """The break."""
+        return self.blocks.brk
+
+    @property
+    def event(self) -> int:
+        """The number of the event under way."""
+        return self.number
+
+    @property
+    def first(self) -> OwnBlock | None:
+        """The lowest block."""
+        return self.at(0)
+
+    @property
+    def last(self) -> OwnBlock | None:
+        """The block that ends at the break."""
+        return self.at(self.blocks.last)
+
+    def first_fit(
+        self, size: int, order: OrderName = "ao", after: OwnBlock | None = None, /
+    ) -> OwnBlock | None:
+        """Return the first listed block that is large enough, of those behind `after`."""
+        self._demand(size, order)
+        blocks = self.lists.ordered(order)
+        if after is not None:
+            self._demand_block(after, Place.LISTED)
+            if order == "lifo":
+                raise PolicyError("a search after a block goes by 'ao' or 'fifo'")
+            blocks = blocks[blocks.index(after) + 1 :]
+        return self._found(*first_of(blocks, size))
+
+    def next_fit(self, size: int, order: OrderName = "ao", /) -> OwnBlock | None:
+        """Return the first listed block that is large enough from the rover on."""
+        self._demand(size, order)
+        return self._found(*self.lists.ring(order).search(size))
+
+    def best_fit(self, size: int, order: OrderName = "ao", /) -> OwnBlock | None:
+        """Return the smallest listed block that is large enough, of equals the first."""
+        self._demand(size, order)
+        blocks = self.lists.ordered(order)
+        fitting = (block for block in blocks if block.size >= size)
+        # min() and max() return the first of equals.
+        return self._found(min(fitting, key=lambda block: block.size, default=None), len(blocks))
+
+    def worst_fit(self, size: int, order: OrderName = "ao", /) -> OwnBlock | None:
+        """Return the largest listed block if it is large enough, of equals the first."""
+        self._demand(size, order)
+        blocks = self.lists.ordered(order)
+        largest = max(blocks, key=lambda block: block.size, default=None)
+        fits = largest is not None and largest.size >= size
+        return self._found(largest if fits else None, len(blocks))
+
+    def free_blocks(self, order: OrderName = "ao", /) -> list[OwnBlock]:
+        """Return all listed blocks."""
+        self._demand(1, order)
+        return self.lists.ordered(order)
+
+    def visit(self, count: int, /) -> None:
+        """Count blocks that the policy has looked at by itself."""
+        self._demand(count + 1)
+        self.visited += count
+
+    def split(self, block: OwnBlock, size: int, /) -> OwnBlock:
+        """Cut the low end off a free block."""
+        address = self._demand_cut(block, size)
+        if size == block.size:
+            return self._unlist(block)
+        self._cut(address, size)
+        self._by_address[address] = low = OwnBlock(self, address)
+        block.move_to(address + size)
+        self._by_address[address + size] = block
+        return low
+
+    def split_high(self, block: OwnBlock, size: int, /) -> OwnBlock:
+        """Cut the high end off a free block."""
+        address = self._demand_cut(block, size)
+        if size == block.size:
+            return self._unlist(block)
+        high = address + block.size - size
+        self._cut(address, block.size - size)
+        self._by_address[high] = OwnBlock(self, high)
+        return self._by_address[high]
+
+    def merge(self, block: OwnBlock, /) -> OwnBlock:
+        """Join a free block with its listed neighbours."""
+        self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
+        for neighbour in (block.previous, block.next):
+            if neighbour is not None and neighbour.place is Place.LISTED:
+                self.join(block, neighbour)
+        return self._unlist(block)
+
+    def join(self, block: OwnBlock, neighbour: OwnBlock, /) -> OwnBlock:
+        """Join two adjacent free blocks."""
+        self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
+        self._demand_block(neighbour, Place.UNSEARCHABLE, Place.LISTED)
+        if neighbour not in (block.previous, block.next):
+            raise PolicyError(f"{block} and {neighbour} are not neighbours")
+        self._unlist(block)
+        self._unlist(neighbour)
+        low = min(block.address, neighbour.address)
+        for one in (block, neighbour):
+            del self._by_address[one.address]
+        self.blocks.join(low)
+        self.coalescings += block is not self.resized
+        neighbour.place = Place.NOWHERE
+        block.move_to(low)
+        self._by_address[low] = block
+        return block
+
+    def insert(self, block: OwnBlock, /) -> OwnBlock:
+        """List an unsearchable block."""
+        self._demand_block(block, Place.UNSEARCHABLE)
+        block.place = Place.LISTED
+        self.lists.enter(block)
+        return block
+
+    def remove(self, block: OwnBlock, /) -> OwnBlock:
+        """Take a block off the lists."""
+        self._demand_block(block, Place.LISTED)
+        return self._unlist(block)
+
+    def extend(self, size: int, /) -> OwnBlock:
+        """Raise the break."""
+        self._demand(size)
+        address = self.blocks.extend(size)
+        self.blocks.mark(address, State.FREE)
+        self._by_address[address] = block = OwnBlock(self, address)
+        self.growths += 1
+        self._grown = True
+        return block
+
+    def grow(self, size: int, unit: int = 1, /) -> OwnBlock:
+        """Make the listed block that ends at the break large enough."""
+        self._demand(size)
+        self._demand(unit)
+        last = self.last
+        there = last.size if last is not None and last.place is Place.LISTED else 0
+        if last is not None and there >= size:
+            return last
+        return self.insert(self.merge(self.extend(round_up(size - there, unit))))
+
+    def hold(self, block: OwnBlock, size: int) -> int:
+        """Give an unsearchable block of at least `size` bytes to an object; return its address."""
+        self._demand_place(block, Place.UNSEARCHABLE)
+        if block.size < size:
+            raise PolicyError(f"{block} was given out for {size} bytes")
+        block.place = Place.HELD
+        self.blocks.mark(block.address, State.ALLOCATED)
+        return block.address
+
+    def let_go(self, address: int) -> OwnBlock:
+        """Make a held block unsearchable."""
+        block = self._by_address[address]
+        block.place = Place.UNSEARCHABLE
+        self.blocks.mark(address, State.FREE)
+        return block
+
+    def listed(self) -> Iterable[OwnBlock]:
+        """Run over the listed blocks."""
+        return self.lists.ordered("ao")
+
+    def _unlist(self, block: OwnBlock) -> OwnBlock:
+        if block.place is Place.LISTED:
+            self.lists.leave(block)
+            block.place = Place.UNSEARCHABLE
+        return block
+
+    def _cut(self, address: int, size: int) -> None:
+        self.blocks.cut(address, size)
+        self.splits += 1
+
+    def _found(self, block: OwnBlock | None, visited: int) -> OwnBlock | None:
+        if not self._grown:
+            self.visited += visited
+        return block
+
+    def _demand_cut(self, block: OwnBlock, size: int) -> int:
+        self._demand(size)
+        self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
+        if size > block.size:
+            raise PolicyError(f"{block} has {block.size} bytes; {size} cannot be split off")
+        return block.address
+
+    def _demand_block(self, block: object, *places: Place) -> None:
+        self._demand(1)
+        self._demand_place(block, *places)
+
+    def _demand_place(self, block: object, *places: Place) -> None:
+        if not isinstance(block, OwnBlock) or self.at(block.address) is not block:
+            raise PolicyError(f"{block!r} is not a Block of this heap")
+        if block.place not in places:
+            raise PolicyError(f"{block} is not {' or '.join(one.value for one in places)}")
+
+    def _demand(self, size: int, order: OrderName = "ao") -> None:
+        if not self.acting:
+            raise PolicyError("the heap is to be used within malloc and free only")
+        if not isinstance(size, int) or not 1 <= size <= MAX_BREAK:
+            raise PolicyError(f"{size!r} is not a number from 1 to 2**62")
+        if order not in ("ao", "lifo", "fifo"):
+            raise PolicyError(f"order is {order!r}; it takes 'ao', 'lifo' or 'fifo'")

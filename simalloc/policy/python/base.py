@@ -1,0 +1,95 @@
+"""The class that policies of one's own in Python derive from."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from simalloc.errors import PolicyError
+from simalloc.policy.parts import Value, read_value
+from simalloc.policy.python.contract import Block, Heap
+
+
+class PythonPolicy:
+    """Derive from this and write `malloc` and `free`; docs/python-policies.md shows how.
+
+    Class attributes in lower case are parameters: with `growth = 4096` in the class,
+    `WorstFit(growth="64K")` is the policy with another value. An object of the class describes a
+    policy, as the text `first-fit-ao` does; every simulation makes one of its own and calls its
+    `begin`, so that what a policy remembers is never shared. The first line of the class's
+    docstring is shown where policies are listed.
+
+    Raises `PolicyError` for a parameter that the class does not have or a value it cannot take.
+    """
+
+    def __init__(self, **parameters: Value) -> None:
+        defaults = defaults_of(type(self))
+        for name in parameters:
+            if name not in defaults:
+                has = f"it has {', '.join(defaults)}" if defaults else "it has none"
+                raise PolicyError(f"{type(self).__name__} has no parameter {name!r}; {has}")
+        for name, default in defaults.items():
+            given = name in parameters
+            setattr(self, name, _read(name, parameters[name], default) if given else default)
+
+    def begin(self, trace: Any) -> None:
+        """Prepare for a simulation: here is where what the policy remembers is made.
+
+        `trace.in_memory()` is the `Trace` whose events will come, for policies that know of
+        lifetimes or sites: `heap.event` is the place in its columns.
+        """
+
+    def malloc(self, heap: Heap, size: int) -> Block:
+        """Return an unsearchable block of at least `size` scaled bytes.
+
+        A class whose `malloc` names `thread`, `time` (nanoseconds) or `site` behind a `*` gets them
+        of the request: `def malloc(self, heap, size, *, thread, site)`; 0 where a trace has none.
+        """
+        raise NotImplementedError
+
+    def free(self, heap: Heap, block: Block) -> None:
+        """Take back a block, now unsearchable; usually merge it, and insert it into the lists."""
+        raise NotImplementedError
+
+    def resize(self, heap: Heap, block: Block, size: int) -> bool:  # noqa: ARG002 - for subclasses
+        """Make a block hold `size` bytes where it is, or leave it as it is; say which.
+
+        It is asked with the realloc rule `in-place` only; the block is unsearchable meanwhile, and
+        to join something to it counts as no coalescing. Unless this is overridden such a realloc
+        moves.
+        """
+        return False
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in values_of(self).items())
+        return f"{type(self).__name__}({values})"
+
+
+def defaults_of(code: type[PythonPolicy]) -> dict[str, Any]:
+    """Return the parameters of a class with their values, in the order of their definition."""
+    found: dict[str, Any] = {}
+    for one in reversed(code.__mro__):
+        if issubclass(one, PythonPolicy) and one is not PythonPolicy:
+            found |= {
+                name: getattr(code, name)
+                for name, value in vars(one).items()
+                if name == name.lower()
+                and not name.startswith("_")
+                and isinstance(value, (int, float, str, Enum))
+            }
+    return found
+
+
+def values_of(policy: PythonPolicy) -> dict[str, Value]:
+    """Return the parameters of a policy in plain values."""
+    values = {name: getattr(policy, name) for name in defaults_of(type(policy))}
+    return {
+        name: value.value if isinstance(value, Enum) else value for name, value in values.items()
+    }
+
+
+def _read(name: str, value: Value, default: Any) -> Any:
+    """Return a parameter's value as one of the kind of its default; a number may be negative."""
+    if type(default) is int and str(value).startswith("-"):
+        return -read_value(name, str(value)[1:], int)
+    return read_value(name, value, type(default))

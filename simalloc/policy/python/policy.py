@@ -1,0 +1,113 @@
+"""Policies of one's own among the others: a description and a text, as the catalogue has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from simalloc.errors import PolicyError
+from simalloc.policy.description import Policy, read_parameters, spell_parameters
+from simalloc.policy.parts import Value
+from simalloc.policy.python.base import PythonPolicy, values_of
+from simalloc.policy.python.code import DIGITS, Code, PythonCode, code_in_file, code_of_class
+
+_TEXT: Final = re.compile(
+    rf"(?P<file>[^:]+\.py)(?:@(?P<digest>[0-9a-f]{{{DIGITS}}}))?:(?P<name>[^:@]*)"
+    r"(?::(?P<parameters>.*))?"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class UserPolicy(Policy):
+    """A policy in Python. Its name is `FILE.py:CLASS`, or the class's alone if it has no file."""
+
+    description: PythonCode
+
+    @property
+    def parameters(self) -> dict[str, Value]:
+        """Every parameter by name, in plain values."""
+        return dict(self.description.values)
+
+    @property
+    def all_parameters(self) -> dict[str, Value]:
+        """The same: a class has the parameters that it declares."""
+        return self.parameters
+
+    def with_parameters(self, **parameters: Value) -> UserPolicy:
+        """Return the same policy with some parameters changed; raises as the catalogue's do."""
+        policy = self.description.code.make({**self.parameters, **parameters})
+        values = tuple(values_of(policy).items())
+        return replace(self, description=replace(self.description, values=values))
+
+    def spelled(self, catalogued: Policy | None) -> str:  # noqa: ARG002 - it is in no catalogue
+        """Return the text that makes this policy while its file is as it is."""
+        return self._spelled(self.name)
+
+    @property
+    def exact(self) -> str:
+        """The text that makes this policy or, if its code has changed since, is refused."""
+        file, _, name = self.name.rpartition(":")
+        digest = self.description.code.digest
+        return self._spelled(f"{file}@{digest}:{name}" if file else f"{name}@{digest}")
+
+    def _spelled(self, name: str) -> str:
+        defaults = values_of(self.description.code.make({}))
+        return spell_parameters(name, self.parameters, defaults)
+
+
+def is_user_policy(text: str) -> bool:
+    """Say whether text is that of a policy in a file: `FILE.py:CLASS`, perhaps with parameters."""
+    return _TEXT.fullmatch(text.strip()) is not None
+
+
+def user_policy(
+    text: str, parameters: Mapping[str, Value] | None = None, folder: Path | None = None
+) -> UserPolicy:
+    """Return the policy that text such as `mine.py:WorstFit:growth=64K` names.
+
+    `parameters` change further ones. The file is looked for from `folder` and executed. Raises
+    `PolicyError` if it cannot be, has no such class, or is not the one that a digest in the text
+    asks for, as in `mine.py@3f2a91c4d5e6:WorstFit`.
+    """
+    match = _TEXT.fullmatch(text.strip())
+    assert match is not None, "the caller has asked is_user_policy()"
+    code = code_in_file(match["file"], match["name"].strip(), folder or Path())
+    if match["digest"] not in (None, code.digest):
+        raise PolicyError(
+            f"{match['file']} has changed: its digest is {code.digest}, and {match['digest']} is "
+            "asked for"
+        )
+    given = read_parameters(text, match["parameters"] or "")
+    return _policy(code, code.make({**given, **(parameters or {})}))
+
+
+def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> UserPolicy:
+    """Return the policy that a class, or an object of it, describes.
+
+    Raises `PolicyError` for what is neither.
+    """
+    if not isinstance(own, (type, PythonPolicy)):
+        raise PolicyError(
+            f"{type(own).__name__!r} is no policy, nor the name or the class of one; that of a run "
+            "is its attribute `policy`, and that of a description is Policy(NAME, DESCRIPTION)"
+        )
+    code = code_of_class(own if isinstance(own, type) else type(own))
+    values = {} if isinstance(own, type) else values_of(own)
+    return _policy(code, code.make({**values, **parameters}))
+
+
+def _policy(code: Code, own: PythonPolicy) -> UserPolicy:
+    name = code.name if code.file is None else f"{code.file}:{code.name}"
+    first, *_ = (code.policy.__doc__ or "").strip().splitlines() or [""]
+    return UserPolicy(name, PythonCode(code, tuple(values_of(own).items())), source=first)
+
+
+def base_name(text: str) -> str:
+    """Return a policy's name without parameters and digest, of the text of any policy."""
+    match = _TEXT.fullmatch(text)
+    if match is not None:
+        return f"{match['file']}:{match['name']}"
+    return text.partition(":")[0].partition("@")[0]

@@ -1,0 +1,100 @@
+"""The model of jemalloc against what the real one did: tests/data/mallocs/jemalloc.
+
+At every event the place is the same, and so is every figure that the library reported, and the
+number of resident pages.
+"""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from simalloc import read_trace
+from simalloc.heap.running.setting import Setting
+from simalloc.policy import find_policy
+from simalloc.report.placements import write_placements
+
+MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "jemalloc"
+PAGE = 4096
+SETTINGS = {
+    "S1": {"tcache": False, "dirty_decay_ms": 0, "cache_oblivious": False},
+    "S1c": {"tcache": False, "dirty_decay_ms": 0},
+    "S4": {"dirty_decay_ms": -1, "cache_oblivious": False},
+    "S6": {},
+    "S7": {"tcache": False, "dirty_decay_ms": 1000, "muzzy_decay_ms": 3000},
+}
+CASES = sorted(
+    str(path.relative_to(MEASURED))
+    for path in MEASURED.glob("5.*/*.csv.zst")
+    if "pages" not in path.name
+)
+WITH_PAGES = ["5.3.0/t4_large.S1.csv.zst", "5.3.0/t4_large.S7.csv.zst"]
+
+
+def table(name):
+    """Return the rows of a table, without notes and what was before the first event."""
+    with zstandard.open(MEASURED / name, "rt") as lines:
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    return [row for row in rows if int(row["event"]) > 0]
+
+
+def replayed(case, engine="core", **options):
+    """Return the rows that `simalloc place` writes, as lists, the names first."""
+    version, name = case.removesuffix(".csv.zst").split("/")
+    program, setting = name.split(".")
+    trace = read_trace(MEASURED / f"{program}.txt.zst")
+    threads = {"narenas": 3, "started_threads": 5} if trace.thread is not None else {"narenas": 1}
+    model = find_policy("jemalloc", version=version, tick=10**6, **threads, **SETTINGS[setting])
+    rows = io.StringIO()
+    write_placements(Setting.of(trace, model, None, None, **options), rows, engine=engine)
+    return list(csv.reader(rows.getvalue().splitlines()))
+
+
+def differing(case, engine="core"):
+    """Return each row of the library's that the model's is not equal to, and the model's.
+
+    A row has fewer values than the table has columns where only the place was measured.
+    """
+    names, *rows = replayed(case, engine)
+    models = [dict(zip(names, row, strict=True)) for row in rows]  # of two columns, jemalloc's own
+    starts = {}
+    return [
+        (real, model)
+        for real, model in zip(table(case), models, strict=True)
+        if not is_same(real, model, starts)
+    ]
+
+
+def is_same(real, model, starts):
+    """Say whether a row is; `starts` has where mappings began, as far as is known."""
+    told = {name: value for name, value in real.items() if value and name in model}
+    if int(real.get("addr", "0"), 16) and model["map"]:
+        start = int(real["addr"], 16) - int(model["offset"])
+        if starts.setdefault(model["map"], start) != start:
+            return False
+    return told.items() <= model.items()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_place_and_figure_is_the_librarys(case):
+    assert differing(case) == []
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["5.3.0/t4_large.S7.csv.zst", "5.3.1/n1_bins.S6.csv.zst"]
+    + [case for case in CASES if "/m" in case],
+)
+def test_the_reference_says_the_same(case):
+    assert differing(case, "reference") == []
+
+
+@pytest.mark.parametrize("case", WITH_PAGES)
+def test_the_resident_pages_are_the_processs(case):
+    rows = replayed(case, resident=True)
+    for real in table(case.replace(".csv", ".pages.csv")):
+        *_, mappings = real.values()
+        pages = sum(int(part.split("=")[1]) for part in mappings.split(";") if part)
+        assert int(rows[int(real["event"])][3]) == pages * PAGE
