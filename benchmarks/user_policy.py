@@ -20,7 +20,7 @@ from benchmarks.command import say, table_option
 from simalloc.heap import Realloc
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay, strides
-from simalloc.policy import Block, Heap, Policy, PythonPolicy, find_policy, spell
+from simalloc.policy import Block, Heap, Policy, UserPolicy, find_policy, spell
 from simalloc.report import Format, Rounded, Table, write_table
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
@@ -40,7 +40,7 @@ NAMES: Final = (
 MORE_CALLS: Final = 4
 
 
-class Stack(PythonPolicy):
+class Stack(UserPolicy):
     """The least that a policy can do, for a trace whose objects are all of one size."""
 
     def begin(self, trace: object) -> None:  # noqa: ARG002 - the base class's signature

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from simalloc.measure import fragmentation as fragmentation
     from simalloc.policy import Policy as Policy
     from simalloc.policy import PythonPolicy as PythonPolicy
+    from simalloc.policy import UserPolicy as UserPolicy
     from simalloc.policy import find_policy as find_policy
     from simalloc.sweep import Results as Results
     from simalloc.sweep import run_sweep as run_sweep
@@ -78,6 +79,7 @@ _HOME: Final = {
     "Runs": "api.runs",
     "SimallocError": "errors",
     "Trace": "trace",
+    "UserPolicy": "policy",
     "Waste": "measure",
     "apart": "api.sites",
     "best_apart": "api.sites",

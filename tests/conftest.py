@@ -28,7 +28,7 @@ settings.register_profile(
 settings.load_profile("same")
 
 
-LONG = ("property", "papers", "installed", "notebooks", "cli", "fuzz")
+LONG = ("property", "truth", "papers", "installed", "notebooks", "cli", "fuzz")
 """The folders whose files take long."""
 
 

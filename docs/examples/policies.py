@@ -5,10 +5,10 @@ docs/python-policies.md explains them. The tests run them on both engines.
 
 import numpy as np
 
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 
 
-class SequentialFit(PythonPolicy):
+class SequentialFit(UserPolicy):
     """What the sequential fits of the catalogue share, with its rules to the address."""
 
     growth = 4096
@@ -91,7 +91,7 @@ class BetterFit(SequentialFit):
         return heap.split(best or heap.grow(size, self.growth), size)
 
 
-class HalfFit(PythonPolicy):
+class HalfFit(UserPolicy):
     """Half fit (Ogasawara 1995): lists by power of two; any block of the list above fits.
 
     The lists are the policy's own, so its free blocks are all unsearchable.

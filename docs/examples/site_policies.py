@@ -8,11 +8,11 @@ docs/sites-policies.md says what they are worth. The tests run them on both engi
 from bisect import bisect_right
 
 from simalloc.measure.sites.lifetimes import foretold
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 from simalloc.trace.catalogue import load
 
 
-class ForetellsLifetimes(PythonPolicy):
+class ForetellsLifetimes(UserPolicy):
     """What policies share that foretell lifetimes by size, site or stack from a training trace."""
 
     training = ""

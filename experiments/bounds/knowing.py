@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc import PythonPolicy
+from simalloc import UserPolicy
 from simalloc.bound import Timetable
 from simalloc.bound.placer import Fit, Placer
 from simalloc.policy import Block, Heap
@@ -25,14 +25,14 @@ Flags = NDArray[np.bool_]
 Keys = NDArray[np.int64]
 
 
-def knowing(long: Flags) -> type[PythonPolicy]:
+def knowing(long: Flags) -> type[UserPolicy]:
     """Return a best fit in which long-lived objects take the low end of a block, others the high.
 
     `long` has an entry an event: whether what it allocates is long-lived.
     """
     told = long.tolist()
 
-    class Knowing(PythonPolicy):
+    class Knowing(UserPolicy):
         """Best fit, told of each object whether it is long-lived."""
 
         growth = 16

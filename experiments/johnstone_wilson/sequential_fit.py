@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from simalloc.policy import Block, Fit, Heap, Order, PythonPolicy
+from simalloc.policy import Block, Fit, Heap, Order, UserPolicy
 
 
-class SequentialFit(PythonPolicy):
+class SequentialFit(UserPolicy):
     """First, next or best fit over one list of free blocks, read in one of several ways."""
 
     fit = Fit.FIRST

@@ -12,7 +12,7 @@ from simalloc.advice.candidates import (
     Candidate,
     candidates,
     first_candidates,
-    own_candidate,
+    user_candidate,
 )
 from simalloc.advice.held_arenas import HeldArenas, held_arenas
 from simalloc.advice.outcomes import IN_MEMORY, Setting, policy_in_use, settings_of
@@ -36,9 +36,9 @@ __all__ = [
     "in_use",
     "installed_release",
     "is_worth",
-    "own_candidate",
     "policy_in_use",
     "python_of",
     "recorded",
     "settings_of",
+    "user_candidate",
 ]

@@ -263,7 +263,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
-def own_candidate(text: str, python: str = "") -> Candidate:
+def user_candidate(text: str, python: str = "") -> Candidate:
     """Return the candidate that a text such as `glibc:arena_max=2` names.
 
     `python` is as in `candidates`. Raises `SimallocError` if there is no model of that malloc.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Run
-from simalloc.policy import PythonCode, PythonPolicy, spell
+from simalloc.policy import UserCode, UserPolicy, spell
 from simalloc.report import Table
 from simalloc.report.frames import frame
 from simalloc.report.html import html
@@ -24,10 +24,10 @@ class Runs(Sequence[Run]):
         self._runs = tuple(runs)
 
     @overload
-    def __getitem__(self, place: int | str | type[PythonPolicy]) -> Run: ...
+    def __getitem__(self, place: int | str | type[UserPolicy]) -> Run: ...
     @overload
     def __getitem__(self, place: slice) -> Runs: ...
-    def __getitem__(self, place: int | str | type[PythonPolicy] | slice) -> Run | Runs:
+    def __getitem__(self, place: int | str | type[UserPolicy] | slice) -> Run | Runs:
         """Return a run by its place or its policy, `runs["first-fit-ao"]`, or a slice of them.
 
         A class in Python is given itself or by its name. Slices give `Runs`.
@@ -80,4 +80,4 @@ class Runs(Sequence[Run]):
 def _class_name(run: Run) -> str | None:
     """Return the name of the class of a policy in Python."""
     code = run.policy.description
-    return code.code.name if isinstance(code, PythonCode) else None
+    return code.code.name if isinstance(code, UserCode) else None

@@ -31,7 +31,7 @@ def simulate(
 
     The trace is a `Trace`, a name of the catalogue or a path; a trace file is read while it is
     replayed and may be of any length. The policy is a `Policy`, text such as
-    `"first-fit-ao:growth=64K"`, or a class derived from `PythonPolicy`. Sizes are multiplied by
+    `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`. Sizes are multiplied by
     `scale` before the policy sees them, and byte figures divided by it afterwards. `realloc` says
     what a realloc does: `"free-first"`, `"move"` or `"in-place"`; None is in place if the policy's
     mechanism is on, else free-first. With `resident` the run keeps track of the pages of `page`

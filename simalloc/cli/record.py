@@ -207,9 +207,10 @@ def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ())
         (one for one in recorded if not one.is_main), key=lambda one: -one.totals.events
     )
     if not damaged and not any(one.totals.events for one in main):
+        known = any(one.built_in for one in main)
         _say(
-            "nothing of the command itself was recorded. Unless a line above says why, it did not "
-            "call malloc, or has an allocator of its own built in"
+            "nothing of the command itself was recorded."
+            + ("" if known else " Unless a line above says why, it did not call malloc")
         )
     for one in main:
         _summarize_one(one)
@@ -242,6 +243,12 @@ def _summarize_one(one: Recorded) -> None:
             f"  {counted(most, 'place', 'places')} in {file} could not be named: install its "
             "debugging symbols (on Debian a package ...-dbgsym) or compile it with -g, and record "
             "again"
+        )
+    if one.is_main and one.built_in:
+        _say(
+            f"  {one.executable} has {one.built_in} built in, and no library can be put before it: "
+            "what it serves is not recorded. Link the program with the allocator's shared library "
+            "(or without an allocator) to record it"
         )
     counts = one.counts
     if counts.lost_reason is not None:

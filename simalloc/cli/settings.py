@@ -18,10 +18,10 @@ from simalloc.advice import (
     held_arenas,
     in_use,
     is_worth,
-    own_candidate,
     python_of,
     recorded,
     settings_of,
+    user_candidate,
 )
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
@@ -99,7 +99,7 @@ def command(
         if source.is_of_device:
             raise SimallocError(f"{name} is of a device's memory: `simalloc device` is for that")
         python = python_of(source)
-        given = [own_candidate(text, python) for text in own]
+        given = [user_candidate(text, python) for text in own]
         tried = [*candidates(search=search, python=python), *given]
         with progress(source.name, len(source) * len(tried)) as advance:
             settings = settings_of(source, tried, progress=advance)

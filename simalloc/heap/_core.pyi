@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 
 COMPILER: str
 COMPILED_TWICE: set[str]  # the families that have portable code of their own
@@ -24,7 +24,7 @@ class Simulation:
         writes: bool,
         goes_on: bool,
         keeps_mappings: bool,
-        policy: PythonPolicy = ...,
+        policy: UserPolicy = ...,
     ) -> None: ...
     def replay(
         self,

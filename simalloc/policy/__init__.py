@@ -25,11 +25,12 @@ from simalloc.policy.parts import (
     parse_size,
     spell_value,
 )
-from simalloc.policy.python import (
+from simalloc.policy.user import (
     Block,
     Heap,
-    PythonCode,
+    PolicyFromCode,
     PythonPolicy,
+    UserCode,
     UserPolicy,
     base_name,
     is_user_policy,
@@ -50,9 +51,10 @@ __all__ = [
     "Order",
     "Overhead",
     "Policy",
-    "PythonCode",
+    "PolicyFromCode",
     "PythonPolicy",
     "Series",
+    "UserCode",
     "UserPolicy",
     "base_name",
     "expand_policies",

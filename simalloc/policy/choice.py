@@ -11,8 +11,8 @@ from typing import Any, Final
 from simalloc.errors import PlanError, PolicyError
 from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, find_policy, spell_exactly
 from simalloc.policy.description import Policy
-from simalloc.policy.python import PythonPolicy, is_user_policy, user_policy
 from simalloc.policy.several import listed
+from simalloc.policy.user import UserPolicy, is_user_policy, user_policy
 
 ALL: Final = "all"
 """The word for every policy of the catalogue that keeps a heap."""
@@ -57,9 +57,7 @@ def _matching(name: str) -> list[str]:
 
 def _named(given: object, folder: Path | None) -> list[Policy]:
     """Return the policies that one item stands for."""
-    if isinstance(given, PythonPolicy) or (
-        isinstance(given, type) and issubclass(given, PythonPolicy)
-    ):
+    if isinstance(given, UserPolicy) or (isinstance(given, type) and issubclass(given, UserPolicy)):
         return [find_policy(given)]
     if isinstance(given, Policy):
         _check_name(given)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from simalloc.errors import PlanError
 from simalloc.heap import Realloc
-from simalloc.policy import CATALOGUE, AnyPolicy, Grid, UserPolicy, expand_policies
+from simalloc.policy import CATALOGUE, AnyPolicy, Grid, PolicyFromCode, expand_policies
 from simalloc.progress import progress as any_progress
 from simalloc.sweep.finding import find_sources
 from simalloc.sweep.observer import Observer
@@ -52,7 +52,7 @@ def run_sweep(
         raise PlanError("timelines are kept in a file of results; give one")
     described = expand_policies(policies)
     for policy in described:
-        if policy.name not in CATALOGUE and not isinstance(policy, UserPolicy):
+        if policy.name not in CATALOGUE and not isinstance(policy, PolicyFromCode):
             reason = f"{policy.name} is not in the catalogue, by whose names results are kept; "
             raise PlanError(f"{reason}simulate_all() takes it", key=("policies",))
     plan = Plan(

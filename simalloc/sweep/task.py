@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, Timeline, simulate
-from simalloc.policy import Policy, UserPolicy, modules_of, spell_exactly
+from simalloc.policy import Policy, PolicyFromCode, modules_of, spell_exactly
 from simalloc.report.runs import flat_record
 from simalloc.trace import EventSource
 from simalloc.version import code_version
@@ -62,7 +62,7 @@ class Task:
     @property
     def columns(self) -> Collection[str]:
         """The optional columns that the outcome depends on; code in Python may look at any."""
-        if isinstance(self.policy, UserPolicy):
+        if isinstance(self.policy, PolicyFromCode):
             return self.source.identity.columns
         return self.policy.description.looked_at
 
@@ -72,7 +72,7 @@ class Task:
 
         A policy that is defined in no file cannot be made in another process.
         """
-        return isinstance(self.policy, UserPolicy) and self.policy.description.code.portable
+        return isinstance(self.policy, PolicyFromCode) and self.policy.description.code.portable
 
 
 @dataclass(frozen=True)

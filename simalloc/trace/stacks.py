@@ -8,7 +8,7 @@ parent has a smaller number than its site.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -68,14 +68,16 @@ class Stacks:
 
 
 def told(
-    places: Sequence[Sequence[Frame] | Place], sites: Sequence[Sequence[int]]
+    places: Sequence[Sequence[Frame] | Place],
+    sites: Sequence[Sequence[int]],
+    names_of: Callable[[Sequence[Place]], Sequence[Sequence[Frame]]] = name_places,
 ) -> Mapping[str, Any]:
     """Return what a provenance has under `stacks`; a site is its parent and its place.
 
-    Places that are addresses get their names now.
+    Places that are addresses get their names now, from `names_of`.
     """
     addresses = [place for place in places if isinstance(place, Place)]
-    names = dict(zip(addresses, name_places(addresses), strict=True))
+    names = dict(zip(addresses, names_of(addresses), strict=True))
     named = (names[place] if isinstance(place, Place) else place for place in places)
     return {
         "places": [[list(frame) for frame in place] for place in named],

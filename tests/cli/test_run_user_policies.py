@@ -13,9 +13,9 @@ from simalloc.trace import Trace, write_trace
 
 SOURCE = """
 import time
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 
-class WorstFit(PythonPolicy):
+class WorstFit(UserPolicy):
     growth = 4096
 
     def malloc(self, heap, size):

@@ -3,9 +3,9 @@
 POLICY = """
 import os, time
 from pathlib import Path
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 
-class Waits(PythonPolicy):
+class Waits(UserPolicy):
     def begin(self, trace):
         if trace.name == {trace!r}:
             Path({folder!r}, f"waits-{{os.getpid()}}").touch()

@@ -13,6 +13,7 @@ from simalloc.policy.families.bw_gc import BwGc
 from simalloc.policy.families.gnu import Gnu
 from simalloc.policy.families.jemalloc import Jemalloc, Version
 from simalloc.policy.families.mimalloc import Mimalloc, MimallocVersion, ReclaimOnFree
+from simalloc.policy.families.musl import Musl
 from simalloc.policy.families.phk import PageOrder, Phk
 from simalloc.policy.families.ptmalloc import GlibcVersion, Ptmalloc, ThreadBlocks
 from simalloc.policy.families.pymalloc import Pymalloc, PythonVersion
@@ -218,7 +219,7 @@ NOT_DRAWN = {
     Jemalloc: {"seed", "dirty_seed", "muzzy_seed", "started_threads"},
     Mimalloc: {"arena_purge_mult"},
 }
-"""Parameters that only recordings of the real ones are compared with (tests/papers)."""
+"""Parameters that only recordings of the real ones are compared with (tests/truth)."""
 
 OLDER = {
     Mimalloc: {
@@ -241,6 +242,13 @@ OLDER = {
 _NUMBERS = [0, 1, 7, 16, 17, 24, 48, 64, 100, 256, 384, 1000, 3000, 4096, 6144, 8192, 65536]
 
 
+MALLOCS = (Jemalloc, Mimalloc, Musl, Ptmalloc, Pymalloc, Scudo, Tcmalloc)
+"""Families whose parameters are drawn over all that they take."""
+
+HELD = {}
+"""Parameters of these of which only what is given is drawn."""
+
+
 def drawn_parameters(family):
     """Return what may be drawn for each parameter of a family, but for those that all have.
 
@@ -251,7 +259,33 @@ def drawn_parameters(family):
     left_out = {*given, *OLDER.get(family, ()), *NOT_DRAWN.get(family, ()), *_told_apart(family)}
     types = parameter_types(family)
     own = [name for name in types if name not in {*Family.__dataclass_fields__, *left_out}]
-    return {name: _of_type(family, name, types[name]) for name in own} | given
+    drawn = {name: _of_type(family, name, types[name]) for name in own} | given
+    if family in MALLOCS:
+        drawn |= {name: _or_any(family, name, values) for name, values in drawn.items()}
+    return drawn
+
+
+def whole_range(numbers):
+    """Return the numbers that a range has: both ends, what lies beside them, all sizes between."""
+    low, high, multiple = numbers.low, numbers.high, numbers.multiple
+    ends = {low, low + multiple, high - multiple, high}
+    sizes = st.integers(0, (high - low).bit_length()).flatmap(
+        lambda bits: st.integers((1 << bits) >> 1, min((1 << bits) - 1, high - low))
+    )
+    spread = st.one_of(
+        st.sampled_from(sorted(ends)),
+        sizes.map(lambda number: low + number - number % multiple),
+        st.integers(0, high.bit_length()).map(lambda bits: multiple << bits),
+    )
+    return spread.filter(lambda number: _takes(numbers, number))
+
+
+def _or_any(family, name, values):
+    """Return the values that are given for a parameter, and, of a range, any other."""
+    numbers = parameter_ranges(family).get(name)
+    if numbers is None or name in HELD.get(family, ()):
+        return values
+    return st.one_of(values, whole_range(numbers))
 
 
 def _told_apart(family):

@@ -10,7 +10,7 @@ from test_engines_agree import assert_same, beginning, many_free_blocks, outcome
 
 from simalloc.errors import PolicyError
 from simalloc.heap import Realloc, simulate
-from simalloc.policy import PythonPolicy, find_policy
+from simalloc.policy import UserPolicy, find_policy
 from simalloc.trace import Op, Trace
 from traces import traces
 
@@ -91,7 +91,7 @@ def test_on_the_beginning_of_a_shipped_trace():
         assert_same(outcome("core", trace, own), outcome("reference", trace, own))
 
 
-class Chaos(PythonPolicy):
+class Chaos(UserPolicy):
     """Does anything with anything, sound or not, and keeps a diary of what came of it."""
 
     seed = 0

@@ -61,8 +61,8 @@ FOLDERS = {
         "parts": set(),
         "families": {"parts"},
         "device": {"parts", "families"},
-        "python": {"parts", "families"},
-        "catalogue": {"parts", "families", "python", "device"},
+        "user": {"parts", "families"},
+        "catalogue": {"parts", "families", "user", "device"},
     },
     "heap": {
         "real": {"running"},
@@ -74,8 +74,8 @@ FOLDERS = {
         "space": set(),
         "parts": {"space", "layers"},
         "layers": {"space", "parts"},
-        "families": {"space", "parts", "layers", "python"},
-        "python": {"space", "parts"},
+        "families": {"space", "parts", "layers", "user_policies"},
+        "user_policies": {"space", "parts"},
     },
 }
 """What the folders of a part may import of each other; the modules beside them are free."""
@@ -104,8 +104,8 @@ CORE = {
     "layers": {"space", "index", "parts", "replay", "families/family.h"},
     "replay": {"space", "index", "parts", "layers", "families/family.h"},
     "families": {"space", "index", "parts", "layers", "replay"},
-    "python": {"space", "index", "parts", "layers", "replay", "families"},
-    "binding": {"space", "index", "parts", "layers", "replay", "families", "python"},
+    "user_policies": {"space", "index", "parts", "layers", "replay", "families"},
+    "binding": {"space", "index", "parts", "layers", "replay", "families", "user_policies"},
 }
 """What the folders of the C core may include of each other, or which file of one."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import PAGE, Realloc
-from simalloc.policy import AnyPolicy, Policy, PythonCode, find_policy
+from simalloc.policy import AnyPolicy, Policy, UserCode, find_policy
 from simalloc.policy.device import Device
 from simalloc.trace import EventSource
 
@@ -123,7 +123,7 @@ class Setting:
     def _decider(self) -> dict[str, Any]:
         """Return the Python object that decides, if one does."""
         description = self.policy.description
-        if isinstance(description, PythonCode):
+        if isinstance(description, UserCode):
             return {"policy": description.decider(self.source)}
         return {}
 

@@ -19,7 +19,7 @@ from simalloc.heap.run import Run
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import parts_of, replay, run_of, strides
 from simalloc.machine import core_count
-from simalloc.policy import PythonCode
+from simalloc.policy import UserCode
 from simalloc.trace import ReplayedEvents
 from simalloc.waiting import completed
 
@@ -68,7 +68,7 @@ class _Lane:
     @property
     def holds_gil(self) -> bool:
         """Whether its policy is in Python."""
-        return isinstance(self.setting.policy.description, PythonCode)
+        return isinstance(self.setting.policy.description, UserCode)
 
     def run(self) -> Run:
         """Return what has come out."""

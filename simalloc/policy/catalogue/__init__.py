@@ -18,7 +18,7 @@ from simalloc.policy.description import Policy, read_parameters
 from simalloc.policy.families import Family
 from simalloc.policy.modules import modules_in
 from simalloc.policy.parts import Value
-from simalloc.policy.python import PythonPolicy, UserPolicy, is_user_policy, policy_of, user_policy
+from simalloc.policy.user import PolicyFromCode, UserPolicy, is_user_policy, policy_of, user_policy
 
 _MODULES: Final = modules_in(__name__, __path__)
 
@@ -69,7 +69,7 @@ GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
 """What the groups are."""
 
 
-AnyPolicy = Policy | PythonPolicy | type[PythonPolicy] | str
+AnyPolicy = Policy | UserPolicy | type[UserPolicy] | str
 """A policy, text that names one, or the Python code of one's own."""
 
 
@@ -121,4 +121,4 @@ def spell(policy: Policy) -> str:
 
 def spell_exactly(policy: Policy) -> str:
     """Return the text that names this policy and no other, also after its code has changed."""
-    return policy.exact if isinstance(policy, UserPolicy) else spell(policy)
+    return policy.exact if isinstance(policy, PolicyFromCode) else spell(policy)

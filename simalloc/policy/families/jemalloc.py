@@ -21,6 +21,8 @@ _MOST_OF_CLASS: Final = 8191
 
 SMALLEST_LARGE: Final = 16 * 1024
 """Smaller objects come out of slabs."""
+MOST_ARENAS: Final = 4094
+"""More arenas than this are never made, whatever the options."""
 MOST_CACHED_SIZE: Final = 32 * 1024
 """The largest objects that caches of 5.3.1 hold."""
 
@@ -161,6 +163,11 @@ class Jemalloc(Family):
         bool,
         "Whether the C++ library, which Debian's is linked to, allocates its 72,704 bytes first.",
     ] = False
+    stats: Annotated[
+        bool,
+        "Whether the program asks for statistics (mallctl), which makes a table for each arena "
+        "that there may be.",
+    ] = False
     started_threads: Annotated[
         int,
         Range(-1, 1 << 20),
@@ -217,7 +224,7 @@ class Jemalloc(Family):
     @property
     def arenas(self) -> int:
         """How many arenas threads are spread over."""
-        return self.narenas or (4 * self.cores if self.cores > 1 else 1)
+        return min(self.narenas or (4 * self.cores if self.cores > 1 else 1), MOST_ARENAS)
 
     @property
     def pad(self) -> int:

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from simalloc.errors import TraceError
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
+from simalloc.trace.recorder.built_in import built_in
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.recorder.resident import Sample, thinned
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
-from simalloc.trace.symbols import Place, is_named
+from simalloc.trace.symbols import Names, Place, is_named
 from simalloc.trace.writer import TraceWriter
 
 _MAGIC_BYTES: Final = 8
@@ -36,7 +37,8 @@ class Recorded:
     """A trace that was written: where, of which process, and what it holds.
 
     `is_main` says that it is the trace of the command itself. `unnamed` has for each file how many
-    places of call paths there are of which nothing tells the function.
+    places of call paths there are of which nothing tells the function. `built_in` names an
+    allocator that is part of the program itself, whose blocks are not recorded.
     """
 
     path: Path
@@ -46,6 +48,7 @@ class Recorded:
     totals: Totals
     counts: Counts
     unnamed: Mapping[str, int] = field(default_factory=dict)
+    built_in: str | None = None
 
 
 def tell_nobody(_: str) -> None:
@@ -99,6 +102,7 @@ def convert_all(
     has what was seen of the memory of each recording's process. `tell` is told what is being done
     that may take seconds.
     """
+    names = Names()
     last_image = {raw.process: raw.image for raw in sorted(recordings, key=lambda raw: raw.image)}
     for raw in recordings:
         is_last = raw.image == last_image[raw.process]
@@ -109,7 +113,9 @@ def convert_all(
             target = output if is_main else output.with_name(name)
             try:
                 seen = samples.get(raw.path, ())
-                recorded = convert(raw, target, is_main=is_main, samples=seen, tell=tell)
+                recorded = convert(
+                    raw, target, is_main=is_main, samples=seen, tell=tell, names=names
+                )
             except TraceError as error:
                 complain(error)
                 continue
@@ -124,8 +130,9 @@ def convert(
     is_main: bool = True,
     samples: Sequence[Sample] = (),
     tell: Callable[[str], None] = tell_nobody,
+    names: Names | None = None,
 ) -> Recorded:
-    """Write the trace of one recording.
+    """Write the trace of one recording, with `names` that earlier ones have got.
 
     Times never run backwards in it: threads read the clock at about the time when their events
     are ordered, so a time that is less than the one before is raised to it.
@@ -141,11 +148,20 @@ def convert(
         _append(raw.chunks(), raw.columns, clock, writer)
         resident = sorted([*resident, *raw.looks.tolist()])
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
-        stacks = _stacks(raw, tell) if raw.depth else {}
+        stacks = _stacks(raw, tell, names or Names()) if raw.depth else {}
         writer.provenance = {**_provenance(raw), **stacks, **({"resident": kept} if kept else {})}
     totals = Totals.of(writer.table, writer.events)
     unnamed = _unnamed(raw, writer.provenance) if raw.depth else {}
-    return Recorded(output, raw.process, raw.executable, is_main, totals, raw.counts, unnamed)
+    return Recorded(
+        output,
+        raw.process,
+        raw.executable,
+        is_main,
+        totals,
+        raw.counts,
+        unnamed,
+        built_in(raw.executable),
+    )
 
 
 class _Clock:
@@ -198,16 +214,19 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
         "frees_unseen": counts.frees_unseen,
         "whole": counts.lost_reason is None,
     }
+    own = built_in(raw.executable)
+    if own is not None:
+        provenance["built_in"] = own
     if raw.every:
         provenance["every"] = raw.every
     return provenance
 
 
-def _stacks(raw: RawRecording, tell: Callable[[str], None]) -> Mapping[str, Any]:
+def _stacks(raw: RawRecording, tell: Callable[[str], None], names: Names) -> Mapping[str, Any]:
     """Name the call paths; what has two numbers, as a library was loaded twice, has one then."""
     met = raw.places
     places = {place: number for number, place in enumerate(dict.fromkeys(met))}
     if len(places) > _MANY_PLACES:
         tell(f"naming the functions of {counted(len(places) - 1, 'place')}")
     sites = [(parent, places[met[place]]) for parent, place in raw.sites.tolist()]
-    return {"depth": raw.depth, "stacks": told(list(places), sites)}
+    return {"depth": raw.depth, "stacks": told(list(places), sites, names.of)}

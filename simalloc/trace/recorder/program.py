@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from simalloc.errors import SimallocError
+from simalloc.trace.recorder.built_in import ANY_MALLOC, GO, built_in
 
 EXIT_NOT_FOUND: Final = 127
 EXIT_NOT_EXECUTABLE: Final = 126
@@ -119,15 +120,26 @@ def _check_binary(path: Path, start: bytes, file: BinaryIO) -> None:
             f"{path}: it is not built for this machine ({platform.machine()}, 64 bit)"
         )
     if interpreter is None:
-        raise ProgramError(
-            f"{path}: it is linked statically, so no library can be put between it and its malloc; "
-            "link it dynamically (without -static) to record it"
-        )
+        raise ProgramError(_of_static(path))
     if "ld-linux" not in interpreter:
         raise ProgramError(
             f"{path}: it is loaded by {interpreter} and not by the loader of the GNU C library, "
             "for which the recorder is built"
         )
+
+
+def _of_static(path: Path) -> str:
+    own = built_in(path)
+    if own == GO:
+        return (
+            f"{path}: it is a Go program, which has its allocator built in and makes no calls of "
+            "malloc to record; Go's own profiles say what it allocates (runtime/pprof)"
+        )
+    what = f", with {own} built in" if own not in {None, ANY_MALLOC} else ""
+    return (
+        f"{path}: it is linked statically{what}, so no library can be put between it and its "
+        "malloc; link it dynamically (without -static) to record it"
+    )
 
 
 def _elf(start: bytes, file: BinaryIO) -> tuple[int | None, str | None]:

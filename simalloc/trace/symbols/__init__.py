@@ -1,7 +1,7 @@
 """Names for return addresses: function, file and line, with the functions inlined there."""
 
-from simalloc.trace.symbols.naming import Place, is_named, name_places
+from simalloc.trace.symbols.naming import Names, Place, is_named, name_places
 from simalloc.trace.symbols.plain import plain_name
 from simalloc.trace.symbols.tools import symbolizer
 
-__all__ = ["Place", "is_named", "name_places", "plain_name", "symbolizer"]
+__all__ = ["Names", "Place", "is_named", "name_places", "plain_name", "symbolizer"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
+from simalloc.trace.symbols.elf import is_regular
 from simalloc.trace.symbols.symbol_table import function_at
 from simalloc.trace.symbols.tools import Frame, frames_in, symbolizer
 
@@ -18,26 +18,35 @@ class Place(NamedTuple):
     offset: int
 
 
-def name_places(places: Sequence[Place]) -> list[list[Frame]]:
-    """Return for each place its frames, the innermost first: more than one where some are inlined.
+class Names:
+    """Names places. What it has named once it remembers, so that each module is read once."""
 
-    A place whose function nothing tells has one frame, named FILE+0xOFFSET.
-    """
-    tool = symbolizer()
-    of_file = defaultdict(list)
-    for number, place in enumerate(places):
-        of_file[place.path].append(number)
-    found: list[list[Frame]] = [[] for _ in places]
-    for path, numbers in of_file.items():
-        calls = [places[number].offset for number in numbers]
-        if tool is not None and Path(path).is_file():
-            for number, frames in zip(numbers, frames_in(tool, path, calls), strict=True):
-                found[number] = frames
-        for number, call in zip(numbers, calls, strict=True):
-            found[number] = found[number] or [
-                (function_at(path, call) or _spelled(places[number]), "", 0)
-            ]
-    return found
+    def __init__(self) -> None:
+        self._known: dict[Place, list[Frame]] = {}
+
+    def of(self, places: Sequence[Place]) -> list[list[Frame]]:
+        """Return for each place its frames, the innermost first: more where some are inlined.
+
+        A place whose function nothing tells has one frame, named FILE+0xOFFSET.
+        """
+        tool = symbolizer()
+        of_file = defaultdict(list)
+        for place in dict.fromkeys(places):
+            if place not in self._known:
+                of_file[place.path].append(place)
+        for path, unknown in of_file.items():
+            calls = [place.offset for place in unknown]
+            readable = is_regular(path)
+            found = frames_in(tool, path, calls) if tool and readable else [[] for _ in calls]
+            for place, frames in zip(unknown, found, strict=True):
+                name = "" if frames or not readable else function_at(path, place.offset)
+                self._known[place] = frames or [(name or _spelled(place), "", 0)]
+        return [self._known[place] for place in places]
+
+
+def name_places(places: Sequence[Place]) -> list[list[Frame]]:
+    """Return for each place its frames, as `Names.of` does."""
+    return Names().of(places)
 
 
 def is_named(place: Place, frames: Sequence[Frame]) -> bool:

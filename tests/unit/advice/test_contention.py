@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simalloc.advice import advise, own_candidate, recorded, settings_of
+from simalloc.advice import advise, recorded, settings_of, user_candidate
 from simalloc.trace import Op, Trace
 
-TRIED = [own_candidate(name) for name in ("glibc", "glibc:arena_max=1", "mimalloc")]
+TRIED = [user_candidate(name) for name in ("glibc", "glibc:arena_max=1", "mimalloc")]
 
 
 def two_threads(apart, size=5000):

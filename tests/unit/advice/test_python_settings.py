@@ -11,10 +11,10 @@ from simalloc.advice import (
     advise,
     candidates,
     held_arenas,
-    own_candidate,
     python_of,
     recorded,
     settings_of,
+    user_candidate,
 )
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
@@ -75,11 +75,11 @@ def test_a_python_program_is_known_by_its_file_and_its_small_objects(executable,
     ],
 )
 def test_lines_to_paste(text, line):
-    assert own_candidate(text, python="3.11").line == line
+    assert user_candidate(text, python="3.11").line == line
 
 
 def test_the_release_of_python_and_of_what_is_below_are_modelled():
-    asked = own_candidate("pymalloc:below=jemalloc", python="3.9").policy("5.3.0")
+    asked = user_candidate("pymalloc:below=jemalloc", python="3.9").policy("5.3.0")
     description = find_policy(asked).description
     assert (description.version.value, description.zero_as_one) == ("3.9", True)
     assert description.lower.version.value == "5.3.0"

@@ -10,10 +10,10 @@ from simalloc.advice import (
     advise,
     candidates,
     installed_release,
-    own_candidate,
     policy_in_use,
     recorded,
     settings_of,
+    user_candidate,
 )
 from simalloc.advice.outcomes import version_for, with_trims
 from simalloc.advice.perturbed import in_another_order
@@ -86,7 +86,7 @@ def test_which_arenas_hold_what_is_not_live():
 
 def verdict_on(malloc, tried, events=idle_threads):
     trace = replace(events(), provenance={"malloc": f"/usr/lib/x86_64-linux-gnu/{malloc}"})
-    settings = settings_of(trace, [own_candidate(name) for name in tried])
+    settings = settings_of(trace, [user_candidate(name) for name in tried])
     records = settings_records("mine", settings)
     return advise(trace, settings, recorded(trace.provenance)), records
 
@@ -112,7 +112,7 @@ def test_of_a_malloc_without_a_model_nothing_is_said():
 
 def test_where_nothing_is_to_be_gained_it_says_so():
     trace = nothing_to_gain()
-    tried = [own_candidate("glibc"), own_candidate("glibc:tcache_count=0")]
+    tried = [user_candidate("glibc"), user_candidate("glibc:tcache_count=0")]
     advice = advise(trace, settings_of(trace, tried), recorded({}))
     assert advice.text.startswith("Leave it: glibc is ")
     assert advice.line == ""
@@ -121,7 +121,7 @@ def test_where_nothing_is_to_be_gained_it_says_so():
 
 def test_what_cannot_be_advised_is_not_called_the_best(idle):
     trace, _ = idle
-    tried = [own_candidate("glibc"), own_candidate("glibc:malloc_trim=1000")]
+    tried = [user_candidate("glibc"), user_candidate("glibc:malloc_trim=1000")]
     text = advise(trace, settings_of(trace, tried), recorded({})).text
     assert text.startswith("Leave it: glibc is the best of these that can be advised")
     assert "If the program called malloc_trim(0) every 1,000 requests" in text
@@ -132,7 +132,7 @@ def test_the_process_stands_beside_the_model(most, is_less):
     trace = nothing_to_gain()
     samples = [[at, at, most if at == 250 else 4096, most] for at in range(0, 500, 10)]
     process = recorded({"resident": samples})
-    lines = model_beside_real(settings_of(trace, [own_candidate("glibc")]), process)
+    lines = model_beside_real(settings_of(trace, [user_candidate("glibc")]), process)
     assert ("█" in lines[2], lines[3].endswith("█")) == (not is_less, is_less)
     assert any("held less than the model" in line for line in lines) == is_less
 
@@ -161,7 +161,7 @@ def test_the_process_stands_beside_the_model(most, is_less):
     ],
 )
 def test_lines_to_paste(text, line):
-    assert own_candidate(text).line == line
+    assert user_candidate(text).line == line
 
 
 @pytest.mark.parametrize(
@@ -169,15 +169,15 @@ def test_lines_to_paste(text, line):
     [("2.36", "2.36"), ("2.42", "2.41"), ("2.99", "2.44"), ("2.31", "2.36")],
 )
 def test_the_release_that_served_the_program_is_modelled(recorded_as, modelled):
-    assert own_candidate("glibc").policy(recorded_as) == f"ptmalloc:version={modelled}"
-    assert own_candidate("glibc:version=2.43").policy(recorded_as) == "ptmalloc:version=2.43"
+    assert user_candidate("glibc").policy(recorded_as) == f"ptmalloc:version={modelled}"
+    assert user_candidate("glibc:version=2.43").policy(recorded_as) == "ptmalloc:version=2.43"
 
 
 def test_a_malloc_that_is_not_recorded_is_the_one_that_is_installed():
     release = installed_release("glibc")
     assert platform.libc_ver() in {("glibc", release), ("", "")}
-    unknown = version_for(own_candidate("glibc"), recorded({}))
-    assert (unknown, version_for(own_candidate("glibc"), recorded({"malloc": "glibc 2.41"}))) == (
+    unknown = version_for(user_candidate("glibc"), recorded({}))
+    assert (unknown, version_for(user_candidate("glibc"), recorded({"malloc": "glibc 2.41"}))) == (
         release, "2.41",
     )  # fmt: skip
 
@@ -187,7 +187,7 @@ def test_a_malloc_that_is_not_recorded_is_the_one_that_is_installed():
     [
         ("glibc 2.42", "ptmalloc:version=2.41"),
         ("/opt/libjemalloc.so.2 5.3.0", "jemalloc:version=5.3.0"),
-        ("/opt/libhoard.so", own_candidate("glibc").policy(installed_release("glibc"))),
+        ("/opt/libhoard.so", user_candidate("glibc").policy(installed_release("glibc"))),
     ],
 )
 def test_what_a_trace_is_replayed_under_where_nothing_is_chosen(malloc, policy):
@@ -198,12 +198,12 @@ def test_what_a_trace_is_replayed_under_where_nothing_is_chosen(malloc, policy):
 def test_a_search_tries_every_combination():
     tried = candidates(search=True)
     assert len({one.name for one in tried}) == len(tried) > 60
-    assert own_candidate("glibc:arena_max=2,tcache_count=0") in tried
+    assert user_candidate("glibc:arena_max=2,tcache_count=0") in tried
 
 
 def test_a_malloc_without_a_model_is_refused():
     with pytest.raises(SimallocError, match="no model of 'hoard'"):
-        own_candidate("hoard:x=1")
+        user_candidate("hoard:x=1")
 
 
 def test_trims_come_after_every_so_many_events():

@@ -73,7 +73,7 @@ def test_policies_may_be_patterns_and_grids():
     ]
 
 
-class FirstFit(simalloc.PythonPolicy):
+class FirstFit(simalloc.UserPolicy):
     """First fit, in Python."""
 
     def malloc(self, heap, size):

@@ -10,7 +10,7 @@ import pytest
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import simulate, simulate_all
-from simalloc.policy import HEAP_POLICIES, PythonPolicy
+from simalloc.policy import HEAP_POLICIES, UserPolicy
 from simalloc.trace import Op, Trace, open_trace, write_trace
 
 SIZES = np.random.default_rng(3).integers(1, 400, 1500)
@@ -133,7 +133,7 @@ def test_the_first_failure_stops_every_policy():
         simulate_all(TRACE, ["best-fit-ao"], scale=0)
 
 
-class Fits(PythonPolicy):
+class Fits(UserPolicy):
     order = "ao"
 
     def malloc(self, heap, size):

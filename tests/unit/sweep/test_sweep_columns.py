@@ -6,7 +6,7 @@ from sweep_traces import small_trace
 
 from simalloc.errors import ResultsError
 from simalloc.heap import simulate
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 from simalloc.sweep import Results, run_sweep
 from simalloc.sweep.pivot import pivot
 from simalloc.trace import Trace
@@ -14,7 +14,7 @@ from simalloc.trace import Trace
 ALIGNED = "best-fit-ao:memalign=on"
 
 
-class SitesApart(PythonPolicy):
+class SitesApart(UserPolicy):
     """Looks at the sites of the trace that it is given."""
 
     def begin(self, trace):

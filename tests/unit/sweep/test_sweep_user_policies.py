@@ -13,7 +13,7 @@ from sweep_traces import small_trace
 
 from simalloc.errors import PlanError, SimallocError
 from simalloc.heap import simulate
-from simalloc.policy import PythonPolicy, find_policy
+from simalloc.policy import UserPolicy, find_policy
 from simalloc.report.runs import flat_record
 from simalloc.sweep import Observer, Results, carry_out_plan, compare, run_sweep
 from simalloc.sweep.planfile import plan_of, read_plan
@@ -21,9 +21,9 @@ from simalloc.sweep.planfile import plan_of, read_plan
 SOURCE = """
 import os, signal, sys, time
 from pathlib import Path
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 
-class WorstFit(PythonPolicy):
+class WorstFit(UserPolicy):
     growth = 4096
 
     def begin(self, trace):
@@ -148,7 +148,7 @@ def test_traces_in_memory_are_sent(folder):
     assert row["peak_heap_bytes"] == simulate(trace, f"{folder}/mine.py:WorstFit").peak_heap_bytes
 
 
-class Here(PythonPolicy):
+class Here(UserPolicy):
     where: list = []  # noqa: RUF012 - for the tests to read
 
     def malloc(self, heap, size):

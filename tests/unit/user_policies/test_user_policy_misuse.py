@@ -13,7 +13,7 @@ from simalloc.heap._core import Block, Heap
 from simalloc.heap.run import Realloc
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 from simalloc.trace import Op, Trace
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
@@ -22,7 +22,7 @@ M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 TRACE = Trace.from_events([M, M, M, F, M, R], [0, 1, 2, 1, 3, 3], [10, 20, 30, 0, 40, 50])
 
 
-class Sound(PythonPolicy):
+class Sound(UserPolicy):
     def malloc(self, heap, size):
         return heap.split(heap.first_fit(size) or heap.grow(size, 4096), size)
 

@@ -5,11 +5,11 @@ import pytest
 
 from simalloc.errors import PolicyError
 from simalloc.heap import simulate
-from simalloc.policy import PythonPolicy, find_policy
+from simalloc.policy import UserPolicy, find_policy
 from simalloc.trace import Op, Trace
 
 
-class ByThread(PythonPolicy):
+class ByThread(UserPolicy):
     """The low end of a fresh block for thread 0, the high end for all others."""
 
     def malloc(self, heap, size, *, thread, site):
@@ -20,7 +20,7 @@ class ByThread(PythonPolicy):
         heap.insert(block)
 
 
-class Curious(PythonPolicy):
+class Curious(UserPolicy):
     """Asks for what no trace has."""
 
     def malloc(self, heap, size, *, weather):

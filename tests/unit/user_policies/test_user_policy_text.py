@@ -9,7 +9,7 @@ import pytest
 from simalloc.errors import PolicyError
 from simalloc.heap import simulate
 from simalloc.policy import (
-    PythonPolicy,
+    UserPolicy,
     base_name,
     find_policy,
     is_user_policy,
@@ -21,13 +21,13 @@ from simalloc.trace import Trace
 SOURCE = '''
 """Two policies."""
 from dataclasses import dataclass
-from simalloc.policy import PythonPolicy
+from simalloc.policy import UserPolicy
 
 @dataclass
 class Note:
     size: int
 
-class WorstFit(PythonPolicy):
+class WorstFit(UserPolicy):
     """The largest block.
 
     And more.
@@ -48,7 +48,7 @@ class WorstFit(PythonPolicy):
 class Other(WorstFit):
     growth = 8192
 
-class NoFree(PythonPolicy):
+class NoFree(UserPolicy):
     def malloc(self, heap, size):
         return heap.extend(size)
 '''
@@ -99,7 +99,7 @@ def test_exact_text_is_refused_when_the_file_has_changed(file):
         ("mine.py:Nobody", "mine.py has no policy 'Nobody'; it has WorstFit, Other, NoFree"),
         ("mine.py:Note", "has no policy 'Note'"),
         ("mine.py:", "has no policy ''; it has WorstFit"),
-        ("mine.py:PythonPolicy", "PythonPolicy has no malloc"),
+        ("mine.py:UserPolicy", "UserPolicy has no malloc"),
         ("mine.py:NoFree", "NoFree has no free"),
         ("mine.py:WorstFit:groth=3", "WorstFit has no parameter 'groth'; it has growth, share"),
         ("mine.py:WorstFit:growth", "'growth' is not of the form NAME=VALUE"),
@@ -134,7 +134,7 @@ class Colour(Enum):
     BLUE = "blue"
 
 
-class Plain(PythonPolicy):
+class Plain(UserPolicy):
     colour = Colour.RED
     offset = -1
 
@@ -202,6 +202,12 @@ def test_a_policy_takes_its_code_along_to_other_processes(file):
     assert there == own
     assert spell_exactly(there) == spell_exactly(own)
     assert simulate(TRACE, there).counters == simulate(TRACE, own).counters
+
+
+def test_the_earlier_name_of_the_class_still_works(file):
+    file.write_text(SOURCE.replace("UserPolicy", "PythonPolicy"))
+    own = find_policy(f"{file}:WorstFit")
+    assert simulate(TRACE, own).policy.name == f"{file}:WorstFit"
 
 
 def test_names():

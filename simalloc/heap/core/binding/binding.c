@@ -1,8 +1,8 @@
 /* simalloc.heap._core: the simulation for Python. */
-#include "python/python_policy.h"
 #include "binding/find_family.h"
 #include "binding/simulation_type.h"
 #include "c/extension.h"
+#include "user_policies/user_policy.h"
 
 /* Figures of speed name what they were compiled with. */
 #ifdef __clang__
@@ -13,7 +13,7 @@
 
 static int module_exec(PyObject *module)
 {
-    if (add_type(module, &simulation_spec) < 0 || !add_python_policy(module) ||
+    if (add_type(module, &simulation_spec) < 0 || !add_user_policy(module) ||
         !add_compiled_twice(module))
         return -1;
     return PyModule_AddStringConstant(module, "COMPILER", COMPILER);

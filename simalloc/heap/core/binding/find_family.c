@@ -1,7 +1,7 @@
 #include "binding/find_family.h"
 
 #include "families/outside.h"
-#include "python/python_policy.h"
+#include "user_policies/user_policy.h"
 
 #if defined(HAVE_AVX2)
 #define EITHER(name) {&name, &name##_avx2}
@@ -16,7 +16,7 @@
 /* Every family, for any processor and for those with AVX2. */
 static const struct family *const families[][2] = {
 #include "families/all.h"
-    {&python_policy, &python_policy},
+    {&user_policy, &user_policy},
 };
 
 static const struct core_functions core_functions = {

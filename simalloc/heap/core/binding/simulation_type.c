@@ -7,9 +7,9 @@
 #include "c/extension.h"
 #include "layers/free_cache.h"
 #include "layers/free_counting.h"
-#include "python/python_policy.h"
 #include "replay/pymalloc.h"
 #include "space/residence.h"
+#include "user_policies/user_policy.h"
 
 static const char *const realloc_rules[] = {[REALLOC_FREE_FIRST] = "free-first",
                                             [REALLOC_MOVE] = "move",
@@ -100,8 +100,8 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
     heap->setting.page = tracking->page * scale;
     heap->mappings.are_kept = tracking->keeps_mappings;
     heap->spare = BATCH * family->blocks_an_event;
-    if (family == &python_policy)
-        ((struct python_policy *)heap)->decider = decider;
+    if (family == &user_policy)
+        ((struct user_policy *)heap)->decider = decider;
     if (!fill_parameters(family, heap, parameters)) {
         free(heap);
         return false;
@@ -148,7 +148,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     if (family == NULL)
         return NULL;
     if (scale < 1 || scale > 4096 || page < 1 || page > MAX_PAGE ||
-        (family == &python_policy) != (policy != NULL))
+        (family == &user_policy) != (policy != NULL))
         return PyErr_Format(PyExc_ValueError, "the scale, the page or the policy does not suit %s",
                             family->name);
     struct replay *replay = calloc(1, sizeof *replay);

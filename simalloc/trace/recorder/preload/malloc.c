@@ -2,9 +2,7 @@
  *
  * A block is recorded as taken after the allocator has given it out and as released before the
  * allocator gets it back. So no two threads are ever seen to hold the same address. */
-#include "next.h"
-#include "sample.h"
-#include "stream.h"
+#include "malloc.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -12,20 +10,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-#define CALLER __builtin_return_address(0)
-
-EXPORT void *malloc(size_t size)
+static inline void *taken(size_t size, const void *caller)
 {
     if (!next_is_known())
         return bootstrap_malloc(size);
+    if (is_nested(caller))
+        return next.malloc(size);
+    const struct module *outer = enter(&next.module);
     void *address = next.malloc(size);
+    inside = outer;
     if (address != NULL)
-        record_malloc(address, size, 0, CALLER);
+        record_malloc(address, size, 0, caller);
     return address;
 }
 
-EXPORT void *calloc(size_t count, size_t size)
+EXPORT void *malloc(size_t size)
+{
+    return taken(size, CALLER);
+}
+
+static inline void *cleared(size_t count, size_t size, const void *caller)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
@@ -34,43 +38,38 @@ EXPORT void *calloc(size_t count, size_t size)
     }
     if (!next_is_known())
         return bootstrap_malloc(bytes);
+    if (is_nested(caller))
+        return next.calloc(count, size);
+    const struct module *outer = enter(&next.module);
     void *address = next.calloc(count, size);
+    inside = outer;
     if (address != NULL)
-        record_calloc(address, bytes, CALLER);
+        record_calloc(address, bytes, caller);
     return address;
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+    return cleared(count, size, CALLER);
+}
+
+inline void release(void *address, const void *caller)
+{
+    if (address == NULL || is_bootstrap(address) || !next_is_known())
+        return;
+    if (is_nested(caller)) {
+        next.free(address);
+        return;
+    }
+    record_free(address);
+    const struct module *outer = enter(&next.module);
+    next.free(address);
+    inside = outer;
 }
 
 EXPORT void free(void *address)
 {
-    if (address == NULL || is_bootstrap(address) || !next_is_known())
-        return;
-    record_free(address);
-    next.free(address);
-}
-
-/* In a sample, a realloc frees one block and allocates another, which has a chance of its own. */
-static void *reallocated_in_sample(void *address, size_t size, const void *caller)
-{
-    record_free(address);
-    void *moved = next.realloc(address, size);
-    if (moved != NULL)
-        record_malloc(moved, size, 0, caller);
-    return moved;
-}
-
-static void *reallocated(void *address, size_t size, const void *caller)
-{
-    if (sample_every() != 0)
-        return reallocated_in_sample(address, size, caller);
-    record_realloc_begin(address, size, caller);
-    void *moved = next.realloc(address, size);
-    if (moved != NULL)
-        record_realloc_end(moved == address ? SPECIAL_STAYED : SPECIAL_MOVED, moved);
-    else if (size == 0)
-        record_realloc_end(SPECIAL_RELEASED, NULL);
-    else
-        record_realloc_end(SPECIAL_FAILED, address);
-    return moved;
+    release(address, CALLER);
 }
 
 static void *leave_bootstrap(const void *address, size_t size)
@@ -82,18 +81,24 @@ static void *leave_bootstrap(const void *address, size_t size)
     return moved;
 }
 
-static void *resize(void *address, size_t size, const void *caller)
+void *resize(void *address, size_t size, const void *caller)
 {
     if (is_bootstrap(address))
         return leave_bootstrap(address, size);
     if (!next_is_known())
         return bootstrap_malloc(size);
+    if (is_nested(caller))
+        return next.realloc(address, size);
     if (address != NULL)
-        return reallocated(address, size, caller);
-    void *fresh = next.realloc(NULL, size);
-    if (fresh != NULL)
-        record_malloc(fresh, size, 0, caller);
-    return fresh;
+        begin_resizing(address, size, caller);
+    const struct module *outer = enter(&next.module);
+    void *moved = next.realloc(address, size);
+    inside = outer;
+    if (address != NULL)
+        end_resizing(address, size, moved, caller);
+    else if (moved != NULL)
+        record_malloc(moved, size, 0, caller);
+    return moved;
 }
 
 EXPORT void *realloc(void *address, size_t size)
@@ -115,35 +120,44 @@ EXPORT int posix_memalign(void **address, size_t alignment, size_t size)
 {
     if (!next_is_known())
         return ENOMEM;
+    const struct module *outer = enter(&next.module);
     int status = next.posix_memalign(address, alignment, size);
-    if (status == 0 && *address != NULL)
+    inside = outer;
+    if (status == 0 && *address != NULL && !is_nested(CALLER))
         record_malloc(*address, size, alignment, CALLER);
     return status;
 }
 
-static void *aligned(void *address, size_t size, size_t alignment, const void *caller)
-{
-    if (address != NULL)
-        record_malloc(address, size, alignment, caller);
-    return address;
-}
+/* A call that asks for an alignment is seldom, so its cost matters less than its length here. */
+#define ALIGNED(call, size, alignment, caller)                                                      \
+    if (!next_is_known())                                                                           \
+        return NULL;                                                                                \
+    const struct module *outer = enter(&next.module);                                               \
+    void *address = next.call;                                                                      \
+    inside = outer;                                                                                 \
+    if (address != NULL && !is_nested(caller))                                                      \
+        record_malloc(address, size, alignment, caller);                                            \
+    return address
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-    return next_is_known() ? aligned(next.aligned_alloc(alignment, size), size, alignment, CALLER)
-                           : NULL;
+    ALIGNED(aligned_alloc(alignment, size), size, alignment, CALLER);
+}
+
+static void *aligned(size_t size, size_t alignment, const void *caller)
+{
+    ALIGNED(memalign(alignment, size), size, alignment, caller);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
-    return next_is_known() ? aligned(next.memalign(alignment, size), size, alignment, CALLER)
-                           : NULL;
+    return aligned(size, alignment, CALLER);
 }
 
 EXPORT void *valloc(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    return next_is_known() ? aligned(next.valloc(size), size, page, CALLER) : NULL;
+    ALIGNED(valloc(size), size, page, CALLER);
 }
 
 /* The program may use the whole of the pages that it gets. */
@@ -151,5 +165,15 @@ EXPORT void *pvalloc(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t whole = (size + page - 1) / page * page;
-    return next_is_known() ? aligned(next.pvalloc(size), whole, page, CALLER) : NULL;
+    ALIGNED(pvalloc(size), whole, page, CALLER);
+}
+
+void *take(size_t size, size_t alignment, bool zeroed, const void *caller)
+{
+    if (alignment == 0)
+        return zeroed ? cleared(1, size, caller) : taken(size, caller);
+    void *address = aligned(size, alignment, caller);
+    if (zeroed && address != NULL)
+        memset(address, 0, size);
+    return address;
 }

@@ -2,7 +2,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdint.h>
+#include <gnu/libc-version.h>
+#include <link.h>
 #include <unistd.h>
 
 enum { BOOTSTRAP_BYTES = 64 << 10, BOOTSTRAP_ALIGNMENT = 16 };
@@ -11,6 +12,7 @@ static _Alignas(BOOTSTRAP_ALIGNMENT) unsigned char bootstrap[BOOTSTRAP_BYTES];
 static size_t bootstrap_used; /* a multiple of BOOTSTRAP_ALIGNMENT */
 
 struct allocator next;
+__thread const struct module *inside;
 
 bool is_bootstrap(const void *address)
 {
@@ -55,6 +57,48 @@ static size_t (*usable_size_of(void *allocate))(void *)
     return same ? (size_t (*)(void *))found : NULL;
 }
 
+struct search {
+    uintptr_t address;
+    struct module found;
+};
+
+static int find_in(struct dl_phdr_info *info, size_t size, void *of)
+{
+    struct search *search = of;
+    struct module found = {UINTPTR_MAX, 0};
+    uintptr_t end = 0;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD)
+            continue;
+        found.start = start < found.start ? start : found.start;
+        end = start + part->p_memsz > end ? start + part->p_memsz : end;
+    }
+    found.length = end > found.start ? end - found.start : 0;
+    if (search->address - found.start >= found.length)
+        return 0;
+    search->found = found;
+    return 1;
+}
+
+struct module module_with(const void *address)
+{
+    struct search search = {.address = (uintptr_t)address};
+    dl_iterate_phdr(find_in, &search);
+    return search.found;
+}
+
+static struct module module_unless_libc(void *allocate)
+{
+    Dl_info of_allocator, of_libc;
+    bool is_libc = dladdr(allocate, &of_allocator) != 0 &&
+                   dladdr((void *)(uintptr_t)gnu_get_libc_version, &of_libc) != 0 &&
+                   of_allocator.dli_fbase == of_libc.dli_fbase;
+    return is_libc ? (struct module){0} : module_with(allocate);
+}
+
 /* The first allocation of a program comes before its second thread. */
 bool ask_for_next(void)
 {
@@ -73,6 +117,8 @@ bool ask_for_next(void)
         .valloc = (void *(*)(size_t))found("valloc"),
         .pvalloc = (void *(*)(size_t))found("pvalloc"),
         .usable_size = usable_size_of(allocate),
+        .module = module_unless_libc(allocate),
+        .recorder = module_with(&next),
         .malloc = (void *(*)(size_t))allocate,
     };
     return true;

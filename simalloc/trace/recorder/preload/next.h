@@ -4,6 +4,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Where the code of a library is mapped; both 0 if it is not known. */
+struct module {
+    uintptr_t start;
+    size_t length;
+};
+
+struct module module_with(const void *address);
 
 struct allocator {
     void *(*malloc)(size_t size);
@@ -16,6 +25,8 @@ struct allocator {
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
     size_t (*usable_size)(void *address); /* NULL if the allocator has none of its own */
+    struct module module; /* both 0 for the C library, which never calls its own malloc by name */
+    struct module recorder; /* this library */
 };
 
 /* All NULL until the loader has been asked. */
@@ -30,7 +41,30 @@ static inline bool next_is_known(void)
     return __builtin_expect(next.malloc != NULL, true) || ask_for_next();
 }
 
-/* Meanwhile there is a small buffer, whose blocks are zeroed and never freed. They are the
+/* The library that this thread's outermost recorded call has entered, or NULL. */
+extern __thread const struct module *inside;
+
+/* True for a call that an allocator makes while it serves a call that is recorded: mimalloc's
+ * realloc calls its mi_malloc and mi_free. Where such a call is its last, `caller` is ours. A signal
+ * handler may call from elsewhere meanwhile. */
+static inline bool is_nested(const void *caller)
+{
+    return __builtin_expect(inside != NULL, false) &&
+           ((uintptr_t)caller - inside->start < inside->length ||
+            (uintptr_t)caller - next.recorder.start < next.recorder.length);
+}
+
+/* Enters the library that serves a call, unless it is the C library; the call's end restores
+ * `inside` to what this returns. */
+static inline const struct module *enter(const struct module *module)
+{
+    const struct module *outer = inside;
+    if (__builtin_expect(module->length != 0, false))
+        inside = module;
+    return outer;
+}
+
+/* While the loader is asked there is a small buffer, whose blocks are zeroed and never freed. They are the
  * loader's, not the program's, and are not recorded. */
 void *bootstrap_malloc(size_t size);
 bool is_bootstrap(const void *address);

@@ -194,7 +194,9 @@ static always_inline void count_bytes(const void *address, int64_t sign)
     struct stream *stream = current;
     if (stream == NULL || next.usable_size == NULL)
         return;
+    const struct module *outer = enter(&next.module);
     stream->untold += sign * (int64_t)next.usable_size((void *)(uintptr_t)address);
+    inside = outer;
     if (likely(stream->untold < FEW && stream->untold > -FEW))
         return;
     int64_t bytes = stream->untold;

@@ -287,6 +287,7 @@ static const struct parameter parameters[] = {
     SWITCH_PARAMETER(cache_oblivious),
     SIZE_PARAMETER(struct jemalloc, tick),
     SWITCH_PARAMETER(cxx_pool),
+    SWITCH_PARAMETER(stats),
     ANY_PARAMETER(started_threads),
     ANY_PARAMETER(seed),
     ANY_PARAMETER(dirty_seed),

@@ -205,6 +205,7 @@ struct jemalloc {
     uint64_t cache_oblivious;
     uint64_t tick;
     uint64_t cxx_pool;
+    uint64_t stats;
     uint64_t started_threads;
     uint64_t seed;
     uint64_t dirty_seed;

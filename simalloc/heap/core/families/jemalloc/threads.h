@@ -17,16 +17,19 @@ enum {
 
 /* Bytes of metadata. */
 struct table_sizes {
-    uint64_t start;      /* of the first arena, where there is one and the huge one */
-    uint64_t later;      /* of an arena made later */
-    uint64_t statistics; /* that the start has for each arena that there may be */
-    uint64_t lost;       /* by alignment, when the first thread's cache is made at the start */
-    uint64_t untouched;  /* of the start, as long as no decay goes by the clock */
+    uint64_t arena;      /* of each arena */
+    uint64_t program;    /* of what the first arena has besides */
+    uint64_t statistics; /* of each table of statistics, which the first mallctl makes */
+    uint64_t control;    /* of what else that makes */
+    uint64_t lost;       /* by alignment, behind what mallctl made and before the first cache */
+    uint64_t unread;     /* of what mallctl made, never written as long as no decay goes by time */
+    uint64_t gap;        /* a page of an arena's that only large statistics write */
+    uint64_t hole;       /* a page of an arena's that nothing writes; equal to `gap` if none */
 };
 
 static const struct table_sizes table_sizes[] = {
-    [V5_3_0] = {277056, 91152, 37856, 128, 69632},
-    [V5_3_1] = {291792, 92880, 41136, 0, 0},
+    [V5_3_0] = {91152, 1704, 37856, 32776, 128, 69632, 2, 19},
+    [V5_3_1] = {92880, 1592, 41136, 32776, 0, 0, 2, 2},
 };
 
 ALWAYS_INLINE bool has_huge_arena(const struct jemalloc *state)
@@ -34,28 +37,56 @@ ALWAYS_INLINE bool has_huge_arena(const struct jemalloc *state)
     return state->oversize_threshold >= SMALLEST_LARGE;
 }
 
+/* Writes `size` bytes of an arena's, but for the pages that only statistics write, and for holes. */
+static inline void write_arena(struct jemalloc *state, uint64_t address, uint64_t size)
+{
+    const struct table_sizes *sizes = &table_sizes[state->version];
+    uint64_t after_gap = (sizes->gap + 1) * PAGE;
+    uint64_t after_hole = (sizes->hole + 1) * PAGE;
+    heap_touch(&state->heap, address, sizes->gap * PAGE);
+    if (sizes->hole != sizes->gap)
+        heap_touch(&state->heap, address + after_gap, sizes->hole * PAGE - after_gap);
+    heap_touch(&state->heap, address + after_hole, size - after_hole);
+}
+
+/* Makes what the first mallctl makes, of which each arena that there may be has a table. False
+ * when memory is exhausted. */
+static inline bool start_statistics(struct jemalloc *state, struct metadata *tables)
+{
+    const struct table_sizes *sizes = &table_sizes[state->version];
+    uint64_t untouched = (int64_t)state->dirty_decay_ms > 0 ? 0 : sizes->unread;
+    uint64_t at_once = sizes->control + (has_huge_arena(state) ? 4 : 3) * sizes->statistics;
+    struct table_block *block = &tables->blocks[0];
+    tables->allocated += at_once;
+    block->used += at_once;
+    heap_touch(&state->heap, block->address, block->used - untouched);
+    block->used += state->tcache ? sizes->lost : 0;
+    for (uint64_t i = 1; i < state->narenas; i++) {
+        uint64_t address = allocate_table(state, tables, sizes->statistics, TABLE_QUANTUM);
+        if (address == 0)
+            return false;
+        heap_touch(&state->heap, address, sizeof(uint64_t));
+    }
+    return true;
+}
+
 /* Makes the first block of an arena's tables; false when memory is exhausted. */
 static inline bool start_tables(struct jemalloc *state, struct arena *arena)
 {
     const struct table_sizes *sizes = &table_sizes[state->version];
-    uint64_t first = sizes->later;
-    uint64_t lost = 0;
-    uint64_t untouched = 0;
     if (!state->heap.setting.mechanism)
         return true;
-    if (arena->number == 0) {
-        first = sizes->start + (state->narenas - 1) * sizes->statistics;
-        first -= has_huge_arena(state) ? 0 : sizes->statistics;
-        lost = state->tcache ? sizes->lost : 0;
-        untouched = (int64_t)state->dirty_decay_ms > 0 ? 0 : sizes->untouched;
-    }
     struct table_block *block = add_table_block(state, &arena->metadata, HUGE_PAGE);
     if (block == NULL)
         return false;
-    block->used = first + lost;
-    arena->metadata.allocated = first;
-    heap_touch(&state->heap, block->address, first - untouched);
-    return true;
+    block->used = sizes->arena + (arena->number == 0 ? sizes->program : 0);
+    arena->metadata.allocated = block->used;
+    if (!state->stats) {
+        write_arena(state, block->address, block->used);
+        return true;
+    }
+    heap_touch(&state->heap, block->address, block->used);
+    return arena->number > 0 || start_statistics(state, &arena->metadata);
 }
 
 /* Makes an arena; NULL, with the heap's failure set, when memory is exhausted. */

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from simalloc.heap.reference.families.jemalloc.arena import Arena, Large
 from simalloc.heap.reference.families.jemalloc.bins import Slab
 from simalloc.heap.reference.families.jemalloc.extents import Extent
-from simalloc.heap.reference.families.jemalloc.metadata import Metadata, NoMetadata
+from simalloc.heap.reference.families.jemalloc.metadata import QUANTUM, Metadata, NoMetadata
 from simalloc.heap.reference.families.jemalloc.pages import Pages
-from simalloc.heap.reference.families.jemalloc.sizes import SMALLEST_LARGE
+from simalloc.heap.reference.families.jemalloc.sizes import PAGE, SMALLEST_LARGE
 from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.space import Blocks
 from simalloc.policy.families.jemalloc import Version
@@ -22,21 +22,25 @@ _EAGER_FROM: Final = 8 << 20
 class _Tables(NamedTuple):
     """Bytes of metadata."""
 
-    start: int
-    """Of the first arena, where there is one and the huge one."""
-    later: int
-    """Of an arena that is made later."""
+    arena: int
+    """Of each arena."""
+    program: int
+    """Of what the first arena has besides."""
     statistics: int
-    """That the start has for each arena that there may be."""
+    """Of each table of statistics, which the first mallctl makes."""
+    control: int
+    """Of what else that makes."""
     lost: int
-    """By alignment, when the first thread's cache is made at the start."""
-    untouched: int
-    """Of the start, as long as no decay goes by the clock."""
+    """By alignment, behind what mallctl made and before the first thread's cache."""
+    unread: int
+    """Of what mallctl made, never written as long as no decay goes by the clock."""
+    unwritten: tuple[int, ...]
+    """Pages of an arena that are not written without mallctl."""
 
 
 _TABLES: Final = {
-    Version.V5_3_0: _Tables(277056, 91152, 37856, 128, 69632),
-    Version.V5_3_1: _Tables(291792, 92880, 41136, 0, 0),
+    Version.V5_3_0: _Tables(91152, 1704, 37856, 32776, 128, 69632, (2, 19)),
+    Version.V5_3_1: _Tables(92880, 1592, 41136, 32776, 0, 0, (2,)),
 }
 
 
@@ -112,14 +116,28 @@ class Arenas:
         if not description.mechanism:
             return NoMetadata()
         tables = _TABLES[description.version]
-        if number > 0:
-            metadata = Metadata(self._space, tables.later)
-            self._space.touch(metadata.start, tables.later)
-            return metadata
-        others = self._count - (1 if self._huge_from else 2)
-        first = tables.start + others * tables.statistics
-        metadata = Metadata(self._space, first, tables.lost if description.tcache else 0)
-        untouched = 0 if description.dirty_decay_ms > 0 else tables.untouched
-        self._space.touch(metadata.start, first - untouched)
-        self._space.leaves = metadata
+        size = tables.arena + (tables.program if number == 0 else 0)
+        metadata = Metadata(self._space, size)
+        if number == 0:
+            self._space.leaves = metadata
+        if description.stats:
+            self._space.touch(metadata.start, size)
+        else:
+            for page in range(-(-size // PAGE)):
+                if page not in tables.unwritten:
+                    self._space.touch(metadata.start + page * PAGE, 1)
+        if number == 0 and description.stats:
+            self._make_statistics(metadata)
         return metadata
+
+    def _make_statistics(self, metadata: Metadata) -> None:
+        """Make what the first mallctl makes, of which each arena that there may be has a table."""
+        description = self._space.description
+        tables = _TABLES[description.version]
+        at_once = tables.control + (3 if self._huge_from is None else 4) * tables.statistics
+        lost = tables.lost if description.tcache else 0
+        metadata.extend_first(at_once, lost)
+        untouched = 0 if description.dirty_decay_ms > 0 else tables.unread
+        self._space.touch(metadata.start, metadata.allocated - untouched)
+        for _ in range(1, self._count):
+            self._space.touch(metadata.allocate(tables.statistics, QUANTUM), 8)

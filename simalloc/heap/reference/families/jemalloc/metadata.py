@@ -15,7 +15,8 @@ from simalloc.heap.reference.parts.overhead import round_up
 
 _HEADER: Final = 144
 """Bytes at the start of a block of metadata."""
-_QUANTUM: Final = 16
+QUANTUM: Final = 16
+"""What bytes of metadata are multiples of."""
 
 
 class _Block:
@@ -30,14 +31,19 @@ class _Block:
 class Metadata:
     """The tables of one arena: blocks of growing size that are filled and never given back."""
 
-    def __init__(self, space: JemallocSpace, first: int, lost: int = 0) -> None:
-        """Begin with a block of which `first` bytes are in use, and some lost by alignment."""
+    def __init__(self, space: JemallocSpace, first: int) -> None:
+        """Begin with a block of which `first` bytes are in use."""
         self._space = space
         self._blocks: list[_Block] = []
         self.allocated = first
         block = self._add(HUGE_PAGE)
-        block.used = first + lost
+        block.used = first
         self.start = block.address
+
+    def extend_first(self, size: int, lost: int) -> None:
+        """Take bytes of the first block, behind those in use; some more are lost by alignment."""
+        self._blocks[0].used += size + lost
+        self.allocated += size
 
     @property
     def mapped(self) -> int:
@@ -51,7 +57,7 @@ class Metadata:
 
     def allocate(self, size: int, alignment: int) -> int:
         """Take bytes from the block with the least room that is enough; return their address."""
-        wanted = class_above(round_up(size, alignment) + alignment - _QUANTUM, _QUANTUM)
+        wanted = class_above(round_up(size, alignment) + alignment - QUANTUM, QUANTUM)
         fitting = [block for block in self._blocks if self._room(block) >= wanted]
         if fitting:
             block = min(fitting, key=self._room)
@@ -69,7 +75,7 @@ class Metadata:
 
     def _room(self, block: _Block) -> int:
         """Return the class of what is left."""
-        return class_below(block.size - block.used, _QUANTUM)
+        return class_below(block.size - block.used, QUANTUM)
 
     def _add(self, size: int) -> _Block:
         block = _Block(self._space.map_table(size), size)

@@ -1,4 +1,4 @@
-"""A block as a policy in Python sees it (simalloc/policy/python/contract.py), in plain Python."""
+"""A block as a policy in Python sees it (simalloc/policy/user/contract.py), in plain Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simalloc.errors import PolicyError
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.python.heap import OwnHeap
+    from simalloc.heap.reference.user_policies.heap import UserHeap
 
 
 class Place(Enum):
@@ -20,10 +20,10 @@ class Place(Enum):
     NOWHERE = "no more"
 
 
-class OwnBlock:
+class UserBlock:
     """A block, as long as it exists. Its heap keeps `address` and `place` up to date."""
 
-    def __init__(self, heap: OwnHeap, address: int) -> None:
+    def __init__(self, heap: UserHeap, address: int) -> None:
         self._heap = heap
         self._address = address
         self.place = Place.UNSEARCHABLE
@@ -45,12 +45,12 @@ class OwnBlock:
         return self._heap.blocks.size[self.address]
 
     @property
-    def previous(self) -> OwnBlock | None:
+    def previous(self) -> UserBlock | None:
         """The block just below in memory."""
         return self._heap.at(self._heap.blocks.before(self.address))
 
     @property
-    def next(self) -> OwnBlock | None:
+    def next(self) -> UserBlock | None:
         """The block just above in memory."""
         return self._heap.at(self._heap.blocks.after(self.address))
 

@@ -1,4 +1,4 @@
-"""What a policy in Python acts on (simalloc/policy/python/contract.py), in plain Python."""
+"""What a policy in Python acts on (simalloc/policy/user/contract.py), in plain Python."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from simalloc.errors import PolicyError
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.python.block import OwnBlock, Place
-from simalloc.heap.reference.python.lists import Lists, first_of
 from simalloc.heap.reference.space import MAX_BREAK, Blocks, State
-from simalloc.policy.python import OrderName
+from simalloc.heap.reference.user_policies.block import Place, UserBlock
+from simalloc.heap.reference.user_policies.lists import Lists, first_of
+from simalloc.policy.user import OrderName
 
 
-class OwnHeap:
+class UserHeap:
     """The heap that a policy acts on.
 
     `acting` is whether it may, and `resized` the block, if any, that only `resize` may use.
@@ -24,9 +24,9 @@ class OwnHeap:
         self.lists = Lists()
         self.acting = False
         self.number = 0
-        self.resized: OwnBlock | None = None
+        self.resized: UserBlock | None = None
         self.growths = self.splits = self.coalescings = self.visited = 0
-        self._by_address: dict[int, OwnBlock] = {}
+        self._by_address: dict[int, UserBlock] = {}
         self._grown = False
 
     def begin(self) -> None:
@@ -34,7 +34,7 @@ class OwnHeap:
         self.visited = 0
         self._grown = False
 
-    def at(self, address: int | None) -> OwnBlock | None:
+    def at(self, address: int | None) -> UserBlock | None:
         """Return the block at an address, if there is one."""
         return None if address is None else self._by_address.get(address)
 
@@ -49,18 +49,18 @@ class OwnHeap:
         return self.number
 
     @property
-    def first(self) -> OwnBlock | None:
+    def first(self) -> UserBlock | None:
         """The lowest block."""
         return self.at(0)
 
     @property
-    def last(self) -> OwnBlock | None:
+    def last(self) -> UserBlock | None:
         """The block that ends at the break."""
         return self.at(self.blocks.last)
 
     def first_fit(
-        self, size: int, order: OrderName = "ao", after: OwnBlock | None = None, /
-    ) -> OwnBlock | None:
+        self, size: int, order: OrderName = "ao", after: UserBlock | None = None, /
+    ) -> UserBlock | None:
         """Return the first listed block that is large enough, of those behind `after`."""
         self._demand(size, order)
         blocks = self.lists.ordered(order)
@@ -71,12 +71,12 @@ class OwnHeap:
             blocks = blocks[blocks.index(after) + 1 :]
         return self._found(*first_of(blocks, size))
 
-    def next_fit(self, size: int, order: OrderName = "ao", /) -> OwnBlock | None:
+    def next_fit(self, size: int, order: OrderName = "ao", /) -> UserBlock | None:
         """Return the first listed block that is large enough from the rover on."""
         self._demand(size, order)
         return self._found(*self.lists.ring(order).search(size))
 
-    def best_fit(self, size: int, order: OrderName = "ao", /) -> OwnBlock | None:
+    def best_fit(self, size: int, order: OrderName = "ao", /) -> UserBlock | None:
         """Return the smallest listed block that is large enough, of equals the first."""
         self._demand(size, order)
         blocks = self.lists.ordered(order)
@@ -84,7 +84,7 @@ class OwnHeap:
         # min() and max() return the first of equals.
         return self._found(min(fitting, key=lambda block: block.size, default=None), len(blocks))
 
-    def worst_fit(self, size: int, order: OrderName = "ao", /) -> OwnBlock | None:
+    def worst_fit(self, size: int, order: OrderName = "ao", /) -> UserBlock | None:
         """Return the largest listed block if it is large enough, of equals the first."""
         self._demand(size, order)
         blocks = self.lists.ordered(order)
@@ -92,7 +92,7 @@ class OwnHeap:
         fits = largest is not None and largest.size >= size
         return self._found(largest if fits else None, len(blocks))
 
-    def free_blocks(self, order: OrderName = "ao", /) -> list[OwnBlock]:
+    def free_blocks(self, order: OrderName = "ao", /) -> list[UserBlock]:
         """Return all listed blocks."""
         self._demand(1, order)
         return self.lists.ordered(order)
@@ -102,28 +102,28 @@ class OwnHeap:
         self._demand(count + 1)
         self.visited += count
 
-    def split(self, block: OwnBlock, size: int, /) -> OwnBlock:
+    def split(self, block: UserBlock, size: int, /) -> UserBlock:
         """Cut the low end off a free block."""
         address = self._demand_cut(block, size)
         if size == block.size:
             return self._unlist(block)
         self._cut(address, size)
-        self._by_address[address] = low = OwnBlock(self, address)
+        self._by_address[address] = low = UserBlock(self, address)
         block.move_to(address + size)
         self._by_address[address + size] = block
         return low
 
-    def split_high(self, block: OwnBlock, size: int, /) -> OwnBlock:
+    def split_high(self, block: UserBlock, size: int, /) -> UserBlock:
         """Cut the high end off a free block."""
         address = self._demand_cut(block, size)
         if size == block.size:
             return self._unlist(block)
         high = address + block.size - size
         self._cut(address, block.size - size)
-        self._by_address[high] = OwnBlock(self, high)
+        self._by_address[high] = UserBlock(self, high)
         return self._by_address[high]
 
-    def merge(self, block: OwnBlock, /) -> OwnBlock:
+    def merge(self, block: UserBlock, /) -> UserBlock:
         """Join a free block with its listed neighbours."""
         self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
         for neighbour in (block.previous, block.next):
@@ -131,7 +131,7 @@ class OwnHeap:
                 self.join(block, neighbour)
         return self._unlist(block)
 
-    def join(self, block: OwnBlock, neighbour: OwnBlock, /) -> OwnBlock:
+    def join(self, block: UserBlock, neighbour: UserBlock, /) -> UserBlock:
         """Join two adjacent free blocks."""
         self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
         self._demand_block(neighbour, Place.UNSEARCHABLE, Place.LISTED)
@@ -149,29 +149,29 @@ class OwnHeap:
         self._by_address[low] = block
         return block
 
-    def insert(self, block: OwnBlock, /) -> OwnBlock:
+    def insert(self, block: UserBlock, /) -> UserBlock:
         """List an unsearchable block."""
         self._demand_block(block, Place.UNSEARCHABLE)
         block.place = Place.LISTED
         self.lists.enter(block)
         return block
 
-    def remove(self, block: OwnBlock, /) -> OwnBlock:
+    def remove(self, block: UserBlock, /) -> UserBlock:
         """Take a block off the lists."""
         self._demand_block(block, Place.LISTED)
         return self._unlist(block)
 
-    def extend(self, size: int, /) -> OwnBlock:
+    def extend(self, size: int, /) -> UserBlock:
         """Raise the break."""
         self._demand(size)
         address = self.blocks.extend(size)
         self.blocks.mark(address, State.FREE)
-        self._by_address[address] = block = OwnBlock(self, address)
+        self._by_address[address] = block = UserBlock(self, address)
         self.growths += 1
         self._grown = True
         return block
 
-    def grow(self, size: int, unit: int = 1, /) -> OwnBlock:
+    def grow(self, size: int, unit: int = 1, /) -> UserBlock:
         """Make the listed block that ends at the break large enough."""
         self._demand(size)
         self._demand(unit)
@@ -181,7 +181,7 @@ class OwnHeap:
             return last
         return self.insert(self.merge(self.extend(round_up(size - there, unit))))
 
-    def hold(self, block: OwnBlock, size: int) -> int:
+    def hold(self, block: UserBlock, size: int) -> int:
         """Give an unsearchable block of at least `size` bytes to an object; return its address."""
         self._demand_place(block, Place.UNSEARCHABLE)
         if block.size < size:
@@ -190,18 +190,18 @@ class OwnHeap:
         self.blocks.mark(block.address, State.ALLOCATED)
         return block.address
 
-    def let_go(self, address: int) -> OwnBlock:
+    def let_go(self, address: int) -> UserBlock:
         """Make a held block unsearchable."""
         block = self._by_address[address]
         block.place = Place.UNSEARCHABLE
         self.blocks.mark(address, State.FREE)
         return block
 
-    def listed(self) -> Iterable[OwnBlock]:
+    def listed(self) -> Iterable[UserBlock]:
         """Run over the listed blocks."""
         return self.lists.ordered("ao")
 
-    def _unlist(self, block: OwnBlock) -> OwnBlock:
+    def _unlist(self, block: UserBlock) -> UserBlock:
         if block.place is Place.LISTED:
             self.lists.leave(block)
             block.place = Place.UNSEARCHABLE
@@ -211,12 +211,12 @@ class OwnHeap:
         self.blocks.cut(address, size)
         self.splits += 1
 
-    def _found(self, block: OwnBlock | None, visited: int) -> OwnBlock | None:
+    def _found(self, block: UserBlock | None, visited: int) -> UserBlock | None:
         if not self._grown:
             self.visited += visited
         return block
 
-    def _demand_cut(self, block: OwnBlock, size: int) -> int:
+    def _demand_cut(self, block: UserBlock, size: int) -> int:
         self._demand(size)
         self._demand_block(block, Place.UNSEARCHABLE, Place.LISTED)
         if size > block.size:
@@ -228,7 +228,7 @@ class OwnHeap:
         self._demand_place(block, *places)
 
     def _demand_place(self, block: object, *places: Place) -> None:
-        if not isinstance(block, OwnBlock) or self.at(block.address) is not block:
+        if not isinstance(block, UserBlock) or self.at(block.address) is not block:
             raise PolicyError(f"{block!r} is not a Block of this heap")
         if block.place not in places:
             raise PolicyError(f"{block} is not {' or '.join(one.value for one in places)}")

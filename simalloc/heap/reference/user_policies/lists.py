@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simalloc.heap.reference.python.block import OwnBlock
-from simalloc.policy.python import OrderName
+from simalloc.heap.reference.user_policies.block import UserBlock
+from simalloc.policy.user import OrderName
 
 
 class Ring:
     """A next fit's list, and its rover, where searches start (sequential_fit.md)."""
 
-    def __init__(self, order: OrderName, blocks: Sequence[OwnBlock]) -> None:
+    def __init__(self, order: OrderName, blocks: Sequence[UserBlock]) -> None:
         self._order = order
         self._list = list(blocks)
         self._rover = blocks[0] if blocks else None
 
-    def enter(self, block: OwnBlock) -> None:
+    def enter(self, block: UserBlock) -> None:
         """Take a block in: by address, or else just before the rover."""
         if self._order == "ao":
             self._list.append(block)
@@ -28,14 +28,14 @@ class Ring:
         if self._rover is None or self._order == "lifo":
             self._rover = block
 
-    def leave(self, block: OwnBlock) -> None:
+    def leave(self, block: UserBlock) -> None:
         """Take a block out; a rover on it moves to the block that followed."""
         place = self._list.index(block)
         del self._list[place]
         if self._rover is block:
             self._rover = self._list[place % len(self._list)] if self._list else None
 
-    def search(self, size: int) -> tuple[OwnBlock | None, int]:
+    def search(self, size: int) -> tuple[UserBlock | None, int]:
         """Return the first block from the rover on that is large enough, and how many were seen."""
         if self._rover is None:
             return None, 0
@@ -50,22 +50,22 @@ class Lists:
     """All listed blocks, in the order in which they entered, and the rings asked for so far."""
 
     def __init__(self) -> None:
-        self._oldest_first: list[OwnBlock] = []
+        self._oldest_first: list[UserBlock] = []
         self._rings: dict[OrderName, Ring] = {}
 
-    def enter(self, block: OwnBlock) -> None:
+    def enter(self, block: UserBlock) -> None:
         """Take a block in as the latest."""
         self._oldest_first.append(block)
         for ring in self._rings.values():
             ring.enter(block)
 
-    def leave(self, block: OwnBlock) -> None:
+    def leave(self, block: UserBlock) -> None:
         """Take a block out."""
         self._oldest_first.remove(block)
         for ring in self._rings.values():
             ring.leave(block)
 
-    def ordered(self, order: OrderName) -> list[OwnBlock]:
+    def ordered(self, order: OrderName) -> list[UserBlock]:
         """Return the blocks, the first in the order first."""
         if order == "ao":
             return sorted(self._oldest_first, key=lambda block: block.address)
@@ -78,7 +78,7 @@ class Lists:
         return self._rings[order]
 
 
-def first_of(blocks: Sequence[OwnBlock], size: int) -> tuple[OwnBlock | None, int]:
+def first_of(blocks: Sequence[UserBlock], size: int) -> tuple[UserBlock | None, int]:
     """Return the first block that is large enough, and how many were looked at."""
     for visited, block in enumerate(blocks, 1):
         if block.size >= size:

@@ -13,7 +13,7 @@ from simalloc.trace import Op, Trace
 from simalloc.trace.formats.importing import load_log
 
 replay_in_reference = partial(replay_device, engine="reference")
-DATA = Path(__file__).parents[2] / "data" / "device"
+DATA = Path(__file__).parents[1] / "data" / "device"
 SNAPSHOTS = sorted(DATA.glob("*.pickle.gz"))
 STATISTICS = [
     *(

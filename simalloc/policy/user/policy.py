@@ -11,8 +11,8 @@ from typing import Final
 from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters, spell_parameters
 from simalloc.policy.parts import Value
-from simalloc.policy.python.base import PythonPolicy, values_of
-from simalloc.policy.python.code import DIGITS, Code, PythonCode, code_in_file, code_of_class
+from simalloc.policy.user.base import UserPolicy, values_of
+from simalloc.policy.user.code import DIGITS, Code, UserCode, code_in_file, code_of_class
 
 _TEXT: Final = re.compile(
     rf"(?P<file>[^:]+\.py)(?:@(?P<digest>[0-9a-f]{{{DIGITS}}}))?:(?P<name>[^:@]*)"
@@ -21,10 +21,10 @@ _TEXT: Final = re.compile(
 
 
 @dataclass(frozen=True, repr=False)
-class UserPolicy(Policy):
+class PolicyFromCode(Policy):
     """A policy in Python. Its name is `FILE.py:CLASS`, or the class's alone if it has no file."""
 
-    description: PythonCode
+    description: UserCode
 
     @property
     def parameters(self) -> dict[str, Value]:
@@ -36,7 +36,7 @@ class UserPolicy(Policy):
         """The same: a class has the parameters that it declares."""
         return self.parameters
 
-    def with_parameters(self, **parameters: Value) -> UserPolicy:
+    def with_parameters(self, **parameters: Value) -> PolicyFromCode:
         """Return the same policy with some parameters changed; raises as the catalogue's do."""
         policy = self.description.code.make({**self.parameters, **parameters})
         values = tuple(values_of(policy).items())
@@ -65,7 +65,7 @@ def is_user_policy(text: str) -> bool:
 
 def user_policy(
     text: str, parameters: Mapping[str, Value] | None = None, folder: Path | None = None
-) -> UserPolicy:
+) -> PolicyFromCode:
     """Return the policy that text such as `mine.py:WorstFit:growth=64K` names.
 
     `parameters` change further ones. The file is looked for from `folder` and executed. Raises
@@ -84,25 +84,25 @@ def user_policy(
     return _policy(code, code.make({**given, **(parameters or {})}))
 
 
-def policy_of(own: PythonPolicy | type[PythonPolicy], **parameters: Value) -> UserPolicy:
+def policy_of(given: UserPolicy | type[UserPolicy], **parameters: Value) -> PolicyFromCode:
     """Return the policy that a class, or an object of it, describes.
 
     Raises `PolicyError` for what is neither.
     """
-    if not isinstance(own, (type, PythonPolicy)):
+    if not isinstance(given, (type, UserPolicy)):
         raise PolicyError(
-            f"{type(own).__name__!r} is no policy, nor the name or the class of one; that of a run "
-            "is its attribute `policy`, and that of a description is Policy(NAME, DESCRIPTION)"
+            f"{type(given).__name__!r} is no policy, nor the name or the class of one; that of a "
+            "run is its attribute `policy`, and that of a description is Policy(NAME, DESCRIPTION)"
         )
-    code = code_of_class(own if isinstance(own, type) else type(own))
-    values = {} if isinstance(own, type) else values_of(own)
+    code = code_of_class(given if isinstance(given, type) else type(given))
+    values = {} if isinstance(given, type) else values_of(given)
     return _policy(code, code.make({**values, **parameters}))
 
 
-def _policy(code: Code, own: PythonPolicy) -> UserPolicy:
+def _policy(code: Code, given: UserPolicy) -> PolicyFromCode:
     name = code.name if code.file is None else f"{code.file}:{code.name}"
     first, *_ = (code.policy.__doc__ or "").strip().splitlines() or [""]
-    return UserPolicy(name, PythonCode(code, tuple(values_of(own).items())), source=first)
+    return PolicyFromCode(name, UserCode(code, tuple(values_of(given).items())), source=first)
 
 
 def base_name(text: str) -> str:

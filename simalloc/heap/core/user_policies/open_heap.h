@@ -7,7 +7,7 @@
 #ifndef SIMALLOC_OPEN_HEAP_H
 #define SIMALLOC_OPEN_HEAP_H
 
-#include "python/free_index.h"
+#include "user_policies/free_index.h"
 
 /* Values of `family_data`; `index_slot` is STATE_ALLOCATED in a held block and STATE_FREE in the
  * others. */

@@ -1,4 +1,4 @@
-#include "python/free_index.h"
+#include "user_policies/free_index.h"
 
 #include <string.h>
 

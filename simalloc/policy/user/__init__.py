@@ -1,10 +1,10 @@
 """Policies of one's own in Python: what they are written against, and how they are found."""
 
-from simalloc.policy.python.base import PythonPolicy
-from simalloc.policy.python.code import PythonCode
-from simalloc.policy.python.contract import Block, Heap, OrderName
-from simalloc.policy.python.policy import (
-    UserPolicy,
+from simalloc.policy.user.base import PythonPolicy, UserPolicy
+from simalloc.policy.user.code import UserCode
+from simalloc.policy.user.contract import Block, Heap, OrderName
+from simalloc.policy.user.policy import (
+    PolicyFromCode,
     base_name,
     is_user_policy,
     policy_of,
@@ -15,8 +15,9 @@ __all__ = [
     "Block",
     "Heap",
     "OrderName",
-    "PythonCode",
+    "PolicyFromCode",
     "PythonPolicy",
+    "UserCode",
     "UserPolicy",
     "base_name",
     "is_user_policy",

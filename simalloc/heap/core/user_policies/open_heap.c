@@ -1,4 +1,4 @@
-#include "python/open_heap.h"
+#include "user_policies/open_heap.h"
 
 #include <stdlib.h>
 

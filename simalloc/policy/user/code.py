@@ -18,7 +18,7 @@ from simalloc.errors import PolicyError, SimallocError
 from simalloc.files import read_text
 from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Value
-from simalloc.policy.python.base import PythonPolicy
+from simalloc.policy.user.base import UserPolicy
 
 NAMED: Final = {"thread": 2, "time": 4, "site": 8}
 """What `malloc` may name of a request, and the core's numbers for it (COLUMN_ in family.h)."""
@@ -40,7 +40,7 @@ class Code:
     file: str | None
     source: str = field(repr=False)
     path: str = field(repr=False, compare=False)
-    policy: type[PythonPolicy] = field(compare=False)
+    policy: type[UserPolicy] = field(compare=False)
 
     @property
     def digest(self) -> str:
@@ -52,12 +52,12 @@ class Code:
         """Whether another process can make the class of the source."""
         return self.file is not None
 
-    def make(self, values: Mapping[str, Value]) -> PythonPolicy:
+    def make(self, values: Mapping[str, Value]) -> UserPolicy:
         """Return an object of the class; raises `PolicyError` if it cannot be."""
         with self._errors("__init__"):
             return self.policy(**values)
 
-    def begin(self, values: Mapping[str, Value], trace: object) -> PythonPolicy:
+    def begin(self, values: Mapping[str, Value], trace: object) -> UserPolicy:
         """Return an object of the class for one simulation of a trace; raises as `make` does."""
         policy = self.make(values)
         with self._errors("begin"):
@@ -80,17 +80,17 @@ class Code:
 
 
 @dataclass(frozen=True)
-class PythonCode(Family):
+class UserCode(Family):
     """A policy whose decisions Python code makes: its class, and the parameters' values."""
 
     family: ClassVar[str] = "python"
-    reference: ClassVar[str] = "python:PythonHeap"
+    reference: ClassVar[str] = "user_policy:UserPolicyHeap"
     is_slow: ClassVar[bool] = True
 
     code: Code
     values: tuple[tuple[str, Value], ...]
 
-    def decider(self, trace: object = None) -> PythonPolicy:
+    def decider(self, trace: object = None) -> UserPolicy:
         """Return a new object of the class, for one simulation of a trace."""
         return self.code.begin(dict(self.values), trace)
 
@@ -138,19 +138,19 @@ def code_of_source(name: str, file: str, source: str, path: str) -> Code:
     """Make a class of the text of its file; raises as `code_in_file` does."""
     module = _execute(file, source, path)
     policy = getattr(module, name, None)
-    if not (isinstance(policy, type) and issubclass(policy, PythonPolicy)):
+    if not (isinstance(policy, type) and issubclass(policy, UserPolicy)):
         known = [
             key
             for key, value in vars(module).items()
             if isinstance(value, type) and value.__module__ == module.__name__
-            if issubclass(value, PythonPolicy)
+            if issubclass(value, UserPolicy)
         ]
-        has = f"it has {', '.join(known)}" if known else "no class there derives from PythonPolicy"
+        has = f"it has {', '.join(known)}" if known else "no class there derives from UserPolicy"
         raise PolicyError(f"{file} has no policy {name!r}; {has}")
     return Code(name, file, source, path, checked(policy))
 
 
-def code_of_class(policy: type[PythonPolicy]) -> Code:
+def code_of_class(policy: type[UserPolicy]) -> Code:
     """Return the code of a class that is there already.
 
     One at the top of an importable file goes by that file. Any other, and one of the script that
@@ -170,10 +170,10 @@ def code_of_class(policy: type[PythonPolicy]) -> Code:
     return Code(policy.__name__, None, source, "", checked(policy))
 
 
-def checked(policy: type[PythonPolicy]) -> type[PythonPolicy]:
+def checked(policy: type[UserPolicy]) -> type[UserPolicy]:
     """Return a class that has what a policy needs; raises `PolicyError` for any other."""
     for method in ("malloc", "free"):
-        if getattr(policy, method) is getattr(PythonPolicy, method):
+        if getattr(policy, method) is getattr(UserPolicy, method):
             raise PolicyError(f"{policy.__name__} has no {method}, which every policy needs")
     return policy
 

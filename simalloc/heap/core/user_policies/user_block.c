@@ -1,9 +1,9 @@
 /* simalloc.heap._core.Block: a block of the heap, as a policy in Python sees it. */
-#include "python/python_policy.h"
+#include "user_policies/user_policy.h"
 
 PyTypeObject *block_type;
 
-static bool grow_handles(struct python_policy *policy)
+static bool grow_handles(struct user_policy *policy)
 {
     uint32_t capacity = policy->open.heap.capacity;
     PyObject **handles = PyMem_Realloc(policy->handles, capacity * sizeof(PyObject *));
@@ -16,7 +16,7 @@ static bool grow_handles(struct python_policy *policy)
     return true;
 }
 
-PyObject *block_of(struct python_policy *policy, uint32_t id)
+PyObject *block_of(struct user_policy *policy, uint32_t id)
 {
     if (UNLIKELY(id >= policy->capacity) && !grow_handles(policy))
         return out_of_memory(policy);
@@ -37,7 +37,7 @@ PyObject *block_of(struct python_policy *policy, uint32_t id)
     return Py_NewRef((PyObject *)made);
 }
 
-void forget_block(struct python_policy *policy, uint32_t id)
+void forget_block(struct user_policy *policy, uint32_t id)
 {
     PyObject *object = id < policy->capacity ? policy->handles[id] : NULL;
     if (object == NULL)
@@ -50,7 +50,7 @@ void forget_block(struct python_policy *policy, uint32_t id)
         Py_DECREF(object);
 }
 
-bool as_block(struct python_policy *policy, PyObject *object, uint32_t *id)
+bool as_block(struct user_policy *policy, PyObject *object, uint32_t *id)
 {
     if (UNLIKELY(!Py_IS_TYPE(object, block_type))) {
         PyErr_Format(policy_error, "%R is not a Block", object);
@@ -68,9 +68,9 @@ bool as_block(struct python_policy *policy, PyObject *object, uint32_t *id)
 }
 
 /* The policy of a Block that is still there, or NULL with an exception set. */
-static const struct python_policy *policy_of(PyObject *self)
+static const struct user_policy *policy_of(PyObject *self)
 {
-    const struct python_policy *policy = ((struct block_object *)self)->policy;
+    const struct user_policy *policy = ((struct block_object *)self)->policy;
     if (UNLIKELY(policy == NULL))
         PyErr_SetString(policy_error, "the Block is no more: it was joined to another, or the "
                                       "simulation is over");
@@ -85,7 +85,7 @@ static uint32_t id_of(PyObject *self)
 static PyObject *get_address(PyObject *self, void *unused)
 {
     (void)unused;
-    const struct python_policy *policy = policy_of(self);
+    const struct user_policy *policy = policy_of(self);
     return policy == NULL ? NULL
                           : PyLong_FromUnsignedLongLong(block_at_id(policy, id_of(self))->address);
 }
@@ -93,7 +93,7 @@ static PyObject *get_address(PyObject *self, void *unused)
 static PyObject *get_size(PyObject *self, void *unused)
 {
     (void)unused;
-    const struct python_policy *policy = policy_of(self);
+    const struct user_policy *policy = policy_of(self);
     return policy == NULL ? NULL
                           : PyLong_FromUnsignedLongLong(block_at_id(policy, id_of(self))->size);
 }
@@ -101,7 +101,7 @@ static PyObject *get_size(PyObject *self, void *unused)
 static PyObject *get_is_free(PyObject *self, void *unused)
 {
     (void)unused;
-    const struct python_policy *policy = policy_of(self);
+    const struct user_policy *policy = policy_of(self);
     return policy == NULL
                ? NULL
                : PyBool_FromLong(block_at_id(policy, id_of(self))->family_data != HELD);
@@ -110,14 +110,14 @@ static PyObject *get_is_free(PyObject *self, void *unused)
 static PyObject *get_is_listed(PyObject *self, void *unused)
 {
     (void)unused;
-    const struct python_policy *policy = policy_of(self);
+    const struct user_policy *policy = policy_of(self);
     return policy == NULL ? NULL
                           : PyBool_FromLong(block_at_id(policy, id_of(self))->family_data == LISTED);
 }
 
 static PyObject *neighbour(PyObject *self, bool above)
 {
-    const struct python_policy *policy = policy_of(self);
+    const struct user_policy *policy = policy_of(self);
     if (policy == NULL)
         return NULL;
     const struct block *block = block_at_id(policy, id_of(self));
@@ -140,7 +140,7 @@ static PyObject *get_next(PyObject *self, void *unused)
 
 static PyObject *block_repr(PyObject *self)
 {
-    const struct python_policy *policy = ((struct block_object *)self)->policy;
+    const struct user_policy *policy = ((struct block_object *)self)->policy;
     if (policy == NULL)
         return PyUnicode_FromString("<Block that is no more>");
     static const char *const states[] = {

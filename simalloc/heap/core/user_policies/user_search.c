@@ -1,9 +1,9 @@
 /* The searches of simalloc.heap._core.Heap. */
-#include "python/python_policy.h"
+#include "user_policies/user_policy.h"
 
 /* What a search is asked: for how much, in which order. */
 struct query {
-    struct python_policy *policy;
+    struct user_policy *policy;
     uint64_t size;
     enum order order;
 };
@@ -94,7 +94,7 @@ PyObject *heap_worst_fit(PyObject *self, PyObject *const *args, Py_ssize_t count
     return found_by(&query, "worst_fit", found);
 }
 
-static PyObject *list_of(struct python_policy *policy, PyObject *list, enum order order)
+static PyObject *list_of(struct user_policy *policy, PyObject *list, enum order order)
 {
     struct free_index *index =
         open_heap_index(&policy->open, order == ORDER_ADDRESS ? BY_ADDRESS : BY_AGE);
@@ -117,7 +117,7 @@ static PyObject *list_of(struct python_policy *policy, PyObject *list, enum orde
 
 PyObject *heap_free_blocks(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     enum order order = ORDER_ADDRESS;
     if (policy == NULL || !takes(count, 0, 1, "free_blocks") ||
         (count > 0 && !as_order(args[0], &order)))
@@ -130,7 +130,7 @@ PyObject *heap_free_blocks(PyObject *self, PyObject *const *args, Py_ssize_t cou
 
 PyObject *heap_visit(PyObject *self, PyObject *object)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     uint64_t number;
     if (policy == NULL || !as_size(object, "count", 0, &number))
         return NULL;

@@ -3,15 +3,15 @@
  * A policy gets a Heap and Blocks. A Block is made when it is first handed out and stays the same
  * object until its block is joined to another; then it is told so, as all are when the simulation
  * ends, so that no use of it can do harm. All of this runs with the GIL held. */
-#ifndef SIMALLOC_PYTHON_POLICY_H
-#define SIMALLOC_PYTHON_POLICY_H
+#ifndef SIMALLOC_USER_POLICY_H
+#define SIMALLOC_USER_POLICY_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "c/extension.h"
 #include "families/family.h"
-#include "python/open_heap.h"
+#include "user_policies/open_heap.h"
 
 enum { STEPS = 16, POOL = 64 };
 
@@ -28,7 +28,7 @@ struct step {
     struct extent answer;
 };
 
-struct python_policy {
+struct user_policy {
     struct open_heap open; /* begins with its struct heap */
     PyObject *decider;       /* the policy's object, which the binding sets */
     PyObject *decide_malloc; /* the policy's own methods */
@@ -48,16 +48,16 @@ struct python_policy {
 
 struct block_object {
     PyObject ob_base;
-    struct python_policy *policy; /* NULL: there is no such block any more */
+    struct user_policy *policy; /* NULL: there is no such block any more */
     uint32_t id;
 };
 
 struct heap_object {
     PyObject ob_base;
-    struct python_policy *policy; /* NULL: the simulation is over */
+    struct user_policy *policy; /* NULL: the simulation is over */
 };
 
-extern const struct family python_policy;
+extern const struct family user_policy;
 
 /* These are made when the module is imported. */
 extern PyTypeObject *block_type;
@@ -67,29 +67,29 @@ extern PyObject *policy_error;
 bool add_block_type(PyObject *module);
 bool add_heap_type(PyObject *module);
 /* Makes the types and all else that policies in Python need. */
-bool add_python_policy(PyObject *module);
+bool add_user_policy(PyObject *module);
 
 /* Returns a new reference to the Block of an id; NULL with an exception set. */
-PyObject *block_of(struct python_policy *policy, uint32_t id);
+PyObject *block_of(struct user_policy *policy, uint32_t id);
 /* Takes note that an id is no more. */
-void forget_block(struct python_policy *policy, uint32_t id);
+void forget_block(struct user_policy *policy, uint32_t id);
 /* The block that an argument is; false, with an exception set, if it is none of this heap. */
-bool as_block(struct python_policy *policy, PyObject *object, uint32_t *id);
+bool as_block(struct user_policy *policy, PyObject *object, uint32_t *id);
 
 /* The policy of a Heap that is now deciding an event, or NULL with an exception set. */
-struct python_policy *acting(PyObject *heap);
+struct user_policy *acting(PyObject *heap);
 /* Ends the simulation; returns NULL with an exception set. */
-PyObject *out_of_memory(struct python_policy *policy);
+PyObject *out_of_memory(struct user_policy *policy);
 /* Begins to remember a call. */
-struct step *note(struct python_policy *policy, const char *method, uint32_t block,
+struct step *note(struct user_policy *policy, const char *method, uint32_t block,
                   uint64_t number);
 /* Remembers a call's answer and gives it to Python: a Block, or None for NO_BLOCK. */
-PyObject *answer(struct python_policy *policy, struct step *step, uint32_t id);
+PyObject *answer(struct user_policy *policy, struct step *step, uint32_t id);
 
 /* What arguments are; false, with an exception set, if they are not. */
 bool takes(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most, const char *method);
 bool as_size(PyObject *object, const char *name, uint64_t least, uint64_t *size);
-bool as_free_block(struct python_policy *policy, PyObject *object, uint32_t *id);
+bool as_free_block(struct user_policy *policy, PyObject *object, uint32_t *id);
 bool as_order(PyObject *object, enum order *order);
 bool intern_orders(void); /* for as_order() */
 
@@ -109,12 +109,12 @@ PyObject *heap_remove(PyObject *self, PyObject *object);
 PyObject *heap_extend_by(PyObject *self, PyObject *object);
 PyObject *heap_grow(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-ALWAYS_INLINE struct block *block_at_id(const struct python_policy *policy, uint32_t id)
+ALWAYS_INLINE struct block *block_at_id(const struct user_policy *policy, uint32_t id)
 {
     return &policy->open.heap.blocks[id];
 }
 
-ALWAYS_INLINE struct extent extent_of(const struct python_policy *policy, uint32_t id)
+ALWAYS_INLINE struct extent extent_of(const struct user_policy *policy, uint32_t id)
 {
     if (id == NO_BLOCK)
         return (struct extent){0, 0};

@@ -1,7 +1,7 @@
 /* The indexes of an open heap: opened when first asked for, and anew for another unit. */
 #include <stdlib.h>
 
-#include "python/open_heap.h"
+#include "user_policies/open_heap.h"
 
 /* A listed block and what decides its place among the others. */
 struct placed {

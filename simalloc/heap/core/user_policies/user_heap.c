@@ -1,25 +1,25 @@
 /* simalloc.heap._core.Heap: the heap, as a policy in Python sees it. */
-#include "python/python_policy.h"
+#include "user_policies/user_policy.h"
 
 PyTypeObject *heap_type;
 
 static PyObject *get_size(PyObject *self, void *unused)
 {
     (void)unused;
-    const struct python_policy *policy = acting(self);
+    const struct user_policy *policy = acting(self);
     return policy == NULL ? NULL : PyLong_FromUnsignedLongLong(policy->open.heap.brk);
 }
 
 static PyObject *get_event(PyObject *self, void *unused)
 {
     (void)unused;
-    const struct python_policy *policy = acting(self);
+    const struct user_policy *policy = acting(self);
     return policy == NULL ? NULL : PyLong_FromUnsignedLongLong(policy->event);
 }
 
 static PyObject *end_block(PyObject *self, bool last)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     if (policy == NULL)
         return NULL;
     uint32_t id = last ? heap_last(&policy->open.heap) : heap_first(&policy->open.heap);
@@ -74,7 +74,7 @@ static PyType_Slot heap_slots[] = {
     {Py_tp_dealloc, object_free},
     {Py_tp_methods, heap_methods},
     {Py_tp_getset, heap_attributes},
-    {Py_tp_doc, "The heap, as a policy in Python sees it: see simalloc.policy.python.Heap."},
+    {Py_tp_doc, "The heap, as a policy in Python sees it: see simalloc.policy.user.Heap."},
     {0, NULL},
 };
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from simalloc.errors import PolicyError
 from simalloc.policy.parts import Value, read_value
-from simalloc.policy.python.contract import Block, Heap
+from simalloc.policy.user.contract import Block, Heap
 
 
-class PythonPolicy:
+class UserPolicy:
     """Derive from this and write `malloc` and `free`; docs/python-policies.md shows how.
 
     Class attributes in lower case are parameters: with `growth = 4096` in the class,
@@ -65,11 +65,15 @@ class PythonPolicy:
         return f"{type(self).__name__}({values})"
 
 
-def defaults_of(code: type[PythonPolicy]) -> dict[str, Any]:
+PythonPolicy = UserPolicy
+"""The name that the class had at first."""
+
+
+def defaults_of(code: type[UserPolicy]) -> dict[str, Any]:
     """Return the parameters of a class with their values, in the order of their definition."""
     found: dict[str, Any] = {}
     for one in reversed(code.__mro__):
-        if issubclass(one, PythonPolicy) and one is not PythonPolicy:
+        if issubclass(one, UserPolicy) and one is not UserPolicy:
             found |= {
                 name: getattr(code, name)
                 for name, value in vars(one).items()
@@ -80,7 +84,7 @@ def defaults_of(code: type[PythonPolicy]) -> dict[str, Any]:
     return found
 
 
-def values_of(policy: PythonPolicy) -> dict[str, Value]:
+def values_of(policy: UserPolicy) -> dict[str, Value]:
     """Return the parameters of a policy in plain values."""
     values = {name: getattr(policy, name) for name in defaults_of(type(policy))}
     return {

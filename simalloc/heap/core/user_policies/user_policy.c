@@ -2,7 +2,7 @@
  *
  * The replay takes the GIL for its whole stretch. When a method raises, or returns what cannot be,
  * the heap's failure stops the replay and the exception goes to whoever called it. */
-#include "python/python_policy.h"
+#include "user_policies/user_policy.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 PyObject *policy_error;
 
-bool add_python_policy(PyObject *module)
+bool add_user_policy(PyObject *module)
 {
     PyObject *errors = PyImport_ImportModule("simalloc.errors");
     if (errors == NULL)
@@ -29,7 +29,7 @@ static PyObject *extent_tuple(struct extent extent)
 
 /* The calls of the event: (method, block or None, number or 0, answer or None), blocks as
  * (address, size). */
-static PyObject *steps_of(const struct python_policy *policy)
+static PyObject *steps_of(const struct user_policy *policy)
 {
     PyObject *steps = PyList_New(0);
     uint64_t first = policy->stepped > STEPS ? policy->stepped - STEPS : 0;
@@ -46,7 +46,7 @@ static PyObject *steps_of(const struct python_policy *policy)
 }
 
 /* Puts an exception that says where and after what in place of the one that is set. */
-static void explain(const struct python_policy *policy, const char *method, uint64_t size)
+static void explain(const struct user_policy *policy, const char *method, uint64_t size)
 {
     PyObject *type;
     PyObject *error;
@@ -77,7 +77,7 @@ static void explain(const struct python_policy *policy, const char *method, uint
 }
 
 /* Ends the replay with the exception that is set. */
-static void fail(struct python_policy *policy, const char *method, uint64_t size)
+static void fail(struct user_policy *policy, const char *method, uint64_t size)
 {
     if (!PyErr_Occurred()) /* memory ran out, and the policy has caught the exception */
         PyErr_NoMemory();
@@ -109,7 +109,7 @@ static PyObject *named_columns(const struct heap *heap)
 }
 
 /* Calls the policy's malloc, with what of the request it names. */
-static PyObject *decide_named(struct python_policy *policy, uint64_t size)
+static PyObject *decide_named(struct user_policy *policy, uint64_t size)
 {
     PyObject *named = named_columns(&policy->open.heap);
     PyObject *given = Py_BuildValue("(OK)", policy->heap_object, (unsigned long long)size);
@@ -125,7 +125,7 @@ static PyObject *decide_named(struct python_policy *policy, uint64_t size)
 }
 
 /* Calls a method of the policy with one or two arguments, which it takes over. */
-static PyObject *decide(struct python_policy *policy, PyObject *method, PyObject *first,
+static PyObject *decide(struct user_policy *policy, PyObject *method, PyObject *first,
                         PyObject *second)
 {
     PyObject *answer = NULL;
@@ -142,7 +142,7 @@ static PyObject *decide(struct python_policy *policy, PyObject *method, PyObject
 
 /* Gives an object the block that a policy returned; false, with an exception set, if that cannot
  * be. */
-static bool accept(struct python_policy *policy, PyObject *answer, uint64_t size, uint32_t *id)
+static bool accept(struct user_policy *policy, PyObject *answer, uint64_t size, uint32_t *id)
 {
     if (!as_block(policy, answer, id))
         return false;
@@ -165,7 +165,7 @@ static bool accept(struct python_policy *policy, PyObject *answer, uint64_t size
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
-    struct python_policy *policy = (struct python_policy *)heap;
+    struct user_policy *policy = (struct user_policy *)heap;
     if (UNLIKELY(heap->failure != NULL)) /* of the free that goes before in a realloc */
         return NO_BLOCK;
     open_heap_begin(&policy->open);
@@ -185,7 +185,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 
 static void release(struct heap *heap, uint32_t id)
 {
-    struct python_policy *policy = (struct python_policy *)heap;
+    struct user_policy *policy = (struct user_policy *)heap;
     if (UNLIKELY(heap->failure != NULL)) /* of the malloc that goes before in a realloc */
         return;
     uint64_t size = heap->blocks[id].size;
@@ -197,7 +197,7 @@ static void release(struct heap *heap, uint32_t id)
 }
 
 /* Sees what has become of a block that was to be resized, and gives it to its object again. */
-static bool accept_resized(struct python_policy *policy, PyObject *answer, PyObject *object,
+static bool accept_resized(struct user_policy *policy, PyObject *answer, PyObject *object,
                            uint64_t size)
 {
     uint32_t id;
@@ -219,7 +219,7 @@ static bool accept_resized(struct python_policy *policy, PyObject *answer, PyObj
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
-    struct python_policy *policy = (struct python_policy *)heap;
+    struct user_policy *policy = (struct user_policy *)heap;
     struct extent before = extent_of(policy, id);
     PyObject *block = block_of(policy, id);
     open_heap_let_go(&policy->open, id);
@@ -244,7 +244,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 
 static bool reserve(struct heap *heap)
 {
-    return open_heap_reserve(&((struct python_policy *)heap)->open);
+    return open_heap_reserve(&((struct user_policy *)heap)->open);
 }
 
 static size_t replay(struct replay *replay, const struct events *events);
@@ -258,7 +258,7 @@ static const struct layer layer = {.replay = replay,
 /* Events are replayed one at a time, since the policy may ask which it is at. */
 static size_t replay(struct replay *replay, const struct events *events)
 {
-    struct python_policy *policy = (struct python_policy *)replay->heap;
+    struct user_policy *policy = (struct user_policy *)replay->heap;
     PyGILState_STATE gil = PyGILState_Ensure();
     size_t done = 0;
     while (done < events->count && replay->heap->failure == NULL) {
@@ -273,7 +273,7 @@ static size_t replay(struct replay *replay, const struct events *events)
 /* The same for events of which it looks at more, or of which more is measured. */
 static size_t replay_with_requests(struct replay *replay, const struct events *events)
 {
-    struct python_policy *policy = (struct python_policy *)replay->heap;
+    struct user_policy *policy = (struct user_policy *)replay->heap;
     PyGILState_STATE gil = PyGILState_Ensure();
     size_t done = 0;
     while (done < events->count && replay->heap->failure == NULL) {
@@ -293,7 +293,7 @@ static const struct layer *next_layer(struct heap *heap)
 
 static bool init(void *memory)
 {
-    struct python_policy *policy = memory;
+    struct user_policy *policy = memory;
     if (!open_heap_init(&policy->open))
         return false;
     policy->event = UINT64_MAX; /* none yet */
@@ -311,7 +311,7 @@ static bool init(void *memory)
 
 static void release_all(void *memory)
 {
-    struct python_policy *policy = memory;
+    struct user_policy *policy = memory;
     while (policy->pooled > 0)
         Py_DECREF(policy->pool[--policy->pooled]);
     for (uint32_t id = 0; id < policy->capacity; id++) {
@@ -331,7 +331,7 @@ static void release_all(void *memory)
 
 static const char *check(const void *memory)
 {
-    const struct python_policy *policy = memory;
+    const struct user_policy *policy = memory;
     const struct heap *heap = &policy->open.heap;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         const PyObject *handle = id < policy->capacity ? policy->handles[id] : NULL;
@@ -344,12 +344,12 @@ static const char *check(const void *memory)
 
 static uint64_t unsearchable(const void *memory, uint64_t *bytes)
 {
-    return open_heap_unsearchable(&((const struct python_policy *)memory)->open, bytes);
+    return open_heap_unsearchable(&((const struct user_policy *)memory)->open, bytes);
 }
 
-const struct family python_policy = {
+const struct family user_policy = {
     .name = "python",
-    .state_size = sizeof(struct python_policy),
+    .state_size = sizeof(struct user_policy),
     .blocks_an_event = 64,
     .init = init,
     .release = release_all,

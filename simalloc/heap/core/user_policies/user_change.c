@@ -2,12 +2,12 @@
  *
  * Every method sees to it that its arguments are what they should be before anything changes, so
  * that a policy may do whatever it likes and the heap stays sound. */
-#include "python/python_policy.h"
+#include "user_policies/user_policy.h"
 
 static PyObject *split(PyObject *self, PyObject *const *args, Py_ssize_t count, bool high)
 {
     const char *method = high ? "split_high" : "split";
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     uint32_t id;
     uint64_t size;
     if (policy == NULL || !takes(count, 2, 2, method) || !as_free_block(policy, args[0], &id) ||
@@ -38,7 +38,7 @@ PyObject *heap_split_high(PyObject *self, PyObject *const *args, Py_ssize_t coun
 }
 
 /* Joins a free neighbour to an unsearchable block. */
-static void join(struct python_policy *policy, uint32_t id, uint32_t neighbour)
+static void join(struct user_policy *policy, uint32_t id, uint32_t neighbour)
 {
     if (block_at_id(policy, neighbour)->family_data == LISTED)
         open_heap_remove(&policy->open, neighbour);
@@ -47,13 +47,13 @@ static void join(struct python_policy *policy, uint32_t id, uint32_t neighbour)
     forget_block(policy, neighbour);
 }
 
-static bool is_listed(const struct python_policy *policy, uint32_t id)
+static bool is_listed(const struct user_policy *policy, uint32_t id)
 {
     return id != NO_BLOCK && block_at_id(policy, id)->family_data == LISTED;
 }
 
 /* Merges a block with its listed neighbours; it is unsearchable afterwards. */
-static void merge(struct python_policy *policy, uint32_t id)
+static void merge(struct user_policy *policy, uint32_t id)
 {
     if (is_listed(policy, id))
         open_heap_remove(&policy->open, id);
@@ -67,7 +67,7 @@ static void merge(struct python_policy *policy, uint32_t id)
 
 PyObject *heap_merge(PyObject *self, PyObject *object)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     uint32_t id;
     if (policy == NULL || !as_free_block(policy, object, &id))
         return NULL;
@@ -78,7 +78,7 @@ PyObject *heap_merge(PyObject *self, PyObject *object)
 
 PyObject *heap_join(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     uint32_t id;
     uint32_t other;
     if (policy == NULL || !takes(count, 2, 2, "join") || !as_free_block(policy, args[0], &id) ||
@@ -96,7 +96,7 @@ PyObject *heap_join(PyObject *self, PyObject *const *args, Py_ssize_t count)
 
 PyObject *heap_insert(PyObject *self, PyObject *object)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     uint32_t id;
     if (policy == NULL || !as_free_block(policy, object, &id))
         return NULL;
@@ -108,7 +108,7 @@ PyObject *heap_insert(PyObject *self, PyObject *object)
 
 PyObject *heap_remove(PyObject *self, PyObject *object)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     uint32_t id;
     if (policy == NULL || !as_free_block(policy, object, &id))
         return NULL;
@@ -120,7 +120,7 @@ PyObject *heap_remove(PyObject *self, PyObject *object)
 }
 
 /* Raises the break; NO_BLOCK, with an exception set, if that cannot be. */
-static uint32_t extend(struct python_policy *policy, uint64_t size)
+static uint32_t extend(struct user_policy *policy, uint64_t size)
 {
     if (size > MAX_BREAK - policy->open.heap.brk) {
         PyErr_SetString(policy_error, "the heap would exceed 2**62 bytes");
@@ -134,7 +134,7 @@ static uint32_t extend(struct python_policy *policy, uint64_t size)
 
 PyObject *heap_extend_by(PyObject *self, PyObject *object)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     uint64_t size;
     if (policy == NULL || !as_size(object, "size", 1, &size))
         return NULL;
@@ -145,7 +145,7 @@ PyObject *heap_extend_by(PyObject *self, PyObject *object)
 
 PyObject *heap_grow(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
-    struct python_policy *policy = acting(self);
+    struct user_policy *policy = acting(self);
     uint64_t size;
     uint64_t unit = 1;
     if (policy == NULL || !takes(count, 1, 2, "grow") || !as_size(args[0], "size", 1, &size) ||

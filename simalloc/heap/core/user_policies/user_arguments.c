@@ -1,9 +1,9 @@
 /* What the methods of a Heap begin and end with. */
-#include "python/python_policy.h"
+#include "user_policies/user_policy.h"
 
-struct python_policy *acting(PyObject *self)
+struct user_policy *acting(PyObject *self)
 {
-    struct python_policy *policy = ((struct heap_object *)self)->policy;
+    struct user_policy *policy = ((struct heap_object *)self)->policy;
     if (LIKELY(policy != NULL && policy->acting && policy->open.heap.failure == NULL))
         return policy;
     if (policy != NULL && policy->open.heap.failure != NULL)
@@ -15,13 +15,13 @@ struct python_policy *acting(PyObject *self)
     return NULL;
 }
 
-PyObject *out_of_memory(struct python_policy *policy)
+PyObject *out_of_memory(struct user_policy *policy)
 {
     policy->open.heap.failure = OUT_OF_MEMORY;
     return PyErr_NoMemory();
 }
 
-struct step *note(struct python_policy *policy, const char *method, uint32_t block,
+struct step *note(struct user_policy *policy, const char *method, uint32_t block,
                   uint64_t number)
 {
     struct step *step = &policy->steps[policy->stepped++ % STEPS];
@@ -29,7 +29,7 @@ struct step *note(struct python_policy *policy, const char *method, uint32_t blo
     return step;
 }
 
-PyObject *answer(struct python_policy *policy, struct step *step, uint32_t id)
+PyObject *answer(struct user_policy *policy, struct step *step, uint32_t id)
 {
     if (id == NO_BLOCK)
         return Py_NewRef(Py_None);
@@ -64,7 +64,7 @@ bool as_size(PyObject *object, const char *name, uint64_t least, uint64_t *size)
     return false;
 }
 
-bool as_free_block(struct python_policy *policy, PyObject *object, uint32_t *id)
+bool as_free_block(struct user_policy *policy, PyObject *object, uint32_t *id)
 {
     if (UNLIKELY(!as_block(policy, object, id)))
         return false;

@@ -46,7 +46,9 @@ def replayed(case, engine="core", **options):
     program, setting = name.split(".")
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     threads = {"narenas": 3, "started_threads": 5} if trace.thread is not None else {"narenas": 1}
-    model = find_policy("jemalloc", version=version, tick=10**6, **threads, **SETTINGS[setting])
+    # The program that was recorded asked for statistics after each event.
+    told = {"version": version, "tick": 10**6, "stats": True}
+    model = find_policy("jemalloc", **told, **threads, **SETTINGS[setting])
     rows = io.StringIO()
     write_placements(Setting.of(trace, model, None, None, **options), rows, engine=engine)
     return list(csv.reader(rows.getvalue().splitlines()))

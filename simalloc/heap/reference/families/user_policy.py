@@ -8,22 +8,22 @@ from typing import Any
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.python.block import Place
-from simalloc.heap.reference.python.heap import OwnHeap
-from simalloc.policy import PythonCode, PythonPolicy
+from simalloc.heap.reference.user_policies.block import Place
+from simalloc.heap.reference.user_policies.heap import UserHeap
+from simalloc.policy import UserCode, UserPolicy
 
 
-class PythonHeap(Heap):
+class UserPolicyHeap(Heap):
     """Lets a policy in Python decide, and sees that what it does can be."""
 
-    def __init__(self, description: PythonCode) -> None:
+    def __init__(self, description: UserCode) -> None:
         super().__init__()
         self._description = description
-        self._heap = OwnHeap()
+        self._heap = UserHeap()
         self.blocks = self._heap.blocks
 
     @cached_property
-    def _policy(self) -> PythonPolicy:
+    def _policy(self) -> UserPolicy:
         return self._description.decider(self.trace)
 
     def malloc(self, size: int) -> int:

@@ -1,0 +1,71 @@
+"""Allocators that are linked into a program itself, where no library can be put before them."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from simalloc.trace.symbols.elf import symbol_tables
+
+GO: Final = "Go's allocator"
+ANY_MALLOC: Final = "a malloc of its own"
+
+_FUNCTIONS: Final = {
+    GO: ("runtime.mallocgc",),
+    "jemalloc": ("je_malloc", "_rjem_malloc", "_rjem_je_malloc", "mallocx", "je_mallocx"),
+    "mimalloc": ("mi_malloc", "mi_heap_malloc"),
+    "tcmalloc": ("tc_malloc", "TCMallocInternalMalloc"),
+    "snmalloc": ("sn_malloc", "sn_rust_alloc"),
+    "rpmalloc": ("rpmalloc",),
+    ANY_MALLOC: ("malloc",),
+}
+"""By what a program that has an allocator built in defines; any other malloc comes last."""
+
+_TEXTS: Final = {
+    "jemalloc": b"<jemalloc>: ",
+    "mimalloc": b"mimalloc: ",
+    "tcmalloc": b"tcmalloc: large alloc ",
+}
+"""What an allocator's messages begin with: all that is left of it in a program without symbols."""
+
+_OF_PYTHON: Final = "PyMem_RawMalloc"
+"""CPython contains mimalloc, and serves nothing by it unless it is free-threaded."""
+
+
+def built_in(path: str | os.PathLike[str]) -> str | None:
+    """Return the name of the allocator that is built into a program; None if none is found.
+
+    The recorder sees nothing of what such an allocator serves. One that is known by nothing but
+    its `malloc` is `ANY_MALLOC`.
+    """
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return _found(os.fspath(path), status.st_mtime_ns, status.st_size)
+
+
+@lru_cache
+def _found(path: str, _: int, __: int) -> str | None:
+    """Find it, once for each version of a file."""
+    for table in symbol_tables(path):
+        if table.defines(_OF_PYTHON):
+            return None
+        for name, functions in _FUNCTIONS.items():
+            if any(map(table.defines, functions)):
+                return name
+    return _by_text(Path(path))
+
+
+def _by_text(path: Path) -> str | None:
+    try:
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            return next((name for name, text in _TEXTS.items() if content.find(text) >= 0), None)
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,42 @@
+/* What is recorded of a call, whatever the name that the program calls its allocator by. */
+#ifndef SIMALLOC_RECORDING_MALLOC_H
+#define SIMALLOC_RECORDING_MALLOC_H
+
+#include "next.h"
+#include "sample.h"
+#include "stream.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define CALLER __builtin_return_address(0)
+
+/* Both ends of a reallocation. In a sample it is a free and an allocation, which has a chance of
+ * its own. */
+static inline void begin_resizing(const void *address, size_t size, const void *caller)
+{
+    if (sample_every() != 0)
+        record_free(address);
+    else
+        record_realloc_begin(address, size, caller);
+}
+
+static inline void end_resizing(const void *address, size_t size, const void *moved,
+                                const void *caller)
+{
+    if (sample_every() != 0) {
+        if (moved != NULL)
+            record_malloc(moved, size, 0, caller);
+    } else if (moved != NULL) {
+        record_realloc_end(moved == address ? SPECIAL_STAYED : SPECIAL_MOVED, moved);
+    } else if (size == 0) {
+        record_realloc_end(SPECIAL_RELEASED, NULL);
+    } else {
+        record_realloc_end(SPECIAL_FAILED, address);
+    }
+}
+
+/* The standard's calls, on behalf of `caller`. An alignment of 0 asks for none. */
+void *take(size_t size, size_t alignment, bool zeroed, const void *caller);
+void *resize(void *address, size_t size, const void *caller);
+void release(void *address, const void *caller);
+
+#endif
