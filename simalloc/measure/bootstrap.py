@@ -1,11 +1,15 @@
-"""How far an average over traces can be trusted: the bootstrap (Efron 1979).
+"""The bootstrap interval of an average over programs (Efron 1979).
 
-The traces are a sample of all programs: another sample would give other averages. The bootstrap
-draws such samples from the traces themselves. All draws are from a fixed seed.
+Programs are a sample of all programs: another sample would have another average. The bootstrap
+draws such samples from the programs themselves, and within each program it draws from the
+program's traces, which may be generated from several seeds (a two-stage bootstrap; Davison &
+Hinkley 1997, section 3.8). Traces of one program are therefore never counted as several programs.
+All draws are from a fixed seed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,26 +20,67 @@ _SEED: Final = 0
 _AT_ONCE: Final = 1024
 
 
-def mean_intervals(
-    values: NDArray[np.float64], confidence: float = 0.95, resamples: int = RESAMPLES
-) -> NDArray[np.float64]:
-    """Return the low and high end of each row's mean over its columns (2 x rows).
+def program_means(values: NDArray[np.float64], programs: Sequence[Hashable]) -> NDArray[np.float64]:
+    """Return each row's mean over the traces of each program (rows x programs).
 
-    The ends are percentiles of the means of `resamples` samples of the columns; with few columns
-    they are too near to each other rather than too far apart.
+    `programs` names the program of each column of `values`; they are in order of first occurrence.
+    """
+    return values @ _shares(_groups(programs)).T
+
+
+def mean_intervals(
+    values: NDArray[np.float64],
+    programs: Sequence[Hashable],
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+) -> NDArray[np.float64]:
+    """Return the low and high end of each row's mean over programs (2 x rows).
+
+    `values` (float64, rows x traces) belong to the `programs` of their columns. The ends are
+    percentiles of the means of `resamples` samples; with few programs they are too close together
+    rather than too far apart.
     """
     tail = (1 - confidence) / 2
-    return np.quantile(bootstrap_means(values, resamples), [tail, 1 - tail], axis=0)
+    return np.quantile(bootstrap_means(values, programs, resamples), [tail, 1 - tail], axis=0)
 
 
-def bootstrap_means(values: NDArray[np.float64], resamples: int) -> NDArray[np.float64]:
-    """Return row means of resampled columns (resamples x rows), the same sample for all rows."""
-    rows, columns = values.shape
+def bootstrap_means(
+    values: NDArray[np.float64], programs: Sequence[Hashable], resamples: int
+) -> NDArray[np.float64]:
+    """Return row means of resampled programs (resamples x rows), one sample for all rows."""
+    groups = _groups(programs)
     generator = np.random.default_rng(_SEED)
-    means = np.empty((resamples, rows))
+    means = np.empty((resamples, len(values)))
     for start in range(0, resamples, _AT_ONCE):
-        drawn = generator.integers(columns, size=(min(_AT_ONCE, resamples - start), columns))
-        counts = np.zeros((len(drawn), columns))
-        np.add.at(counts, (np.arange(len(drawn))[:, None], drawn), 1 / columns)
-        means[start : start + len(drawn)] = counts @ values.T
+        weights = _sample(groups, min(_AT_ONCE, resamples - start), generator)
+        means[start : start + len(weights)] = weights @ values.T
     return means
+
+
+def _sample(
+    groups: Sequence[NDArray[np.intp]], samples: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the weight of each trace in each sample (samples x traces); they add up to 1."""
+    drawn = generator.integers(len(groups), size=(samples, len(groups)))
+    weights = np.zeros((samples, sum(map(len, groups))))
+    for number, group in enumerate(groups):
+        row, _ = np.nonzero(drawn == number)
+        traces = group[generator.integers(len(group), size=(len(row), len(group)))]
+        np.add.at(weights, (row[:, None], traces), 1 / (len(groups) * len(group)))
+    return weights
+
+
+def _groups(programs: Sequence[Hashable]) -> list[NDArray[np.intp]]:
+    """Return the columns of each program."""
+    columns: dict[Hashable, list[int]] = {}
+    for column, program in enumerate(programs):
+        columns.setdefault(program, []).append(column)
+    return [np.array(group, np.intp) for group in columns.values()]
+
+
+def _shares(groups: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
+    """Return the weight of each trace in its program's mean (programs x traces)."""
+    shares = np.zeros((len(groups), sum(map(len, groups))))
+    for row, group in zip(shares, groups, strict=True):
+        row[group] = 1 / len(group)
+    return shares

@@ -59,7 +59,7 @@ def rank_values(table: Mapping[str, Mapping[str, float]]) -> list[Rank]:
     values = np.array([[row[trace] for trace in traces] for row in table.values()])
     bounds: list[tuple[float, float] | tuple[None, None]] = [(None, None)] * len(table)
     if len(traces) > 2:
-        bounds = [(float(low), float(high)) for low, high in mean_intervals(values).T]
+        bounds = [(float(low), float(high)) for low, high in mean_intervals(values, list(traces)).T]
     ranks = [
         Rank(name, float(mean), low, high, dict(zip(traces, row.tolist(), strict=True)))
         for name, mean, (low, high), row in zip(

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import ResultsError
-from simalloc.measure.bootstrap import mean_intervals
+from simalloc.measure.bootstrap import mean_intervals, program_means
 from simalloc.plural import counted
 from simalloc.policy import base_name
 from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.report.units import spell_share
 from simalloc.sweep.measures import Measure, distinct
-from simalloc.sweep.pivot import events_of
+from simalloc.sweep.pivot import events_of, program_of
 from simalloc.sweep.ranking import chances
 
 if TYPE_CHECKING:
@@ -90,26 +90,28 @@ class Comparison:
             return 0.0
         return float(np.inf if np.isnan(a) or np.isnan(b) else b - a)
 
-    def _by_trace(self) -> NDArray[np.float64]:
-        """Return the mean of A and of B for each trace (2 x traces), over what both have."""
-        by_trace: dict[str, list[tuple[float, float]]] = {}
+    def _by_trace(self) -> tuple[list[str], NDArray[np.float64]]:
+        """Return the program of each trace, and the mean of A and of B (2 x traces)."""
+        by_trace: dict[tuple[str, str], list[tuple[float, float]]] = {}
         for a, b in self.pairs:
             values = self.measure.value(a), self.measure.value(b)
             if not np.isnan(values).any():
-                by_trace.setdefault(events_of(a), []).append(values)
-        return np.array([np.mean(values, axis=0) for values in by_trace.values()]).T
+                by_trace.setdefault((program_of(a), events_of(a)), []).append(values)
+        means = np.array([np.mean(values, axis=0) for values in by_trace.values()])
+        return [program for program, _ in by_trace], means.T
 
     def _average_change(self) -> list[str]:
-        means = self._by_trace()
-        if means.size == 0 or means.shape[1] < 2:
+        programs, by_trace = self._by_trace()
+        if len(set(programs)) < 2:
             return []
-        low, high = mean_intervals(means[1:] - means[:1], CONFIDENCE)[:, 0]
+        means = program_means(by_trace, programs)
+        low, high = mean_intervals(by_trace[1:] - by_trace[:1], programs, CONFIDENCE)[:, 0]
         shown = [self.measure.text(value) for value in ((means[1] - means[0]).mean(), low, high)]
         chance = chances(means)[0, 1]
         change = (
-            f"On average over {counted(means.shape[1], 'trace')}, B - A is {shown[0]} "
-            f"({spell_share(CONFIDENCE)} interval {shown[1]} to {shown[2]}; a difference as steady "
-            f"would come by chance with probability {chance:.2g})."
+            f"On average over {counted(means.shape[1], 'program')}, B - A is {shown[0]} "
+            f"({spell_share(CONFIDENCE)} interval {shown[1]} to {shown[2]}; the probability of a "
+            f"difference as consistent by chance is {chance:.2g})."
         )
         return [change]
 

@@ -39,10 +39,11 @@ class Setting(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The trace that a column of a pivot stands for."""
+    """The trace that a column of a pivot stands for, and the program that it is of."""
 
     trace: str
     sha256: str
+    program: str
 
     @property
     def label(self) -> str:
@@ -84,6 +85,10 @@ class Pivot:
             order = sorted(range(len(self.settings)), key=lambda row: self.settings[row])
         else:
             order = np.argsort(self._column(name), kind="stable").tolist()
+        return self.reordered(order)
+
+    def reordered(self, order: Sequence[int]) -> Pivot:
+        """Return the pivot with its rows in another order, or only some of them."""
         settings = tuple(self.settings[row] for row in order)
         return Pivot(self.measure, settings, self.traces, self.values[order])
 
@@ -178,8 +183,8 @@ def pivot(rows: Sequence[Row], measure: str | int) -> Pivot:
     if not rows:
         raise ResultsError("there are no runs to show")
     chosen = Measure.of(measure)
-    names = {events_of(row): row["trace"] for row in reversed(rows)}
-    traces = sorted(Column(name, sha256) for sha256, name in names.items())
+    first = {events_of(row): row for row in reversed(rows)}
+    traces = sorted(Column(row["trace"], sha256, program_of(row)) for sha256, row in first.items())
     settings = sorted({_setting(row) for row in rows})
     values = np.full((len(settings), len(traces)), np.nan)
     _check_columns(rows)
@@ -193,6 +198,11 @@ def pivot(rows: Sequence[Row], measure: str | int) -> Pivot:
 def events_of(row: Row) -> str:
     """Return the digest of the events that a run has replayed, whatever else it looked at."""
     return str(row.get("events_sha256") or row["trace_sha256"])
+
+
+def program_of(row: Row) -> str:
+    """Return the program of a run's trace; older files of results name only the trace."""
+    return str(row.get("program") or row["trace"])
 
 
 def _check_columns(rows: Sequence[Row]) -> None:

@@ -1,32 +1,39 @@
-"""Policies in order, with how far the order can be trusted.
+"""Policies in order of their averages over programs, with the statistical significance.
 
-The interval of an average is the bootstrap's (measure/bootstrap.py). Two policies are told apart by
-the signs of their differences, trace by trace: if neither were better, each difference could as
-well have had the other sign (Fisher's randomisation test). All pairs are tested together, so that
-the chance of any false difference among them is bounded, by the largest statistic over all pairs
-(Westfall & Young 1993).
+Traces of one program (several inputs, or several seeds of a generator) count as one program: the
+average is over programs, and so are the statistics. The interval of an average is the bootstrap's
+(measure/bootstrap.py). Two policies are compared by the signs of their differences, program by
+program: if neither were better, each difference could as well have had the other sign (Fisher's
+randomisation test). All pairs are tested together, which bounds the probability of any false
+difference among them, by the largest statistic over all pairs (Westfall & Young 1993).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import ResultsError
-from simalloc.measure.bootstrap import RESAMPLES, mean_intervals
+from simalloc.measure.bootstrap import RESAMPLES, mean_intervals, program_means
 from simalloc.plural import counted
 from simalloc.report import Table
+from simalloc.report.frames import frame
 from simalloc.report.html import html
+from simalloc.report.table import Value
 from simalloc.report.units import spell_share
 from simalloc.sweep.pivot import Pivot
 
-EXACT_TRACES: Final = 12
-"""Up to this many traces every assignment of signs is tried."""
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXACT_PROGRAMS: Final = 12
+"""Up to this many programs every assignment of signs is tried."""
 DRAWN: Final = 2000
-"""Assignments of signs drawn for more traces."""
+"""Assignments of signs drawn for more programs."""
 SEED: Final = 0
 _ROUNDING: Final = 1e-9
 """Statistics this much apart are the same."""
@@ -34,14 +41,23 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The rows of a pivot from best (lowest average) to worst.
+    """The rows of a pivot from best (lowest average over programs) to worst.
 
-    `low` and `high` (float64, one a row) bound the average with the given confidence; `chance`
-    (float64, rows x rows) is the probability, over all pairs together, of so consistent a
-    difference if there were none. `dropped` are the traces left out because a row has no figure.
+    Attributes
+    ----------
+    pivot : Pivot
+        The values by policy and trace, best policy first.
+    averages, low, high : float64, one a row
+        The mean over programs and the ends of its interval; nan with fewer than two programs.
+    chance : float64, rows x rows
+        The probability, over all pairs together, of so consistent a difference if there were none.
+    dropped : tuple of str
+        Traces that are left out because a row has no figure.
+
     """
 
     pivot: Pivot
+    averages: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     chance: NDArray[np.float64] = field(repr=False)
@@ -49,55 +65,73 @@ class Ranking:
     resamples: int
     dropped: tuple[str, ...]
 
+    @property
+    def programs(self) -> int:
+        """The number of different programs that the traces are of."""
+        return len({column.program for column in self.pivot.traces})
+
     def alike(self, row: int) -> list[int]:
-        """Return the other rows from which a row cannot be told apart at this confidence."""
+        """Return the other rows that are not significantly different from a row."""
         near = np.flatnonzero(self.chance[row] > 1 - self.confidence)
         return [int(other) for other in near if other != row]
 
     def table(self) -> Table:
         """Return a row a policy, best first."""
-        shown = self.pivot.measure.shown
-        averages = self.pivot.averages
+        return self._table(self.pivot.measure.shown, self.pivot.measure.title, self._notes())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row a policy with plain numbers; needs pandas (the `frame` extra)."""
+        return frame(self._table(_plain, self.pivot.measure.column, ()))
+
+    def _table(self, shown: Callable[[float], Value], title: str, notes: tuple[str, ...]) -> Table:
         keys = self.pivot.varying()
+        figures = zip(self.averages, self.low, self.high, strict=True)
         rows = [
             (
                 row + 1,
                 *(getattr(setting, name) for name in keys),
-                *(shown(float(x)) for x in (averages[row], self.low[row], self.high[row])),
+                *(shown(float(x)) for x in bounds),
                 _ranges([other + 1 for other in self.alike(row)]),
             )
-            for row, setting in enumerate(self.pivot.settings)
+            for row, (setting, bounds) in enumerate(zip(self.pivot.settings, figures, strict=True))
         ]
-        columns = ("rank", *keys, "average", "low", "high", "not told apart from ranks")
-        return Table(self.pivot.measure.title, columns, rows, self._notes())
+        columns = ("rank", *keys, "average", "low", "high", "no significant difference from ranks")
+        return Table(title, columns, rows, notes)
 
     def _notes(self) -> tuple[str, ...]:
-        share, traces = spell_share(self.confidence), len(self.pivot.traces)
-        interval = (
-            f"Low to high: where the average over other programs would lie; a {share} bootstrap "
-            f"interval from {self.resamples:,} resamples of {counted(traces, 'trace')}."
-        )
-        apart = (
-            f"All other differences are more than chance, with {share} confidence for all pairs "
-            "together, by the signs of the differences trace by trace."
-        )
-        if 2.0 ** (1 - traces) > 1 - self.confidence:
-            apart = (
-                f"With {counted(traces, 'trace')} no difference can be more than chance at {share}."
-            )
+        share, programs = spell_share(self.confidence), counted(self.programs, "program")
+        traces = counted(len(self.pivot.traces), "trace")
         left_out = f"Left out, since not every row has them: {', '.join(self.dropped)}."
-        return (interval, apart, *([left_out] if self.dropped else []), *self.pivot.notes())
+        return (
+            f"The average is over {programs} ({traces}); each program has the same weight.",
+            *self._significance(share, programs),
+            *([left_out] if self.dropped else []),
+            *self.pivot.notes(),
+        )
+
+    def _significance(self, share: str, programs: str) -> tuple[str, ...]:
+        if self.programs < 2:
+            return ("One program says nothing about other programs: there is no interval.",)
+        interval = (
+            f"Low to high: the {share} bootstrap interval of the average, from "
+            f"{self.resamples:,} resamples of the programs and of their traces."
+        )
+        if 2.0 ** (1 - self.programs) > 1 - self.confidence:
+            return interval, f"With {programs} no difference can be significant at {share}."
+        test = "randomisation of the signs of the differences, program by program"
+        apart = f"All other differences are significant at {share} for all pairs together ({test})."
+        return interval, apart
 
     def _repr_html_(self) -> str:
         return html(self.table())
 
 
 def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) -> Ranking:
-    """Rank the rows of a pivot by their averages over the traces that all of them have.
+    """Rank the rows of a pivot by their averages over programs.
 
-    The intervals are percentiles of `resamples` bootstrap samples of the traces, the same for all
-    rows; with few traces they are too narrow rather than too wide. All draws are from a fixed seed.
-    Raises `ResultsError` if fewer than two traces are complete.
+    Traces that not every row has are left out. The intervals are percentiles of `resamples`
+    bootstrap samples, the same for all rows; with few programs they are too narrow rather than too
+    wide. All draws are from a fixed seed. Raises `ResultsError` if fewer than two traces are left.
     """
     if not 0 < confidence < 1:
         raise ResultsError(f"confidence is {confidence}; it lies between 0 and 1")
@@ -108,11 +142,28 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) 
         raise ResultsError(
             "a ranking needs two traces at least for which every policy has a figure"
         )
-    ordered = complete.sorted_by("average")
-    low, high = mean_intervals(ordered.values, confidence, resamples)
+    programs = [column.program for column in complete.traces]
+    means = program_means(complete.values, programs)
+    order = np.argsort(means.mean(axis=1), kind="stable")
+    ordered, means = complete.reordered(order.tolist()), means[order]
+    low = high = np.full(len(means), np.nan)
+    if means.shape[1] > 1:
+        low, high = mean_intervals(ordered.values, programs, confidence, resamples)
     dropped = [column.label for column in pivot.traces if column not in ordered.traces]
-    chance = chances(ordered.values)
-    return Ranking(ordered, low, high, chance, confidence, resamples, tuple(dropped))
+    return Ranking(
+        ordered,
+        means.mean(axis=1),
+        low,
+        high,
+        chances(means),
+        confidence,
+        resamples,
+        tuple(dropped),
+    )
+
+
+def _plain(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def chances(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -146,7 +197,7 @@ def _root_mean_squares(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _signs(columns: int) -> NDArray[np.float64]:
     """Return assignments of -1 and 1; the first is all ones. A sign to all changes nothing."""
-    if columns <= EXACT_TRACES:
+    if columns <= EXACT_PROGRAMS:
         flipped = np.arange(1 << (columns - 1))[:, None] >> np.arange(columns) & 1
     else:
         flipped = np.zeros((DRAWN + 1, columns), np.int64)

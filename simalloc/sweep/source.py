@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from simalloc.errors import TraceError
 from simalloc.trace import (
@@ -30,6 +31,22 @@ BYTES_A_SLOT: Final = 192
 """What a replay takes for each object that is live at the same time, at most (docs/sweeps.md)."""
 
 
+class Origin(NamedTuple):
+    """The program of a trace, and the seed if the trace is one of several that were generated."""
+
+    program: str
+    seed: int | None
+
+    @classmethod
+    def of(cls, name: str, provenance: Mapping[str, Any]) -> Origin:
+        """Return what a trace's provenance states; the trace's name if it names no program."""
+        program, seed = provenance.get("program"), provenance.get("seed")
+        return cls(
+            program if isinstance(program, str) and program else name,
+            seed if isinstance(seed, int) and abs(seed) < 1 << 63 else None,
+        )
+
+
 @dataclass(frozen=True)
 class Source:
     """A trace by its content, and how to get it: `load` is the subclass's.
@@ -43,6 +60,7 @@ class Source:
     events: int
     slots: int
     memory: int
+    origin: Origin
 
     @property
     def sha256(self) -> str:
@@ -86,6 +104,10 @@ class Source:
         return self
 
 
+_Described = tuple[str, Identity, int, int, int, Origin]
+"""The fields of a `Source`."""
+
+
 @dataclass(frozen=True)
 class FileSource(Source):
     """A trace in a file of the project's own format.
@@ -103,7 +125,10 @@ class FileSource(Source):
             header, identity = reader.header, reader.identity()
         events, slots = header.totals.events, header.totals.max_live_objects
         memory = bytes_in_memory(events, header.columns, replayed=True)
-        return cls(header.name, identity, events, slots, memory, path.resolve(), _stated(header))
+        origin = Origin.of(header.name, header.provenance)
+        return cls(
+            header.name, identity, events, slots, memory, origin, path.resolve(), _stated(header)
+        )
 
     def load(self) -> EventSource:
         """Read the file, and see that it still holds the same trace."""
@@ -125,7 +150,14 @@ class FileSource(Source):
     def streamed(self) -> Source:
         """Return a source that reads the file as it is replayed."""
         return StreamedSource(
-            self.name, self.identity, self.events, self.slots, 0, self.path, self.stated
+            self.name,
+            self.identity,
+            self.events,
+            self.slots,
+            0,
+            self.origin,
+            self.path,
+            self.stated,
         )
 
 
@@ -172,8 +204,8 @@ class WorkloadSource(Source):
     @classmethod
     def of(cls, name: str, seed: int) -> WorkloadSource:
         """Return the source of a workload; raises `SimallocError` if there is none of the name."""
-        title, identity, events, slots, memory = _described(workload(name, seed))
-        return cls(f"{title}, seed {seed}", identity, events, slots, memory, name, seed)
+        trace = workload(name, seed)
+        return cls(*_described(trace.renamed(f"{trace.name}, seed {seed}")), name, seed)
 
     def load(self) -> Trace:
         """Generate the trace."""
@@ -197,14 +229,22 @@ class MemorySource(Source):
         """Return the trace."""
         return self.trace
 
-    def __reduce__(self) -> tuple[type[Source], tuple[str, Identity, int, int, int]]:
-        return Source, (self.name, self.identity, self.events, self.slots, self.memory)
+    def __reduce__(self) -> tuple[type[Source], _Described]:
+        return Source, (
+            self.name,
+            self.identity,
+            self.events,
+            self.slots,
+            self.memory,
+            self.origin,
+        )
 
 
-def _described(trace: Trace) -> tuple[str, Identity, int, int, int]:
+def _described(trace: Trace) -> _Described:
     """Return the fields of a `Source`."""
     memory = bytes_in_memory(len(trace), trace.columns, replayed=True)
-    return trace.name, trace.identity, len(trace), trace.slots, memory
+    origin = Origin.of(trace.name, trace.provenance)
+    return trace.name, trace.identity, len(trace), trace.slots, memory, origin
 
 
 def _stated(header: Header) -> Identity:

@@ -80,9 +80,9 @@ class Outcome:
     """What came out of a run: a row of plain values, and the timeline if it was asked for.
 
     The row holds the fields of `Key`, `events_sha256` (of the trace without any optional column),
-    `trace` (its name), `parameters` (all of the policy's, by
-    name), `finished` (UTC), `host`, `error` (None or why it failed) and, unless it failed, every
-    figure of `simalloc.report.runs.flat_record` that the run has.
+    `trace` (its name), `program` and, for a generated trace, `seed`, `parameters` (all of the
+    policy's, by name), `finished` (UTC), `host`, `error` (None or why it failed) and, unless it
+    failed, every figure of `simalloc.report.runs.flat_record` that the run has.
     """
 
     key: Key
@@ -123,8 +123,11 @@ def words_of(error: BaseException) -> str:
 
 
 def _identity(task: Task) -> dict[str, Any]:
+    origin = task.source.origin
     return {
         **task.key._asdict(),
+        "program": origin.program,
+        **({} if origin.seed is None else {"seed": origin.seed}),
         "events_sha256": task.source.identity.events,
         "trace": task.source.name,
         "parameters": task.policy.parameters,

@@ -161,7 +161,7 @@ def test_chances_are_those_of_a_randomisation_test_with_the_largest_t():
 def test_drawn_signs_come_near_all_signs(monkeypatch):
     values = np.random.default_rng(4).normal([[0], [0.5], [1]], 1, (3, 12))
     exact = chances(values)
-    monkeypatch.setattr("simalloc.sweep.ranking.EXACT_TRACES", 3)
+    monkeypatch.setattr("simalloc.sweep.ranking.EXACT_PROGRAMS", 3)
     np.testing.assert_allclose(chances(values), exact, atol=0.03)
 
 
@@ -185,7 +185,7 @@ def test_a_ranking_says_what_it_cannot_tell_apart():
 def test_few_traces_tell_nothing_and_the_ranking_says_so():
     ranking = grid([[1.0, 2, 3], [11, 12, 13]]).rank(4)
     assert ranking.alike(0) == [1]
-    assert any("no difference can be more than chance" in note for note in ranking.table().notes)
+    assert any("no difference can be significant" in note for note in ranking.table().notes)
 
 
 def test_a_ranking_leaves_out_what_not_all_have():
@@ -200,6 +200,41 @@ def test_a_ranking_leaves_out_what_not_all_have():
     ).rank(4)
     assert [setting.policy for setting in ranking.pivot.settings] == ["p0", "p1"]
     assert [label.partition("@")[0] for label in ranking.dropped] == ["t3"]
+
+
+def seeded(values, *, of="one"):
+    """Results as of `grid`, of which every trace is another seed of one program."""
+    return Results(
+        {**found, "program": of, "seed": int(found["trace"][1:])} for found in grid(values)
+    )
+
+
+def test_seeds_of_one_program_are_no_programs():
+    ranking = seeded([[1.0, 2, 3, 4, 5, 6, 7, 8], [11, 12, 13, 14, 15, 16, 17, 18]]).rank(4)
+    assert ranking.programs == 1
+    assert ranking.alike(0) == [1]
+    assert ranking.table().rows[0][3:5] == (None, None)
+    assert any("One program says nothing about other programs" in x for x in ranking.table().notes)
+
+
+def test_every_program_has_the_same_weight_however_many_seeds_it_has():
+    seeds = seeded([[1.0, 3, 1, 3], [10, 10, 10, 10]])
+    one = (
+        {**row("t9", "p0", 100.0), "program": "another"},
+        {**row("t9", "p1", 4.0), "program": "another"},
+    )
+    ranking = Results([*seeds, *one]).rank(4)
+    assert [setting.policy for setting in ranking.pivot.settings] == ["p1", "p0"]
+    assert ranking.averages.tolist() == [7, 51]
+    assert ranking.programs == 2
+    frame = pytest.importorskip("pandas") and ranking.to_pandas()
+    assert frame["average"].tolist() == [7, 51]
+
+
+def test_programs_and_seeds_are_columns_to_choose_by():
+    results = seeded([[1.0, 3], [10, 10]])
+    assert len(results.where(seed=1)) == len(results.where(seed="1")) == 2
+    assert len(results.where(program="o*")) == 4
 
 
 def test_a_comparison_pairs_what_is_alike():
