@@ -7,7 +7,7 @@
 #include "c/extension.h"
 #include "layers/free_cache.h"
 #include "layers/free_counting.h"
-#include "replay/pymalloc.h"
+#include "layers/pymalloc/pymalloc.h"
 #include "space/residence.h"
 #include "user_policies/user_policy.h"
 

@@ -2,8 +2,8 @@
 
 #include "layers/free_cache.h"
 #include "layers/free_counting.h"
+#include "layers/pymalloc/pymalloc.h"
 #include "layers/trimming.h"
-#include "replay/pymalloc.h"
 #include "replay/requests.h"
 #include "space/residence.h"
 

@@ -1,7 +1,7 @@
 #include "replay/requests.h"
 
 #include "layers/aligning.h"
-#include "replay/pymalloc.h"
+#include "layers/pymalloc/pymalloc.h"
 #include "space/residence.h"
 
 static bool events_have_columns(const struct events *events)

@@ -1,9 +1,9 @@
-#include "replay/pymalloc.h"
+#include "layers/pymalloc/pymalloc.h"
 
 #include <stdlib.h>
 
 #include "layers/define_layer.h"
-#include "replay/pymalloc_parts.h"
+#include "layers/pymalloc/arenas.h"
 #include "space/table.h"
 
 enum { LINK = 8 };
@@ -87,7 +87,7 @@ static bool cut(struct heap *heap, uint32_t number, uint32_t size)
     uint64_t count = (pool_size(heap) - header) / size;
     if (!heap_reserve_more(heap, count + 2) || !reserve_owned(heap))
         return false;
-    python_join(heap, pool->lowest, pool_size(heap));
+    pymalloc_join(heap, pool->lowest, pool_size(heap));
     uint32_t id = pool->lowest;
     if (header > heap->setting.payload) {
         id = heap_cut_off(heap, id, header - heap->setting.payload);
@@ -115,7 +115,7 @@ static uint32_t take(struct heap *heap, uint32_t size)
     uint32_t number = python->used[size / GRAIN];
     count_search(heap, 0);
     if (number == NO_POOL) {
-        number = python_take_pool(heap);
+        number = pymalloc_take_pool(heap);
         if (number == NO_POOL ||
             (pool_of(python, number)->size != size && !cut(heap, number, size)))
             return NO_BLOCK;
@@ -153,7 +153,7 @@ static void give(struct heap *heap, uint32_t number, uint32_t id)
     if (--pool->used > 0)
         return;
     leave(python, number);
-    python_give_pool(heap, number);
+    pymalloc_give_pool(heap, number);
 }
 
 static bool is_small(const struct heap *heap)

@@ -1,5 +1,5 @@
 /* The arenas of Python's own allocator, and the tables in which it notes them. */
-#include "replay/pymalloc_parts.h"
+#include "layers/pymalloc/arenas.h"
 
 enum { ARENA_ALIGNMENT = 16384, SLOT = 48, FIRST_SLOTS = 16, ENTRY = 8 };
 
@@ -194,7 +194,7 @@ static uint32_t new_arena(struct heap *heap)
     return number;
 }
 
-uint32_t python_take_pool(struct heap *heap)
+uint32_t pymalloc_take_pool(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;
     uint32_t number = first_arena(python);
@@ -218,7 +218,7 @@ uint32_t python_take_pool(struct heap *heap)
     return number * POOLS + ++arena->carved;
 }
 
-void python_join(struct heap *heap, uint32_t lowest, uint64_t size)
+void pymalloc_join(struct heap *heap, uint32_t lowest, uint64_t size)
 {
     struct owned *owned = heap->pymalloc->owned;
     uint32_t id = lowest;
@@ -230,7 +230,7 @@ void python_join(struct heap *heap, uint32_t lowest, uint64_t size)
     heap_mark(heap, lowest, STATE_CACHED);
 }
 
-void python_give_pool(struct heap *heap, uint32_t pool)
+void pymalloc_give_pool(struct heap *heap, uint32_t pool)
 {
     struct pymalloc *python = heap->pymalloc;
     uint32_t number = (pool - 1) / POOLS;
@@ -249,7 +249,7 @@ void python_give_pool(struct heap *heap, uint32_t pool)
         }
         return;
     }
-    python_join(heap, arena->lowest, arena_size(heap));
+    pymalloc_join(heap, arena->lowest, arena_size(heap));
     heap_unmap_segment(heap, arena->lowest);
     arena->is_live = false;
     arena->older = python->arena_unused;

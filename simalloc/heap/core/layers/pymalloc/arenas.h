@@ -1,9 +1,9 @@
 /* The pools and arenas of Python's own allocator. */
-#ifndef SIMALLOC_PYMALLOC_PARTS_H
-#define SIMALLOC_PYMALLOC_PARTS_H
+#ifndef SIMALLOC_PYMALLOC_ARENAS_H
+#define SIMALLOC_PYMALLOC_ARENAS_H
 
+#include "layers/pymalloc/pymalloc.h"
 #include "parts/overhead.h"
-#include "replay/pymalloc.h"
 #include "space/residence.h"
 #include "space/table.h"
 
@@ -97,12 +97,12 @@ static inline struct pool *pool_of(const struct pymalloc *python, uint32_t pool)
 }
 
 /* Makes one block of `size` bytes of neighbours, the lowest of which is given; it is cached then. */
-void python_join(struct heap *heap, uint32_t lowest, uint64_t size);
+void pymalloc_join(struct heap *heap, uint32_t lowest, uint64_t size);
 
 /* Takes a pool that is not used; NO_POOL, with the heap's failure set, if memory is exhausted. */
-uint32_t python_take_pool(struct heap *heap);
+uint32_t pymalloc_take_pool(struct heap *heap);
 
 /* Gives a pool that is not used back, and its arena perhaps to the system. */
-void python_give_pool(struct heap *heap, uint32_t pool);
+void pymalloc_give_pool(struct heap *heap, uint32_t pool);
 
 #endif
