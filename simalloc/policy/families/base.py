@@ -10,9 +10,6 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 from simalloc.errors import PolicyError
 from simalloc.policy.parts import Aligning, Amount, Extra, Granule, Overhead, Range
 
-_OF_PYTHON = ("pool", "keeps", "discards", "skew", "least")
-"""What the core takes of Python's own allocator; of other policies 0."""
-
 
 class Description:
     """What descriptions of heaps and of devices have in common."""
@@ -181,7 +178,6 @@ class Family(Description):
         given |= {"guaranteed": served.guaranteed, "natural_limit": served.natural_limit}
         given |= {
             "columns": 0,
-            **dict.fromkeys((f"python_{name}" for name in _OF_PYTHON), 0),
             "least_remainder": served.least_remainder,
             "remainder_unit": served.unit,
             "payload": self.payload,

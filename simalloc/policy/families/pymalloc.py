@@ -111,11 +111,11 @@ class Pymalloc(Family):
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters of the allocator below, and pymalloc's own."""
         return self.lower.core_parameters() | {
-            "python_pool": self.pool,
-            "python_keeps": self.keeps_last,
-            "python_discards": self.discard_pools,
-            "python_skew": self.arena_skew,
-            "python_least": self.least,
+            "pymalloc_pool_size": self.pool,
+            "pymalloc_keeps_last": self.keeps_last,
+            "pymalloc_discard_pools": self.discard_pools,
+            "pymalloc_arena_skew": self.arena_skew,
+            "pymalloc_least": self.least,
         }
 
     def spell_location(self, region: int, number: int, offset: int) -> str:

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "layers/pymalloc/pymalloc.h"
+
 static const struct parameter settings[] = {
     {"header", offsetof(struct heap, setting.header), 0, 1 << 20, NULL},
     {"footer", offsetof(struct heap, setting.footer), 0, 1 << 20, NULL},
@@ -18,11 +20,6 @@ static const struct parameter settings[] = {
     {"least_remainder", offsetof(struct heap, setting.least_remainder), 0, UINT64_C(1) << 50, NULL},
     {"columns", offsetof(struct heap, setting.columns), 0, 15, NULL},
     {"payload", offsetof(struct heap, setting.payload), 0, 1 << 20, NULL},
-    {"python_pool", offsetof(struct heap, setting.python_pool), 0, 16384, NULL},
-    {"python_keeps", offsetof(struct heap, setting.python_keeps), 0, 1, NULL},
-    {"python_discards", offsetof(struct heap, setting.python_discards), 0, 1, NULL},
-    {"python_skew", offsetof(struct heap, setting.python_skew), 0, 16384, NULL},
-    {"python_least", offsetof(struct heap, setting.python_least), 0, 2, NULL},
     {"remainder_unit", offsetof(struct heap, setting.remainder_unit), 1, UINT64_C(1) << 50, NULL},
     {"threads", offsetof(struct heap, setting.threads), 1, UINT32_MAX, NULL},
     {"other_threads", offsetof(struct heap, setting.other_threads), 0, UINT32_MAX, NULL},
@@ -55,29 +52,36 @@ static bool read_number(const struct parameter *parameter, PyObject *value, uint
     return false;
 }
 
-static bool fill(const char *family, const struct parameter *parameters, size_t count, void *state,
-                 PyObject *given)
+/* Parameters that are filled in, and the struct that has them. */
+struct filled {
+    const char *name;
+    const struct parameter *parameters;
+    size_t count;
+    void *state;
+};
+
+static bool fill(const struct filled *filled, PyObject *given)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct parameter *parameter = &parameters[i];
+    for (size_t i = 0; i < filled->count; i++) {
+        const struct parameter *parameter = &filled->parameters[i];
         PyObject *value = PyDict_GetItemString(given, parameter->name);
         if (value == NULL) {
             PyErr_Format(PyExc_TypeError,
                          "%s: the C family takes a parameter %s, which its description lacks",
-                         family, parameter->name);
+                         filled->name, parameter->name);
             return false;
         }
-        uint64_t *field = (uint64_t *)((char *)state + parameter->offset);
+        uint64_t *field = (uint64_t *)((char *)filled->state + parameter->offset);
         if (!read_number(parameter, value, field))
             return false;
     }
     return true;
 }
 
-static bool is_among(const struct parameter *parameters, size_t count, PyObject *name)
+static bool is_among(const struct filled *filled, PyObject *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (PyUnicode_CompareWithASCIIString(name, parameters[i].name) == 0)
+    for (size_t i = 0; i < filled->count; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, filled->parameters[i].name) == 0)
             return true;
     }
     return false;
@@ -85,14 +89,28 @@ static bool is_among(const struct parameter *parameters, size_t count, PyObject 
 
 bool fill_parameters(const struct family *family, void *state, PyObject *given)
 {
-    const size_t common = sizeof settings / sizeof *settings;
-    if (!fill(family->name, settings, common, state, given) ||
-        !fill(family->name, family->parameters, family->parameter_count, state, given))
+    struct heap *heap = state;
+    const bool has_pymalloc = PyDict_GetItemString(given, pymalloc_parameters[0].name) != NULL;
+    if (has_pymalloc && !pymalloc_make(heap)) {
+        PyErr_NoMemory();
         return false;
+    }
+    const struct filled all[] = {
+        {family->name, settings, sizeof settings / sizeof *settings, state},
+        {family->name, family->parameters, family->parameter_count, state},
+        {"pymalloc", pymalloc_parameters, has_pymalloc ? PYMALLOC_PARAMETERS : 0, heap->pymalloc},
+    };
+    const size_t count = sizeof all / sizeof *all;
+    for (size_t i = 0; i < count; i++) {
+        if (!fill(&all[i], given))
+            return false;
+    }
     PyObject *name;
     for (Py_ssize_t place = 0; PyDict_Next(given, &place, &name, NULL);) {
-        if (is_among(settings, common, name) ||
-            is_among(family->parameters, family->parameter_count, name))
+        size_t i = 0;
+        while (i < count && !is_among(&all[i], name))
+            i++;
+        if (i < count)
             continue;
         PyErr_Format(PyExc_TypeError,
                      "%s: its description has a parameter %U, which the C family does not take",

@@ -103,14 +103,14 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
     if (family == &user_policy)
         ((struct user_policy *)heap)->decider = decider;
     if (!fill_parameters(family, heap, parameters)) {
+        pymalloc_release(heap);
         free(heap);
         return false;
     }
     replay->heap = heap;
     if (begin_series(replay, tracking, events) && heap_init(heap) &&
         (family->init == NULL || family->init(heap)) &&
-        free_cache_init(heap, family->next_layer) && pymalloc_init(heap) &&
-        free_counting_init(heap, family))
+        free_cache_init(heap, family->next_layer) && free_counting_init(heap, family))
         return true;
     if (PyErr_Occurred() == NULL)
         PyErr_NoMemory();

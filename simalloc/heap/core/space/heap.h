@@ -93,11 +93,6 @@ struct setting {
     uint64_t least_remainder; /* of what is given back of a block; 0: nothing is */
     uint64_t remainder_unit; /* and is a multiple of it */
     uint64_t columns;    /* of the trace that a policy in Python looks at, COLUMN_... together */
-    uint64_t python_pool;  /* bytes of a pool of Python's own allocator; 0: there is none */
-    uint64_t python_keeps; /* whether it keeps the last arena */
-    uint64_t python_discards; /* whether it gives the pages of empty pools back */
-    uint64_t python_skew;  /* how far behind a multiple of 16 KiB its arenas begin */
-    uint64_t python_least; /* the least request that it serves */
     uint64_t payload;    /* bytes of a block in front of what the program may write */
     uint64_t threads; /* of the program, as far as is known */
     uint64_t other_threads; /* that the program starts before its first event, besides number 0 */

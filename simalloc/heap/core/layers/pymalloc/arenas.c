@@ -1,7 +1,7 @@
 /* The arenas of Python's own allocator, and the tables in which it notes them. */
 #include "layers/pymalloc/arenas.h"
 
-enum { ARENA_ALIGNMENT = 16384, SLOT = 48, FIRST_SLOTS = 16, ENTRY = 8 };
+enum { SLOT = 48, FIRST_SLOTS = 16, ENTRY = 8 };
 
 /* The levels of the tree: from which bit of an address on it has nodes, of which bit each entry is,
  * and the bytes of a node. */
@@ -83,7 +83,7 @@ static bool note(struct heap *heap, uint64_t address)
 /* Maps a segment that begins so far behind a multiple of ARENA_ALIGNMENT as arenas do. */
 static uint32_t map(struct heap *heap)
 {
-    uint64_t skew = heap->setting.python_skew;
+    uint64_t skew = heap->pymalloc->arena_skew;
     heap->counters.growths++;
     if (skew == 0)
         return heap_map_segment(heap, arena_size(heap), ARENA_ALIGNMENT);
@@ -235,14 +235,14 @@ void pymalloc_give_pool(struct heap *heap, uint32_t pool)
     struct pymalloc *python = heap->pymalloc;
     uint32_t number = (pool - 1) / POOLS;
     struct arena *arena = &python->arenas[number];
-    bool is_kept = heap->setting.python_keeps && is_last(python, number);
+    bool is_kept = python->keeps_last && is_last(python, number);
     pool_of(python, pool)->next = arena->emptied;
     arena->emptied = pool;
     leave(python, number);
     arena->free_count++;
     if (arena->free_count < arena->total || is_kept) {
         enter(python, number);
-        if (heap->setting.python_discards) {
+        if (python->discard_pools) {
             pool_of(python, pool)->size = 0; /* its list of free blocks is lost */
             heap_discard(heap, heap->blocks[pool_of(python, pool)->lowest].address,
                          pool_size(heap));

@@ -13,6 +13,7 @@ enum {
     LARGEST = 512,
     POOL_HEADER = 48,
     SMALL_POOL = 4096,
+    ARENA_ALIGNMENT = 16384,
     NO_POOL = 0,
     NO_ARENA = UINT32_MAX
 };
@@ -57,6 +58,11 @@ struct node {
 };
 
 struct pymalloc {
+    uint64_t pool_size;     /* bytes */
+    uint64_t keeps_last;    /* whether the last arena stays when it is wholly free */
+    uint64_t discard_pools; /* whether the pages of empty pools go back */
+    uint64_t arena_skew;    /* bytes from a multiple of 16 KiB to the beginning of each arena */
+    uint64_t least;         /* bytes of the least request that pools serve */
     const struct layer *base;
     struct arena *arenas;
     uint32_t arena_count;
@@ -78,12 +84,12 @@ struct pymalloc {
 
 static inline uint64_t pool_size(const struct heap *heap)
 {
-    return heap->setting.python_pool;
+    return heap->pymalloc->pool_size;
 }
 
 static inline uint64_t arena_size(const struct heap *heap)
 {
-    return POOLS * heap->setting.python_pool;
+    return POOLS * heap->pymalloc->pool_size;
 }
 
 static inline struct arena *arena_of(const struct pymalloc *python, uint32_t pool)

@@ -10,10 +10,19 @@ enum { LINK = 8 };
 
 static const struct layer layer_pymalloc;
 
-bool pymalloc_init(struct heap *heap)
+#define PYMALLOC_PARAMETER(field, least, most) \
+    {"pymalloc_" #field, offsetof(struct pymalloc, field), least, most, NULL}
+
+const struct parameter pymalloc_parameters[PYMALLOC_PARAMETERS] = {
+    PYMALLOC_PARAMETER(pool_size, SMALL_POOL, 4 * SMALL_POOL),
+    PYMALLOC_PARAMETER(keeps_last, 0, 1),
+    PYMALLOC_PARAMETER(discard_pools, 0, 1),
+    PYMALLOC_PARAMETER(arena_skew, 0, ARENA_ALIGNMENT - 1),
+    PYMALLOC_PARAMETER(least, 0, LARGEST),
+};
+
+bool pymalloc_make(struct heap *heap)
 {
-    if (heap->setting.python_pool == 0)
-        return true;
     struct pymalloc *python = calloc(1, sizeof *python);
     if (python == NULL)
         return false;
@@ -159,7 +168,7 @@ static void give(struct heap *heap, uint32_t number, uint32_t id)
 static bool is_small(const struct heap *heap)
 {
     const struct request *request = &heap->request;
-    return request->size >= heap->setting.python_least && request->size <= LARGEST &&
+    return request->size >= heap->pymalloc->least && request->size <= LARGEST &&
            request->alignment == 0;
 }
 

@@ -9,8 +9,13 @@
 
 #include "families/family.h"
 
-/* Makes what a heap needs for it, if its setting asks for it; false when memory is exhausted. */
-bool pymalloc_init(struct heap *heap);
+enum { PYMALLOC_PARAMETERS = 5 };
+
+/* Its parameters, in struct pymalloc. A description that has them asks for this layer. */
+extern const struct parameter pymalloc_parameters[PYMALLOC_PARAMETERS];
+
+/* Puts the layer over a heap, before its parameters are filled in; false when memory is exhausted. */
+bool pymalloc_make(struct heap *heap);
 void pymalloc_release(struct heap *heap);
 
 /* The layer that serves small requests, and leaves others to another one. */
