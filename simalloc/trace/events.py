@@ -22,10 +22,14 @@ OPTIONAL_COLUMNS: Final[Mapping[str, np.dtype[Any]]] = {
     "site": np.dtype(np.uint32),
     "stream": np.dtype(np.uint32),
     "pool": np.dtype(np.uint32),
+    "unwritten": np.dtype(np.int64),
 }
 """Columns that only some logs have: bytes asked for (0: none), thread number, nanoseconds since
 the start, call-site number; of a device's allocator the stream that asks, or uses an object from
-now on, and the private pool (0: none)."""
+now on, and the private pool (0: none); bytes of the object that the program never wrote."""
+
+COLUMNS_OF_BYTES: Final = ("alignment", "unwritten")
+"""The optional columns whose numbers lie between 0 and `MAX_SIZE`."""
 
 DEVICE_COLUMNS: Final = ("stream", "pool")
 """The optional columns that only a device's allocator is told."""
@@ -133,7 +137,8 @@ def optional_columns(columns: Mapping[str, ArrayLike | None], length: int) -> di
     """Return the optional columns that are given, as arrays of their dtypes.
 
     Raises `TraceError` for one of another length, with numbers that do not fit, or with an
-    alignment below 0 or above `MAX_SIZE`; `TypeError` for a column that no trace has.
+    alignment or unwritten bytes below 0 or above `MAX_SIZE`; `TypeError` for a column that no
+    trace has.
     """
     checked = {}
     for name, values in columns.items():
@@ -141,9 +146,10 @@ def optional_columns(columns: Mapping[str, ArrayLike | None], length: int) -> di
             raise TypeError(f"a trace has no column {name!r}")
         if values is not None:
             checked[name] = as_column(values, OPTIONAL_COLUMNS[name], name, length)
-    alignment = checked.get("alignment", np.empty(0))
-    if np.any(alignment < 0) or np.any(alignment > MAX_SIZE):
-        raise TraceError(f"an alignment lies between 0 (none) and {MAX_SIZE}")
+    for name in COLUMNS_OF_BYTES:
+        values = checked.get(name, np.empty(0))
+        if np.any(values < 0) or np.any(values > MAX_SIZE):
+            raise TraceError(f"{name}: a value lies between 0 (none) and {MAX_SIZE}")
     return checked
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
 from simalloc.trace.chunk import check_planes, from_planes, to_planes
-from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS
+from simalloc.trace.events import COLUMNS_OF_BYTES, MAX_SIZE, OPTIONAL_COLUMNS
 
 
 class Clock:
@@ -45,7 +45,7 @@ def unpack_column(name: str, planes: NDArray[np.uint8], clock: Clock) -> NDArray
     if name == "time":
         return clock.times(values)
     dtype = OPTIONAL_COLUMNS[name]
-    limit = MAX_SIZE if name == "alignment" else np.iinfo(dtype).max
+    limit = MAX_SIZE if name in COLUMNS_OF_BYTES else np.iinfo(dtype).max
     if len(values) and int(values.max()) > limit:
         raise TraceError(f"column {name} holds a number above {limit}")
     return values.astype(dtype)

@@ -40,7 +40,7 @@ class Trace(ShownAsTable):
     Objects are numbered 0, 1, 2 ... in the order of their malloc events. Every column has one entry
     an event: `op` (uint8, see `Op`), `object` (int64), `size` (int64, bytes requested; 0 where
     nothing is), `slot` (uint32) and, where the log has them, `alignment`, `thread`, `time`, `site`,
-    `stream` and `pool`.
+    `stream`, `pool` and `unwritten`.
 
     `slot` numbers the object among those live at the same time: a malloc takes the slot freed last
     or else a new one. `slots` of them, the most that are ever live at once, are enough to replay.
@@ -58,6 +58,7 @@ class Trace(ShownAsTable):
     site: NDArray[np.uint32] | None = None
     stream: NDArray[np.uint32] | None = None
     pool: NDArray[np.uint32] | None = None
+    unwritten: NDArray[np.int64] | None = None
     name: str = "trace"
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -75,8 +76,9 @@ class Trace(ShownAsTable):
         """Validate a sequence of events and make a trace of it.
 
         `op`, `object` and `size` are one-dimensional and of equal length; `columns` may hold
-        `alignment`, `thread`, `time`, `site`, `stream` and `pool`. The objects' numbers
-        may be any int64 that is unique among live objects: they are renumbered in allocation order.
+        `alignment`, `thread`, `time`, `site`, `stream`, `pool` and `unwritten`. The objects'
+        numbers may be any int64 that is unique among live objects: they are renumbered in
+        allocation order.
 
         Raises `TraceError`, naming the event, for a free or realloc of an object that is not live,
         a malloc of one that is, a size that is negative or above `MAX_SIZE`, or an unknown op.

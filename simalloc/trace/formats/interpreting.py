@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op, allocates
+from simalloc.trace.events import COLUMNS_OF_BYTES, MAX_SIZE, OPTIONAL_COLUMNS, Op, allocates
 from simalloc.trace.formats.grammar import NO_EVENT
 from simalloc.trace.formats.lines import Rows
 from simalloc.trace.formats.log import Batch, Log
@@ -15,7 +15,7 @@ from simalloc.trace.shapes import ReadEvents
 
 _LIMITS: Final = {
     name: np.iinfo(dtype).max for name, dtype in OPTIONAL_COLUMNS.items() if name != "time"
-} | {"alignment": MAX_SIZE}
+} | dict.fromkeys(COLUMNS_OF_BYTES, MAX_SIZE)
 
 
 class Interpreter:

@@ -9,6 +9,7 @@ class _Header(TypedDict):
     parent: int
     depth: int
     every: int
+    unwritten: int
     started: int
     executable: bytes
     command: bytes
@@ -54,5 +55,7 @@ class Reader:
     def places(self) -> list[tuple[bytes, int]]: ...
     @property
     def sites(self) -> bytes: ...
+    @property
+    def unwritten(self) -> bytes: ...
     @property
     def looks(self) -> bytes: ...

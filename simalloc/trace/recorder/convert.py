@@ -21,6 +21,7 @@ from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
 from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
 from simalloc.trace.recorder.resident import Sample, thinned
+from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
 from simalloc.trace.symbols import Names, Place, is_named
@@ -140,12 +141,14 @@ def convert(
     resident: list[list[int]] = []
     if raw.counts.records > _MANY_RECORDS:
         tell(f"writing the trace of {counted(raw.counts.records, 'record')}")
-    with TraceWriter(output, columns=raw.columns) as writer:
-        clock = _Clock()
+    unwritten = Unwritten.of(RawRecording(raw.path))
+    columns = raw.columns if unwritten is None else (*raw.columns, "unwritten")
+    with TraceWriter(output, columns=columns) as writer:
+        appender = _Appender(writer, raw.columns, unwritten)
         for sample in samples:
-            _append(raw.chunks(sample.records), raw.columns, clock, writer)
+            appender.append(raw.chunks(sample.records))
             resident.append([writer.events, *sample[1:]])
-        _append(raw.chunks(), raw.columns, clock, writer)
+        appender.append(raw.chunks())
         resident = sorted([*resident, *raw.looks.tolist()])
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
         stacks = _stacks(raw, tell, names or Names()) if raw.depth else {}
@@ -164,28 +167,34 @@ def convert(
     )
 
 
-class _Clock:
-    """Times that never run backwards."""
+class _Appender:
+    """Adds events to a trace, with their optional columns of these names and what was unwritten.
 
-    def __init__(self) -> None:
+    Times never run backwards.
+    """
+
+    def __init__(
+        self, writer: TraceWriter, names: Sequence[str], unwritten: Unwritten | None
+    ) -> None:
+        self._writer = writer
+        self._names = names
+        self._unwritten = unwritten
         self._latest = 0
 
-    def raised(self, time: NDArray[np.int64]) -> NDArray[np.int64]:
+    def append(self, chunks: Iterator[ReadEvents]) -> None:
+        for chunk in chunks:
+            columns = {name: chunk.columns[name] for name in self._names}
+            if "time" in columns:
+                columns["time"] = self._raised(columns["time"])
+            if self._unwritten is not None:
+                columns["unwritten"] = self._unwritten.next(len(chunk))
+            self._writer.append(replace(chunk, columns=columns))
+
+    def _raised(self, time: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the next times, at least one, none before another that came earlier."""
         times = np.maximum(np.maximum.accumulate(time), self._latest)
         self._latest = int(times[-1])
         return times
-
-
-def _append(
-    chunks: Iterator[ReadEvents], names: Sequence[str], clock: _Clock, writer: TraceWriter
-) -> None:
-    """Add events to a trace, with their optional columns of these names."""
-    for chunk in chunks:
-        columns = {name: chunk.columns[name] for name in names}
-        if "time" in columns:
-            columns["time"] = clock.raised(columns["time"])
-        writer.append(replace(chunk, columns=columns))
 
 
 def _unnamed(raw: RawRecording, provenance: Mapping[str, Any]) -> Mapping[str, int]:

@@ -73,6 +73,8 @@ class RawRecording:
         """Return addresses of a site at most; 0: sites were not recorded."""
         self.every = header["every"]
         """Bytes from one sampled byte to the next; 0: all blocks were recorded."""
+        self.has_unwritten = header["unwritten"] > 0
+        """Whether a large block was not written whole."""
         self.columns = tuple(
             name for name in OPTIONAL_COLUMNS if name in {"alignment", "thread", *optional}
         )
@@ -123,6 +125,14 @@ class RawRecording:
         Columns: events so far, nanoseconds since the recording began, resident and mapped bytes.
         """
         return np.frombuffer(self._reader.looks, np.uint64).reshape(-1, 4)
+
+    @property
+    def unwritten(self) -> NDArray[np.int64]:
+        """What the program never wrote of large objects, up to the last event that was read.
+
+        By row: how many events there had been, the object's number, and how many of its bytes.
+        """
+        return np.frombuffer(self._reader.unwritten, np.int64).reshape(-1, 3)
 
     def refresh(self) -> None:
         """Look for what has been recorded in the meantime."""

@@ -283,3 +283,28 @@ def test_memory_is_looked_at_whenever_live_bytes_have_a_peak(tmp_path):
     resident = read_trace(tmp_path / "out.npz").provenance["resident"]
     assert resident[-1] == looks[-1].tolist()
     assert_nothing_missing(run.raw)
+
+
+@pytest.mark.parametrize(("how", "left"), [("return", 19), ("_exit", 0)])
+def test_what_is_never_written_of_large_blocks(tmp_path, monkeypatch, how, left):
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=1000000")
+    program = compile_program("buffers.c", tmp_path)
+    run = run_recorded([program, how], tmp_path / "raw")
+    convert(run.raw, tmp_path / "out.npz")
+    trace = read_trace(tmp_path / "out.npz")
+    asked = np.flatnonzero(trace.size >= 20 << 20)
+    assert (trace.size[asked] % 10).tolist() == [1, 2, 3, 4, 5, 6, 7]
+    unwritten = np.round(trace.unwritten[asked] / (1 << 20)).astype(int).tolist()
+    assert unwritten == [20, 0, 15, 20, 18, 10, left]
+    assert np.count_nonzero(trace.unwritten) == np.count_nonzero(unwritten)
+
+
+def test_a_block_that_is_written_again_has_no_unwritten_pages(tmp_path, monkeypatch):
+    """What a block before it wrote is resident: nothing says that this block did not write it."""
+    tunables = "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=100000000"
+    monkeypatch.setenv("GLIBC_TUNABLES", tunables)
+    program = compile_program("buffers.c", tmp_path)
+    convert(run_recorded([program], tmp_path / "raw").raw, tmp_path / "out.npz")
+    trace = read_trace(tmp_path / "out.npz")
+    (third,) = np.flatnonzero(trace.size % (1 << 20) == 3)
+    assert trace.unwritten[third] == 0

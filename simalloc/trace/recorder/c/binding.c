@@ -132,9 +132,10 @@ static PyObject *reader_header(PyObject *object, void *closure)
     size_t name = strnlen(header->executable, EXECUTABLE_BYTES);
     size_t allocator = strnlen(header->allocator, EXECUTABLE_BYTES);
     size_t libc = strnlen(header->libc, VERSION_BYTES);
-    return Py_BuildValue("{s:I,s:I,s:I,s:K,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
+    return Py_BuildValue("{s:I,s:I,s:I,s:K,s:I,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
                          header->process, "parent", header->parent, "depth", header->depth,
-                         "every", (unsigned long long)header->every, "started",
+                         "every", (unsigned long long)header->every, "unwritten",
+                         __atomic_load_n(&header->unwritten, __ATOMIC_RELAXED), "started",
                          (unsigned long long)header->started, "executable", header->executable,
                          (Py_ssize_t)name, "command", header->command, (Py_ssize_t)header->command_bytes, "allocator",
                          header->allocator, (Py_ssize_t)allocator, "libc", header->libc,
@@ -197,6 +198,16 @@ static PyObject *reader_looks(PyObject *object, void *closure)
                                      (Py_ssize_t)(reader->look_count * sizeof *reader->looks));
 }
 
+/* What was never written, as bytes: for each time it was seen, three numbers of 64 bits. */
+static PyObject *reader_unwritten(PyObject *object, void *closure)
+{
+    (void)closure;
+    const struct reader *reader = reader_of(object);
+    return PyBytes_FromStringAndSize(
+        (const char *)reader->unwritten,
+        (Py_ssize_t)(reader->unwritten_count * sizeof *reader->unwritten));
+}
+
 static PyMethodDef reader_methods[] = {
     {"refresh", reader_refresh_method, METH_NOARGS,
      "refresh()\n--\n\nLook for what has been recorded in the meantime."},
@@ -213,6 +224,7 @@ static PyGetSetDef reader_attributes[] = {
     {"counts", reader_counts, NULL, "figures so far", NULL},
     {"places", reader_places, NULL, "by number, (path, offset)", NULL},
     {"looks", reader_looks, NULL, "as bytes: events so far, time, resident and mapped bytes", NULL},
+    {"unwritten", reader_unwritten, NULL, "as bytes: events so far, object, bytes", NULL},
     {"sites", reader_sites, NULL, "by number, as bytes: parent and place", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -79,7 +79,8 @@ static enum decode_answer get_tag(struct decoder *decoder, struct input *input,
         record->kind = *tag & TAG_KIND;
         record->special = *tag >> TAG_SPECIAL_SHIFT;
         if (record->kind != KIND_SPECIAL || record->special <= SPECIAL_RELEASED ||
-            record->special == SPECIAL_THREAD_END || record->special == SPECIAL_MEMORY)
+            record->special == SPECIAL_THREAD_END || record->special == SPECIAL_MEMORY ||
+            record->special == SPECIAL_UNWRITTEN)
             return DECODED;
         if (record->special == SPECIAL_THREAD)
             decoder->thread = (uint32_t)get_number(input);
@@ -122,6 +123,10 @@ static void get_fields(struct decoder *decoder, struct input *input, unsigned ta
         record->time = get_number(input);
         record->resident = get_number(input);
         record->mapped = get_number(input);
+    }
+    if (special && record->special == SPECIAL_UNWRITTEN) {
+        record->address = get_number(input);
+        record->size = get_number(input);
     }
     if ((record->kind == KIND_MALLOC || record->kind == KIND_REALLOC) && columns & COLUMN_SITE)
         record->site = (uint32_t)get_number(input);

@@ -174,6 +174,7 @@ void reader_close(struct reader *reader)
     free(reader->heap);
     free(reader->places);
     free(reader->looks);
+    free(reader->unwritten);
     free(reader->sites);
     objects_release(&reader->objects);
     recording_close(&reader->recording);
@@ -198,12 +199,34 @@ static enum reader_answer add_look(struct reader *reader, const struct record *r
     return READER_DONE;
 }
 
+/* A block that was allocated before the recording began is nobody's. */
+static enum reader_answer add_unwritten(struct reader *reader, const struct record *record,
+                                        const struct columns *out)
+{
+    const struct live_table *table = &reader->objects.table;
+    uint32_t slot;
+    if (record->address > INT64_MAX ||
+        !live_table_find(table, (int64_t)record->address, &slot))
+        return READER_DONE;
+    struct unwritten *unwritten =
+        entry_at((void **)&reader->unwritten, &reader->unwritten_count,
+                 &reader->unwritten_capacity, reader->unwritten_count, sizeof *unwritten);
+    if (unwritten == NULL)
+        return READER_FAILED;
+    uint64_t size = (uint64_t)table->live.sizes[slot];
+    *unwritten = (struct unwritten){reader->events + out->count, table->objects[slot],
+                                    record->size < size ? record->size : size};
+    return READER_DONE;
+}
+
 static enum reader_answer enter(struct reader *reader, struct source *source,
                                 const struct record *record, struct columns *out)
 {
     reader->records++;
     if (record->kind == KIND_SPECIAL && record->special == SPECIAL_MEMORY)
         return add_look(reader, record, out);
+    if (record->kind == KIND_SPECIAL && record->special == SPECIAL_UNWRITTEN)
+        return add_unwritten(reader, record, out);
     switch (objects_enter(&reader->objects, record, source->stream, &source->pendings, out)) {
     case OBJECTS_DAMAGED:
         return damaged(reader, source, "holds a record before here that makes no sense");

@@ -32,6 +32,13 @@ struct look {
     uint64_t events, time, resident, mapped;
 };
 
+/* Bytes of an object that were never written, as seen after this many events. */
+struct unwritten {
+    uint64_t events;
+    int64_t object;
+    uint64_t bytes;
+};
+
 struct reader {
     struct recording recording;
     struct objects objects;
@@ -43,6 +50,8 @@ struct reader {
     uint64_t events;  /* likewise, without those of a call of reader_read that goes on */
     struct look *looks;
     size_t look_count, look_capacity;
+    struct unwritten *unwritten;
+    size_t unwritten_count, unwritten_capacity;
     struct place *places; /* by number, as the sites */
     size_t place_count, place_capacity;
     struct site *sites;

@@ -41,6 +41,7 @@ enum special {
     SPECIAL_ZEROED,    /* the next malloc is a calloc */
     SPECIAL_THREAD_END, /* the thread that writes has ended */
     SPECIAL_MEMORY, /* nanoseconds since the recording began, resident and mapped bytes */
+    SPECIAL_UNWRITTEN, /* address of a live block, bytes of it that were never written */
     SPECIAL_NODE,       /* site number, the site that it was called from (0: none), place number */
 };
 

@@ -9,9 +9,10 @@
 #ifndef SIMALLOC_RECORDING_FORMAT_H
 #define SIMALLOC_RECORDING_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#define RECORDING_MAGIC UINT64_C(0x32434552616D6973) /* "simaREC2" */
+#define RECORDING_MAGIC UINT64_C(0x33434552616D6973) /* "simaREC3" */
 #define SEGMENT_MAGIC UINT64_C(0x746E656D67657373)   /* "ssegment" */
 #define NOTHING_LOST UINT64_MAX
 
@@ -20,6 +21,7 @@ enum {
     EXECUTABLE_BYTES = 1024,
     VERSION_BYTES = 32,
     COMMAND_BYTES = 4096,
+    SHARED_LINE = 128, /* bytes that processors fetch together */
 };
 
 /* What an event carries beside its address and size: bits of `columns`. */
@@ -31,16 +33,20 @@ struct recording_header {
     uint32_t columns;
     uint32_t process;
     uint32_t parent;
-    uint64_t started;             /* nanoseconds since the epoch */
-    uint64_t every;               /* bytes from one sampled byte to the next; 0: no sample */
-    uint64_t clock;               /* the monotonic clock at that time: what `time` counts from */
-    /* The next three change while others read them, and are used through atomic builtins alone. */
-    uint64_t sequence;            /* numbers given out so far */
-    uint64_t lost_from;           /* records with this number or a later one are not to be used;
-                                     a reader may store it to end the recording */
-    uint32_t depth;               /* return addresses of a site at most; 0: sites are not recorded */
-    uint32_t lost_reason;         /* the errno of the first loss; 0: a reader ended it */
-    uint32_t command_bytes;       /* of `command` in use: arguments, each ended by a zero byte */
+    uint64_t started;       /* nanoseconds since the epoch */
+    uint64_t every;         /* bytes from one sampled byte to the next; 0: no sample */
+    uint64_t clock;         /* the monotonic clock at that time: what `time` counts from */
+    uint32_t depth;         /* return addresses of a site at most; 0: sites are not recorded */
+    uint32_t command_bytes; /* of `command` in use: arguments, each ended by a zero byte */
+    uint64_t padding[SHARED_LINE / 8 - 7];
+    /* All threads number their records by it: it has a part of the cache of its own. */
+    uint64_t sequence; /* numbers given out so far */
+    uint64_t more_padding[SHARED_LINE / 8 - 1];
+    /* These change while others read them, and are used through atomic builtins alone. */
+    uint64_t lost_from;   /* records with this number or a later one are not to be used;
+                             a reader may store it to end the recording */
+    uint32_t lost_reason; /* the errno of the first loss; 0: a reader ended it */
+    uint32_t unwritten;   /* records of large blocks that were not written whole */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
     char command[COMMAND_BYTES];
     char allocator[EXECUTABLE_BYTES]; /* the library whose malloc is recorded; ended by a zero byte */
@@ -57,6 +63,7 @@ struct segment_header {
 };
 
 _Static_assert(sizeof(struct recording_header) <= SMALLEST_UNIT, "the header fits a unit");
+_Static_assert(offsetof(struct recording_header, sequence) == SHARED_LINE, "on a line of its own");
 _Static_assert(sizeof(struct segment_header) == 64, "records begin on a cache line");
 
 #endif

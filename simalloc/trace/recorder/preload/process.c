@@ -90,6 +90,12 @@ bool process_peaks(struct process *of, int64_t bytes)
                                                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+void process_count_unwritten(void)
+{
+    if (process != NULL && process->header != NULL)
+        __atomic_fetch_add(&process->header->unwritten, 1, __ATOMIC_RELAXED);
+}
+
 static bool file_is_ours(void)
 {
     struct stat now;

@@ -16,12 +16,13 @@ struct process {
     struct recording_header *header; /* mapped shared; NULL: not begun */
     uint64_t file_bytes;             /* how far the file has been given out */
     struct stream *idle, *last_idle; /* streams whose threads have ended, first come first */
-    int64_t live; /* bytes that are allocated, as far as streams have told */
-    int64_t peak; /* what they were when the process' memory was last looked at */
     uint32_t streams;
     uint32_t threads;
     int locked;
     bool stopped; /* nothing more can be recorded */
+    /* Threads write these often, and read what stands before oftener. */
+    _Alignas(SHARED_LINE) int64_t live; /* bytes that are allocated, as far as streams have told */
+    int64_t peak; /* what they were when the process' memory was last looked at */
 };
 
 /* Returns the process, its recording begun, or NULL if there is none and will be none. Signals
@@ -49,6 +50,9 @@ void process_lose_from_now(int reason);
 /* Counts bytes that were allocated or, below 0, freed. Returns whether they are at a new peak, by
  * enough to look at the process' memory. */
 bool process_peaks(struct process *process, int64_t bytes);
+
+/* Counts a record of a large block. */
+void process_count_unwritten(void);
 
 /* Memory for the recorder's own state, zeroed in a forked child, or NULL. */
 void *process_memory(size_t bytes);

@@ -1,4 +1,5 @@
 /* What is recorded of each call, written into the stream of its thread. */
+#include "large.h"
 #include "next.h"
 #include "process.h"
 #include "sample.h"
@@ -75,6 +76,8 @@ static always_inline void put_event(struct stream *stream, struct event event)
         out = put_number(out, time_now() - stream->process->header->clock);
         out = put_number(put_number(out, event.address), event.size);
     }
+    if (event.kind == KIND_SPECIAL && event.special == SPECIAL_UNWRITTEN)
+        out = put_number(put_number(out, event.address), event.size);
     if (stream->columns != 0 && event.kind != KIND_SPECIAL) {
         out = stream->columns & COLUMN_TIME ? put_time(codec, out) : out;
         out = stream->depth > 0 && asks(event) ? put_number(out, site) : out;
@@ -186,23 +189,74 @@ static __attribute__((noinline)) void record_memory(void)
                           .size = mapped * page});
 }
 
-/* Counts the bytes of a block that has been allocated, or (-1) is about to be freed. Of each
- * thread some are not told, so that threads seldom meet over it. */
-static always_inline void count_bytes(const void *address, int64_t sign)
+/* Bytes that the program can use of a live block; 0 if the allocator does not say. */
+static always_inline size_t usable_bytes(const void *address)
+{
+    if (next.usable_size == NULL || process_stopped())
+        return 0;
+    const struct module *outer = enter(&next.module);
+    size_t bytes = next.usable_size((void *)(uintptr_t)address);
+    inside = outer;
+    return bytes;
+}
+
+/* Counts bytes that have been allocated or, below 0, are about to be freed. Of each thread some are
+ * not told, so that threads seldom meet over it. */
+static always_inline void count_bytes(int64_t bytes)
 {
     enum { FEW = 16 << 10 };
     struct stream *stream = current;
-    if (stream == NULL || next.usable_size == NULL)
+    if (stream == NULL)
         return;
-    const struct module *outer = enter(&next.module);
-    stream->untold += sign * (int64_t)next.usable_size((void *)(uintptr_t)address);
-    inside = outer;
+    stream->untold += bytes;
     if (likely(stream->untold < FEW && stream->untold > -FEW))
         return;
-    int64_t bytes = stream->untold;
+    bytes = stream->untold;
     stream->untold = 0;
     if (process_peaks(stream->process, bytes))
         record_memory();
+}
+
+static void record_unwritten(uintptr_t address, uint64_t bytes)
+{
+    process_count_unwritten();
+    record((struct event){.kind = KIND_SPECIAL,
+                          .special = SPECIAL_UNWRITTEN,
+                          .address = address,
+                          .size = bytes});
+}
+
+/* Counts a block that the program has got. */
+static always_inline void enter_block(const void *address)
+{
+    size_t bytes = usable_bytes(address);
+    count_bytes((int64_t)bytes);
+    if (!likely(bytes < LARGE_BLOCK))
+        large_taken((uintptr_t)address, bytes);
+}
+
+static __attribute__((noinline)) void leave_large(uintptr_t address, size_t bytes)
+{
+    uint64_t unwritten = large_unwritten(address, bytes);
+    if (unwritten != 0)
+        record_unwritten(address, unwritten);
+    large_freed(address);
+}
+
+/* Returns the bytes of a block that is about to be freed, to be counted when that is recorded. */
+static always_inline int64_t leave_block(const void *address)
+{
+    size_t bytes = usable_bytes(address);
+    if (!likely(bytes < LARGE_BLOCK))
+        leave_large((uintptr_t)address, bytes);
+    return (int64_t)bytes;
+}
+
+/* At the program's own end, when its exit handlers have run. */
+__attribute__((destructor)) static void record_end(void)
+{
+    if (!process_stopped())
+        large_each(record_unwritten);
 }
 
 /* Whether a block is to be recorded. */
@@ -220,7 +274,7 @@ void record_malloc(const void *address, size_t size, size_t alignment, const voi
                           .size = size,
                           .alignment = alignment,
                           .caller = caller});
-    count_bytes(address, 1);
+    enter_block(address);
 }
 
 void record_calloc(const void *address, size_t size, const void *caller)
@@ -232,24 +286,26 @@ void record_calloc(const void *address, size_t size, const void *caller)
                           .size = size,
                           .zeroed = true,
                           .caller = caller});
-    count_bytes(address, 1);
+    enter_block(address);
 }
 
 void record_free(const void *address)
 {
     if (sample_every() != 0 && !sample_drops(address))
         return;
+    int64_t bytes = leave_block(address);
     record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address});
-    count_bytes(address, -1);
+    count_bytes(-bytes);
 }
 
 void record_realloc_begin(const void *address, size_t size, const void *caller)
 {
+    int64_t bytes = leave_block(address);
     record((struct event){.kind = KIND_REALLOC,
                           .address = (uintptr_t)address,
                           .size = size,
                           .caller = caller});
-    count_bytes(address, -1);
+    count_bytes(-bytes);
 }
 
 void record_realloc_end(enum special what, const void *address)
@@ -258,5 +314,5 @@ void record_realloc_end(enum special what, const void *address)
                           .special = what,
                           .address = what == SPECIAL_MOVED ? (uintptr_t)address : 0});
     if (address != NULL)
-        count_bytes(address, 1);
+        enter_block(address);
 }

@@ -1,0 +1,65 @@
+"""What a recorded program never wrote of its large objects, as a column of its trace."""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.trace.events import allocates
+from simalloc.trace.recorder.raw import RawRecording
+
+LARGE: Final = 64 << 10
+"""Half of what the library calls large: it goes by the bytes that it may use of a block."""
+
+
+class Unwritten:
+    """Bytes that were never written, by the event that gave the object its size.
+
+    The library sees them when the object is freed, resized, or still there at the program's end.
+    """
+
+    def __init__(self, events: NDArray[np.int64], values: NDArray[np.int64]) -> None:
+        self._events = events
+        self._values = values
+        self._begun = 0
+
+    @classmethod
+    def of(cls, raw: RawRecording) -> Self | None:
+        """Return what a recording has of them; None if nothing. Reads the recording to its end."""
+        if not raw.has_unwritten:
+            return None
+        begun, objects, first = [], [], 0
+        for chunk in raw.chunks():
+            (at,) = np.nonzero(allocates(chunk.op) & (chunk.size >= LARGE))
+            begun.append(at + first)
+            objects.append(chunk.key[at])
+            first += len(chunk)
+        seen = raw.unwritten
+        if not begun or not len(seen):
+            return None
+        return cls(*_placed(np.concatenate(begun), np.concatenate(objects), seen, first + 1))
+
+    def next(self, events: int) -> NDArray[np.int64]:
+        """Return the column of so many events more."""
+        column = np.zeros(events, np.int64)
+        first, end = np.searchsorted(self._events, (self._begun, self._begun + events))
+        column[self._events[first:end] - self._begun] = self._values[first:end]
+        self._begun += events
+        return column
+
+
+def _placed(
+    begun: NDArray[np.int64], objects: NDArray[np.int64], seen: NDArray[np.int64], events: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find for what was seen of an object the last event before that gave it its size."""
+    numbers, of_begun = np.unique(objects, return_inverse=True)
+    known = np.isin(seen[:, 1], numbers)
+    when, object_, value = seen[known].T
+    order = np.argsort(of_begun * events + begun)
+    keys = (of_begun * events + begun)[order]
+    last = np.searchsorted(keys, np.searchsorted(numbers, object_) * events + when) - 1
+    placed = begun[order[last]]
+    newest = len(placed) - 1 - np.unique(placed[::-1], return_index=True)[1]
+    return placed[newest], value[newest]
