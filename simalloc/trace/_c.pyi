@@ -3,6 +3,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+SPAN_EVENTS: int  # the events of a span (c/live_span.h)
+SPAN_BYTES: int
+
 class LiveSlots:
     @property
     def objects(self) -> int: ...

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simalloc.errors import TraceError
 from simalloc.machine import memory_bytes
 from simalloc.plural import counted
+from simalloc.trace._c import SPAN_EVENTS
 from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
 from simalloc.trace.chunk import CHUNK_EVENTS, MAX_PLANES, Packed
 from simalloc.trace.decoding import Decoding
@@ -24,7 +25,7 @@ from simalloc.trace.events import DEVICE_COLUMNS, bytes_in_memory
 from simalloc.trace.header import Header
 from simalloc.trace.memory import PIECE
 from simalloc.trace.optional import Clock, unpack_column
-from simalloc.trace.shapes import BYTES_AN_EVENT, SPAN_EVENTS, CheckedEvents, ReplayedEvents
+from simalloc.trace.shapes import BYTES_AN_EVENT, CheckedEvents, ReplayedEvents
 from simalloc.trace.trace import Trace
 
 SUFFIX: Final = ".npz"

@@ -10,16 +10,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace._c import live_spans
+from simalloc.trace._c import SPAN_BYTES, SPAN_EVENTS, live_spans
 from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.memory import borrow
 
-BYTES_AN_EVENT: Final = 21
-"""What the columns of `ReplayedEvents` take."""
-
-SPAN_EVENTS: Final = 256
-"""The events of a span (c/live_span.h)."""
-_SPAN_BYTES: Final = 48
+_REPLAYED: Final = tuple(np.dtype(name) for name in ("int64", "int64", "uint32", "uint8"))
+"""The dtypes of size, live, slot and op: each is aligned behind the ones before."""
+BYTES_AN_EVENT: Final = sum(dtype.itemsize for dtype in _REPLAYED)
+"""What these columns of `ReplayedEvents` take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +75,7 @@ class CheckedEvents:
         )
 
     def part(self, start: int, stop: int | None = None) -> CheckedEvents:
-        """Return the events from `start` to before `stop`, sharing this chunk's memory."""
+        """Return the events from `start` to before `stop`, sharing their memory."""
         return self.taken(slice(start, stop))
 
     def taken(self, which: slice | NDArray[Any]) -> CheckedEvents:
@@ -142,10 +140,12 @@ class ReplayedEvents(NamedTuple):
     def empty(cls, events: int) -> ReplayedEvents:
         """Return events whose columns are still to be filled, without spans."""
         memory = borrow(events * BYTES_AN_EVENT)
-        sizes, lives, slots, ops = np.split(memory, (8 * events, 16 * events, 20 * events))
-        return cls(
-            ops, sizes.view(np.int64), slots.view(np.uint32), lives.view(np.int64), empty_spans(0)
+        ends = np.cumsum([dtype.itemsize * events for dtype in _REPLAYED])
+        size, live, slot, op = (
+            column.view(dtype)
+            for column, dtype in zip(np.split(memory, ends[:-1]), _REPLAYED, strict=True)
         )
+        return cls(op, size, slot, live, empty_spans(0))
 
     def summed_up(self) -> ReplayedEvents:
         """Return the same events with all their spans."""
@@ -169,4 +169,4 @@ class ReplayedEvents(NamedTuple):
 
 def empty_spans(count: int) -> NDArray[np.void]:
     """Return this many spans to be filled."""
-    return np.empty(count, f"V{_SPAN_BYTES}")
+    return np.empty(count, f"V{SPAN_BYTES}")

@@ -135,3 +135,31 @@ def test_only_shown_looks_upward_and_only_at_looks():
     assert dynamic == MAY_IMPORT_BY_NAME
     assert LOOKS == "simalloc.report.looks"
     assert set(imported(PACKAGE / "shown.py")) <= {"__future__", "importlib", "typing"}
+
+
+PAGE = re.compile(
+    r"\b((?:docs|policy/families)/[\w-]+\.md)(?:, ([A-Z][\w ]+)(?:: ([A-Z][\w ]+))?\))?"
+)
+"""A page that the code names, perhaps with a section: `(docs/policies.md, Parts: Growth)`."""
+
+
+def test_pages_that_the_code_names_are_there_with_their_sections():
+    found = 0
+    for path in [each for suffix in ("py", "[ch]") for each in PACKAGE.rglob(f"*.{suffix}")]:
+        text = re.sub(r"\n[ *#]*", " ", path.read_text("utf-8"))  # a reference may be on two lines
+        for name, *sections in PAGE.findall(text):
+            page = (PACKAGE.parent if name.startswith("docs") else PACKAGE) / name
+            assert page.exists(), f"{path}: {name}"
+            words = page.read_text("utf-8")
+            for section in filter(None, sections):
+                found += 1
+                assert re.search(rf"^## {section}|\*\*{section}\b", words, re.MULTILINE), (
+                    f"{path}: {section}"
+                )
+    assert found > 5
+
+
+def test_a_family_in_c_names_its_own_page():
+    for path in (PACKAGE / "heap/core/families").rglob("*.c"):
+        first = path.read_text("utf-8")[:300]
+        assert "docs/policies.md" not in first, path

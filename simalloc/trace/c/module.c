@@ -181,6 +181,9 @@ static int module_exec(PyObject *module)
     if (add_type(module, &live_table_spec) < 0 ||
         add_type(module, &decoder_spec) < 0)
         return -1;
+    if (PyModule_AddIntConstant(module, "SPAN_EVENTS", SPAN_EVENTS) < 0 ||
+        PyModule_AddIntConstant(module, "SPAN_BYTES", sizeof(struct live_span)) < 0)
+        return -1;
     return add_type(module, &lives_spec);
 }
 

@@ -6,8 +6,8 @@ import pytest
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay
 from simalloc.trace import Op, Trace
-from simalloc.trace._c import live_bytes, live_spans
-from simalloc.trace.shapes import SPAN_EVENTS, ReplayedEvents, empty_spans
+from simalloc.trace._c import SPAN_EVENTS, live_bytes, live_spans
+from simalloc.trace.shapes import ReplayedEvents, empty_spans
 from simalloc.trace.statistics import lives_of
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC

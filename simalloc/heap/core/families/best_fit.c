@@ -1,4 +1,4 @@
-/* Best fit over one list of all free blocks (docs/policies.md, Sequential fit). */
+/* Best fit over one list of all free blocks (policy/families/sequential_fit.md). */
 #include "index/size/size_index.h"
 #include "parts/coalescing.h"
 #include "replay/replay.h"

@@ -1,4 +1,4 @@
-/* Binary buddies in one aligned space (docs/policies.md). */
+/* Binary buddies in one aligned space (policy/families/binary_buddy.md). */
 #include "parts/power_buddy.h"
 
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)

@@ -1,4 +1,4 @@
-/* Best fit through bins, with a wilderness and a last remainder (docs/policies.md).
+/* Best fit through bins, with a wilderness and a last remainder (policy/families/binned_fit.md).
  *
  * Bins of one size each, and bins sorted by size, visited upwards, are together one order by
  * (size, time of entry): that of the index. */

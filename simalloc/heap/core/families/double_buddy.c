@@ -1,4 +1,5 @@
-/* Two buddy systems side by side, sizes 2**N and 3 * 2**N (docs/policies.md), in one set of bins. */
+/* Two buddy systems side by side, sizes 2**N and 3 * 2**N, in one set of bins
+ * (policy/families/double_buddy.md). */
 #include "parts/buddy.h"
 #include "space/table.h"
 

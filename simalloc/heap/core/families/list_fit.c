@@ -1,4 +1,4 @@
-/* First and next fit over one list of all free blocks (docs/policies.md, Sequential fit). */
+/* First and next fit over one list of all free blocks (policy/families/sequential_fit.md). */
 #include "index/list/fit_list.h"
 #include "parts/coalescing.h"
 #include "replay/replay.h"

@@ -1,4 +1,5 @@
-/* Simple segregated storage: a list for each size, nothing split or coalesced (docs/policies.md). */
+/* Simple segregated storage: a list for each size, nothing split or coalesced
+ * (policy/families/segregated_storage.md). */
 #include "layers/define_layer.h"
 #include "parts/size_class.h"
 #include "parts/size_list.h"
