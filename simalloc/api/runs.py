@@ -9,9 +9,9 @@ from simalloc.errors import SimallocError
 from simalloc.heap import Run
 from simalloc.policy import UserCode, UserPolicy, spell
 from simalloc.report import Table
-from simalloc.report.frames import frame
 from simalloc.report.html import html
 from simalloc.report.runs import runs_records_table, runs_table, sorted_runs
+from simalloc.report.table import frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,11 +1,11 @@
 """What is possible: the heap of one who knows the whole trace, and what is proven of the worst."""
 
 from simalloc.bound.placement import Placement
+from simalloc.bound.placement_file import write_placement
 from simalloc.bound.proven import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
 from simalloc.bound.search import best_possible
 from simalloc.bound.timetable import Timetable
 from simalloc.bound.verify import verify
-from simalloc.bound.writing import write_placement
 
 __all__ = [
     "Placement",

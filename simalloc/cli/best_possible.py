@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from simalloc.bound import Placement, best_possible, write_placement
-from simalloc.bound.reading import read_placement
+from simalloc.bound.placement_file import read_placement
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError

@@ -11,7 +11,6 @@ from typing import Any, Final
 from simalloc.errors import PlanError, PolicyError
 from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, find_policy, spell_exactly
 from simalloc.policy.description import Policy
-from simalloc.policy.several import listed
 from simalloc.policy.user import UserPolicy, is_user_policy, user_policy
 
 ALL: Final = "all"
@@ -19,6 +18,13 @@ ALL: Final = "all"
 
 Grid = dict[str, "int | str | Sequence[int | str]"]
 """Parameters by name, each with a value or with several to be tried."""
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the values of what is one value, a text among them, or several."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
 
 
 def expand_policies(policies: object, folder: Path | None = None) -> tuple[Policy, ...]:

@@ -7,10 +7,15 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Self, TextIO, get_args
+from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, get_args
 
+from simalloc.extras import pandas
 from simalloc.report.latex import latex
 from simalloc.shown import ShownAsTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 Value = str | int | float | None
 """What a cell holds; None is an empty cell."""
@@ -209,3 +214,8 @@ _WRITERS: Final = {
     "markdown": _write_markdown,
     "latex": _write_latex,
 }
+
+
+def frame(table: Table) -> pd.DataFrame:
+    """Return a table as a data frame; raises `SimallocError` if pandas is not installed."""
+    return pandas().DataFrame([list(row) for row in table.rows], columns=list(table.columns))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simalloc.errors import PlanError, SimallocError, TraceError
-from simalloc.policy.several import listed
+from simalloc.policy.choice import listed
 from simalloc.sweep.source import FileSource, LogSource, MemorySource, Source, WorkloadSource
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import find_trace

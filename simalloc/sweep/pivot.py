@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from simalloc.errors import ResultsError
 from simalloc.plural import counted
 from simalloc.report import Table
-from simalloc.report.frames import frame
 from simalloc.report.html import html
-from simalloc.report.table import Value
+from simalloc.report.table import Value, frame
 from simalloc.sweep.measures import Measure
-from simalloc.sweep.provenance import provenance, varying
+from simalloc.sweep.tables import provenance, varying
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from simalloc.errors import PlanError, SimallocError
 from simalloc.heap import Realloc
 from simalloc.heap.running.setting import check_scale, find_realloc
 from simalloc.policy import Policy
-from simalloc.policy.several import listed
+from simalloc.policy.choice import listed
 from simalloc.sweep.task import Task
 
 if TYPE_CHECKING:

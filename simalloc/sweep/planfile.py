@@ -11,7 +11,7 @@ from typing import Any, Final
 from simalloc.errors import PlanError
 from simalloc.files import read_text
 from simalloc.policy import expand_policies
-from simalloc.policy.several import listed
+from simalloc.policy.choice import listed
 from simalloc.sweep.finding import find_sources, find_workloads, unique
 from simalloc.sweep.lines import line_of
 from simalloc.sweep.plan import Plan, check_reallocs, check_scales

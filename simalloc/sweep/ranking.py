@@ -21,9 +21,8 @@ from simalloc.errors import ResultsError
 from simalloc.measure.bootstrap import RESAMPLES, mean_intervals, program_means
 from simalloc.plural import counted
 from simalloc.report import Table
-from simalloc.report.frames import frame
 from simalloc.report.html import html
-from simalloc.report.table import Value
+from simalloc.report.table import Value, frame
 from simalloc.report.units import spell_share
 from simalloc.sweep.pivot import Pivot
 

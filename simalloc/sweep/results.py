@@ -13,8 +13,8 @@ from simalloc.measure.bootstrap import RESAMPLES
 from simalloc.plural import counted
 from simalloc.policy import base_name, parse_size
 from simalloc.report import Table
-from simalloc.report.frames import frame
 from simalloc.report.html import html
+from simalloc.report.table import frame
 from simalloc.sweep.pivot import Pivot, pivot
 from simalloc.sweep.ranking import Ranking, rank
 from simalloc.sweep.store import Store

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from threading import Lock
 from typing import Any, Final, Self
 
+import numpy as np
+
 from simalloc.heap import Timeline
 from simalloc.sweep.sqlite import complaint, connect
 from simalloc.sweep.task import Key, Outcome, Task, key_of
-from simalloc.sweep.timeline import pack_timeline, unpack_timeline
 
 _OF_KEY: Final = "FROM run LEFT JOIN timeline ON timeline.run = run.id WHERE " + " AND ".join(
     f"{name} = ?" for name in Key._fields
@@ -45,6 +47,23 @@ SCHEMA: Final = (
       extremes BLOB NOT NULL)""",
 )
 """A run's figures are further columns of `run`; they are added with the first run that has them."""
+
+
+def pack_timeline(timeline: Timeline) -> bytes:
+    """Return live low and high, heap low and high of each interval: float64, deflated."""
+    extremes = np.column_stack(
+        (timeline.live_low, timeline.live_high, timeline.heap_low, timeline.heap_high)
+    )
+    return zlib.compress(extremes.astype("<f8").tobytes())
+
+
+def unpack_timeline(interval: int, packed: bytes) -> Timeline:
+    """Return the timeline again; raises `ValueError` if the bytes are none."""
+    try:
+        extremes = np.frombuffer(zlib.decompress(packed), "<f8").reshape(-1, 4)
+    except zlib.error as error:
+        raise ValueError(f"a timeline is damaged: {error}") from error
+    return Timeline(interval, *(extremes[:, column] for column in range(4)))
 
 
 class Store:

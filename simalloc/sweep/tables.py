@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from simalloc.policy import base_name
 from simalloc.report import Table
 from simalloc.report.runs import MEASURES, MEASURES_NOTES
 from simalloc.sweep.measures import Measure, distinct
-from simalloc.sweep.provenance import provenance, varying
 
 if TYPE_CHECKING:
     from simalloc.sweep.results import Row
@@ -17,6 +17,28 @@ if TYPE_CHECKING:
 _FIRST: Final = ("trace", "trace_sha256", "policy", "parameters", "scale", "realloc", "code")
 _LAST: Final = ("finished", "host", "error")
 _SETTING: Final = ("scale", "realloc", "code")
+
+
+def varying(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[str]:
+    """Return those of the `names` that tell rows apart."""
+    return [name for name in names if _tells_apart(rows, name)]
+
+
+def provenance(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> str:
+    """Return a sentence with what of the `names` is the same for all rows; empty if nothing is."""
+    shared = [f"{name} {rows[0][name]}" for name in names if len({row[name] for row in rows}) == 1]
+    return f"Everywhere: {', '.join(shared)}." if shared else ""
+
+
+def _tells_apart(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Say whether rows differ in it.
+
+    The version of the code is each family's own: it tells rows of one policy apart.
+    """
+    if name != "code":
+        return len({row[name] for row in rows}) > 1
+    versions = {(base_name(row["policy"]), row["code"]) for row in rows}
+    return len(versions) > len({policy for policy, _ in versions})
 
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:

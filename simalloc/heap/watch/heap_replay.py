@@ -17,13 +17,53 @@ from simalloc.heap.running.runners import runner_of
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import parts_of, replay
 from simalloc.heap.running.whole_trace import OfflineHeap
-from simalloc.heap.snapshot import SIZE_POWERS, Moment, Tiling
-from simalloc.heap.watch.slot_contents import Latest
+from simalloc.heap.snapshot import HOLE, SIZE_POWERS, Moment, Tiling
 from simalloc.trace import EventSource, ReplayedEvents
+from simalloc.trace.events import allocates, begins
 
 _PART_BLOCKS: Final = 1 << 18
 _MOST_PARTS: Final = 64
 """The heap is told in parts of this many blocks, or in this many parts if it has more."""
+
+
+class _SlotContents:
+    """The object in each slot, what it asked for and when; told of all events, one run a time."""
+
+    def __init__(self, slots: int) -> None:
+        self._object, self._size, self._since = (np.zeros(slots, np.int64) for _ in range(3))
+        self._events = 0
+        self._objects = 0
+
+    def note(self, events: ReplayedEvents) -> None:
+        """Take note of the next events."""
+        here = np.flatnonzero(allocates(events.op))
+        slot = events.slot[here]
+        self._size[slot] = events.size[here]  # of several events in a slot the last stays
+        self._since[slot] = self._events + here
+        new = np.flatnonzero(begins(events.op))
+        self._object[events.slot[new]] = self._objects + np.arange(len(new))
+        self._objects += len(new)
+        self._events += len(events.op)
+
+    def moment(self, tiling: Tiling, scale: int) -> Moment:
+        """Return what the blocks of a heap hold after the latest event."""
+        address, size, slot = tiling
+        taken = slot >= 0
+        number, requested, since = slot.copy(), np.zeros_like(slot), np.full_like(slot, -1)
+        number[taken] = self._object[slot[taken]]
+        requested[taken] = self._size[slot[taken]]
+        since[taken] = self._since[slot[taken]]
+        return Moment(
+            event=self._events - 1,
+            heap_bytes=float(size[slot != HOLE].sum()) / scale,
+            address=address / scale,
+            size=size / scale,
+            object=number,
+            requested=requested,
+            since=since,
+            exact_address=address,
+            exact_size=size,
+        )
 
 
 class HeapObserver(Protocol):
@@ -94,7 +134,7 @@ class HeapReplay:
             resident=pages,
             writes=writes,
         )
-        self._latest = Latest(source.slots if observers else 0)
+        self._contents = _SlotContents(source.slots if observers else 0)
         self._heap: Simulation | OfflineHeap | None = None
         self._addresses = run.addresses
         self._done = 0
@@ -142,7 +182,7 @@ class HeapReplay:
         for first in range(0, max(count, 1), room):
             tiling = Tiling.empty(min(room, count - first))
             self._heap.blocks(first, *tiling)
-            yield self._latest.moment(tiling, self._setting.scale)
+            yield self._contents.moment(tiling, self._setting.scale)
 
     def reported(self) -> dict[str, int]:
         """Return what the allocator itself reports now, by its own names, in unscaled bytes."""
@@ -186,7 +226,7 @@ class HeapReplay:
         """Carry out the next events, and return where their objects lie."""
         first = self._done
         if self._stops:
-            self._latest.note(events)
+            self._contents.note(events)
         self._done += len(events.op)
         if isinstance(self._heap, Simulation):
             return self._simulated(self._heap, events)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,8 +11,7 @@ from typing import Any
 from simalloc.heap.device_figures import DeviceFigures
 from simalloc.heap.watch.device_replay import figures_in_core
 from simalloc.machine import core_count
-from simalloc.measure.device.alike import behaviour
-from simalloc.measure.device.smallest import smallest_device, up
+from simalloc.measure.device.smallest import STEP, smallest_device, up
 from simalloc.policy.device import PyTorch
 from simalloc.policy.device.alloc_conf import parse_settings
 from simalloc.trace import Trace
@@ -159,3 +158,20 @@ def _wait(
             if halt.is_set():
                 raise
             halt.set()
+
+
+def behaviour(description: PyTorch, largest: int) -> Hashable:
+    """Return what is the same for settings that cannot be told apart by a trace.
+
+    `largest` is the trace's largest request in bytes. A split size that no segment reaches says
+    nothing: no block is that large. With expandable segments blocks grow past any segment.
+    """
+    rules, given = description.rules, description.resolved
+    rounded = 1 << max(largest - 1, 1).bit_length()  # no rounding goes beyond a power of two
+    segment = max(up(rounded), rules.large_segment, STEP)
+    if rules.max_split is not None and rules.max_split > segment and not rules.expandable:
+        rules = rules._replace(max_split=None)
+    if rules.max_split is None:
+        rules = rules._replace(non_split_rounding=0)
+    limits = given.fraction, given.garbage_collection_threshold
+    return rules, limits if given.fraction < 1 else None

@@ -1,10 +1,7 @@
 """The orthogonal parts that policies are made of, and how they are spelled in text."""
 
-from simalloc.policy.parts.aligning import Aligning
-from simalloc.policy.parts.classes import Spacing
-from simalloc.policy.parts.merging import Coalescing
-from simalloc.policy.parts.overhead import Overhead
-from simalloc.policy.parts.placement import Fit, Order
+from simalloc.policy.parts.choices import Coalescing, Fit, Order, Series, Spacing
+from simalloc.policy.parts.overhead import Aligning, Overhead
 from simalloc.policy.parts.ranges import (
     MAX_UNIT,
     Amount,
@@ -16,7 +13,6 @@ from simalloc.policy.parts.ranges import (
     Unit,
     check_unit,
 )
-from simalloc.policy.parts.sizes import Series
 from simalloc.policy.parts.splitting import Splitting
 from simalloc.policy.parts.values import (
     Auto,

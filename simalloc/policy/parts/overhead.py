@@ -1,8 +1,9 @@
-"""What an allocator adds to every request: headers, footers, alignment, a minimum."""
+"""What becomes of a request before a block is searched: overhead, and a requested alignment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import gcd
 
 
 @dataclass(frozen=True)
@@ -21,3 +22,33 @@ class Overhead:
     def at_least(self, minimum: int) -> Overhead:
         """Return the same with a minimum that is not below this one."""
         return replace(self, minimum=max(self.minimum, minimum))
+
+
+@dataclass(frozen=True)
+class Aligning:
+    """How a family serves a requested alignment (docs/policies.md, Parts); sizes are scaled bytes.
+
+    All blocks lie at multiples of any alignment that divides `guaranteed`, and those that are as
+    large as an alignment that divides `natural_limit`, at multiples of that. For another alignment
+    a block that is too large is taken, and what is over in front and behind is given back: at least
+    `least_remainder` bytes each, a multiple of `unit`. 0: none is cut.
+    """
+
+    guaranteed: int = 1
+    natural_limit: int = 0
+    least_remainder: int = 0
+    unit: int = 1
+
+    @classmethod
+    def by_pages(cls, alignment: int, page: int) -> Aligning:
+        """Return how pages are aligned: by nature up to a page, above by taking more of them."""
+        return cls(gcd(alignment, page), natural_limit=page, least_remainder=page, unit=page)
+
+    def __str__(self) -> str:
+        """Say in a few words which alignments are served, and how."""
+        if not self.least_remainder:
+            return f"by nature, alignments that divide {self.natural_limit:,} scaled bytes"
+        taken = "a larger block is taken, and what is over is given back"
+        if self.natural_limit:
+            return f"by nature up to {self.natural_limit:,} scaled bytes; above, {taken}"
+        return taken

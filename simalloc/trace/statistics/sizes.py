@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from simalloc.trace.events import allocates
 from simalloc.trace.statistics.life_reader import LifeEvents
-from simalloc.trace.statistics.sums import GroupSums
 
 COVERAGE: Final = (0.9, 0.99, 0.999, 1.0)
 """The shares of the objects in table 7 of Johnstone and Wilson 1998."""
@@ -53,6 +52,28 @@ class SizeClass:
     """In bytes allocated meanwhile."""
     mean_lifetime_objects: float
     """In objects allocated meanwhile."""
+
+
+class GroupSums:
+    """Sums of int64 values of any size by group, numbered from 0; adds up in Python's integers."""
+
+    def __init__(self, groups: int) -> None:
+        self._groups = groups
+        self._sums = [0] * groups
+
+    def add(self, group: NDArray[np.integer], values: NDArray[np.int64]) -> None:
+        """Add at most 2**31 values, each to the sum of its group."""
+        high, low = np.zeros(self._groups, np.int64), np.zeros(self._groups, np.int64)
+        np.add.at(high, group, values >> 32)
+        np.add.at(low, group, values & 0xFFFFFFFF)
+        pairs = zip(high.tolist(), low.tolist(), strict=True)
+        self._sums = [
+            sum_ + (upper << 32) + lower
+            for sum_, (upper, lower) in zip(self._sums, pairs, strict=True)
+        ]
+
+    def __getitem__(self, group: int) -> int:
+        return self._sums[group]
 
 
 class SizeCounts:

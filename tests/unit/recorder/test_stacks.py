@@ -10,8 +10,8 @@ from simalloc.trace import read_trace
 from simalloc.trace.recorder import Wanted, convert
 from simalloc.trace.stacks import path_of
 from simalloc.trace.symbols import Place, name_places, tools
+from simalloc.trace.symbols.naming import function_at
 from simalloc.trace.symbols.plain import plain_name
-from simalloc.trace.symbols.symbol_table import function_at
 
 PATHS = {
     1001: "keep of_changing_size main",

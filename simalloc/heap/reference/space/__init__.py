@@ -1,8 +1,7 @@
 """The space that a heap lies in: blocks that tile it, in segments."""
 
-from simalloc.heap.reference.space.blocks import Blocks
+from simalloc.heap.reference.space.blocks import Blocks, State
 from simalloc.heap.reference.space.residence import Residence
 from simalloc.heap.reference.space.segments import MAX_BREAK
-from simalloc.heap.reference.space.state import State
 
 __all__ = ["MAX_BREAK", "Blocks", "Residence", "State"]

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from math import lcm
 from typing import TypeGuard
 
 from simalloc.heap.reference.space.residence import Residence
 from simalloc.heap.reference.space.segments import Segments
-from simalloc.heap.reference.space.state import State
+
+
+class State(Enum):
+    """What a block is at the moment (docs/policies.md, The heap and the replay)."""
+
+    ALLOCATED = "allocated"
+    FREE = "free"
+    CACHED = "cached"
+    """Free to the program, and not to its neighbours: it is not merged."""
+    TABLE = "table"
+    """The allocator's own."""
+    WASTE = "waste"
+    HOLE = "hole"
+    """Addresses within a segment that are not mapped."""
+
+    __hash__ = object.__hash__  # an enum's own is slow, and each is there only once
 
 
 class Blocks:

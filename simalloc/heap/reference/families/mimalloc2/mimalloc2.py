@@ -13,7 +13,6 @@ from simalloc.heap.reference.families.mimalloc.sizes import (
     round_up,
     system_size,
 )
-from simalloc.heap.reference.families.mimalloc2.abandoned import Abandoned
 from simalloc.heap.reference.families.mimalloc2.page import (
     LARGEST_IN_SEGMENT,
     LARGEST_MEDIUM,
@@ -24,7 +23,7 @@ from simalloc.heap.reference.families.mimalloc2.page import (
     slices_for,
 )
 from simalloc.heap.reference.families.mimalloc2.segment import SEGMENT, Segment, Segments
-from simalloc.heap.reference.families.mimalloc2.theap import Theap
+from simalloc.heap.reference.families.mimalloc2.theap import Abandoned, Theap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.mimalloc import Mimalloc
 

@@ -1,11 +1,11 @@
-"""Reading a placement that somebody made, and verifying it."""
+"""Placements in files: written, or read as somebody made them and then verified."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import BinaryIO, Final
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from simalloc.bound.verify import verify
 from simalloc.errors import SimallocError, TraceError
 from simalloc.trace import read_trace
 from simalloc.trace.formats.importing import import_log
+
+_LINES: Final = 1 << 16
 
 _COLUMNS: Final = "a placement has the columns id,lower,upper,size,offset"
 _LOWER: Final = 1
@@ -47,3 +49,19 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
     except ValueError as error:
         raise SimallocError(f"{path}: {error}, in the order of births") from None
     return Placement(table, address, swept, how=f"read from {Path(path).name}")
+
+
+def write_placement(placement: Placement, stream: BinaryIO) -> None:
+    """Write a line for each allocation, as comma-separated values under a line of names.
+
+    They are a number, the event that allocates (from 0), the one that frees (the number of events
+    if none does), the bytes and the address. Two lines overlap if both their events and their
+    addresses do; a placement has no two such lines. MiniMalloc (Moffitt 2023) has its buffers so.
+    """
+    table = placement.table
+    stream.write(b"id,lower,upper,size,offset\n")
+    number = np.arange(len(table))
+    rows = np.stack((number, table.born, table.died, table.size, placement.address), axis=1)
+    for start in range(0, len(rows), _LINES):
+        lines = (",".join(map(str, row)) for row in rows[start : start + _LINES].tolist())
+        stream.write(("\n".join(lines) + "\n").encode())
