@@ -24,6 +24,7 @@ from simalloc.policy.families.sequential_fit import SequentialFit
 from simalloc.policy.families.solaris import Solaris
 from simalloc.policy.families.solaris_3x import Solaris3x
 from simalloc.policy.families.tcmalloc import Tcmalloc, TcmallocVersion
+from simalloc.policy.families.tlsf import Tlsf
 from simalloc.policy.parts import Coalescing, Spacing
 
 _unit = st.sampled_from([1, 16, 17, 48, 64, 100, 256, 1000, 4096, 8192, 65536])
@@ -218,6 +219,7 @@ PARAMETERS = {
 NOT_DRAWN = {
     Jemalloc: {"seed", "dirty_seed", "muzzy_seed", "started_threads"},
     Mimalloc: {"arena_purge_mult"},
+    Tlsf: {"capacity", "pool2"},
 }
 """Parameters that only recordings of the real ones are compared with (tests/truth)."""
 

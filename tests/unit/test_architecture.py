@@ -61,8 +61,9 @@ FOLDERS = {
         "parts": set(),
         "families": {"parts"},
         "device": {"parts", "families"},
+        "pool": {"parts", "families"},
         "user": {"parts", "families"},
-        "catalogue": {"parts", "families", "user", "device"},
+        "catalogue": {"parts", "families", "user", "device", "pool"},
     },
     "heap": {
         "real": {"running"},

@@ -44,6 +44,7 @@ RUNNERS: Final[Mapping[str, Runner]] = {
     "online": event_by_event,
     "offline": whole_trace,
     "device": event_by_event,
+    "pool": event_by_event,
 }
 
 

@@ -16,6 +16,8 @@ from simalloc.trace import ReplayedEvents
 
 _FIGURES: Final = 1 << 20
 """At most this many are held at once."""
+REFUSED: Final = -2
+"""The offset after an event whose request was refused; -1 after others that leave no object."""
 
 
 class Sight(NamedTuple):

@@ -21,6 +21,8 @@ class Description:
 
     Empty: it is compiled outside the package, and there is none.
     """
+    recordings: ClassVar[bool] = False
+    """Whether recordings of the real code are what the core is compared with, not a reference."""
     compiled: ClassVar[object] = None
     """The capsule of a family that is compiled outside the package; None: the core has it."""
     runner: ClassVar[str] = "online"

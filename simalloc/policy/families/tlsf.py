@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Overhead, Unit
+from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
+from simalloc.policy.parts.tlsf_lists import control_bytes, core_parameters
+
+_OF_POOLS = ("capacity", "pool2")
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,74 @@ class Tlsf(Family):
     minimum_split: Annotated[
         Unit, "A remainder smaller than this is not split off; with mechanism=on, than four words."
     ] = 1
+    pool2: Annotated[
+        Amount, "The bytes of a second pool, beside one of `capacity`; 0: there is none."
+    ] = 0
+    capacity: Annotated[
+        Amount, "With mechanism=on: the bytes of the pool, tables included; 0: it grows."
+    ] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.capacity and not self.mechanism) or (self.pool2 and not self.capacity):
+            raise PolicyError("tlsf has a capacity with mechanism=on, and a pool2 with a capacity")
+        if not self.is_pool:
+            return
+        if self.quick or self.cache or self.count_frees:
+            raise PolicyError("blocks of a tlsf with a capacity do not wait")
+        if max(self.capacity, self.pool2) > self._top:
+            raise PolicyError(f"a pool of tlsf has at most {self._top} bytes")
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether the memory is a pool of fixed size, as the real allocator has it."""
+        return self.mechanism and self.capacity > 0
+
+    @property
+    def recordings(self) -> bool:  # type: ignore[override]
+        """Whether recordings stand in place of the reference: a pool has no other."""
+        return self.is_pool
+
+    @property
+    def core(self) -> str:
+        """The core's name: a pool has other rules at its end."""
+        return "tlsf pool" if self.is_pool else self.family
+
+    @property
+    def only_scale(self) -> int:  # type: ignore[override]
+        """A pool's constants are bytes."""
+        return 1 if self.is_pool else 0
+
+    @property
+    def grain(self) -> int:
+        """Pools whose sizes have the same multiple of this below them behave alike."""
+        return self.word
+
+    @property
+    def _doublings(self) -> int:
+        return 24 if self.word == 4 else 25
+
+    @property
+    def _top(self) -> int:
+        """No block holds so many bytes."""
+        return 1 << (30 if self.word == 4 else 32)
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The real allocator serves alignments by its own rules."""
+        return ("alignment",) if self.is_pool else super().looked_at
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return the parameters by the core's names."""
+        if not self.is_pool:
+            parameters = super().core_parameters()
+            return {name: parameters[name] for name in parameters if name not in _OF_POOLS}
+        given = core_parameters(control=self.table, top=self._top)
+        return (
+            Family().core_parameters()
+            | given
+            | {"word": self.word, "capacity": self.capacity, "skew": 0, "second": self.pool2}
+        )
 
     @property
     def overhead(self) -> Overhead:
@@ -34,9 +106,7 @@ class Tlsf(Family):
         Read in the source: an empty block of four words, 4 bytes for each of the first levels and
         4 more, 32 heads for each; there are 24 of 4 bytes, or 25 of 8 bytes.
         """
-        levels = 24 if self.word == 4 else 25
-        bitmaps = 4 + 4 * levels
-        return 4 * self.word + -(-bitmaps // self.word) * self.word + 32 * levels * self.word
+        return control_bytes(self.word, self._doublings, 5)
 
     @property
     def aligning(self) -> Aligning:

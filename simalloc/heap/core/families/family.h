@@ -66,6 +66,8 @@ struct family {
     bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
     bool writes_objects; /* and those that the program writes: they begin anywhere in a block */
     bool refuses; /* may an allocation return NO_BLOCK, and no failure: there is no room? */
+    bool is_pool; /* is that because its memory is a pool? Then a request for 0 bytes that gets no
+                     block is the allocator's answer, and counts as no refusal */
     void (*use)(struct heap *heap, uint32_t block); /* by the request's stream; NULL: no matter */
     void (*after_change)(struct heap *heap); /* an event that changed it; NULL: nothing is done */
     void (*end_thread)(struct heap *heap); /* the request's thread ends; NULL: nothing is done */

@@ -5,6 +5,8 @@
 
 #include "space/heap.h"
 
+#define REFUSED (-2) /* the offset that is told of a request that was refused */
+
 struct refusals {
     bool goes_on;
     bool is_latest;  /* was the request of the latest event refused? */
@@ -20,9 +22,11 @@ struct refusals {
 bool refusals_reserve(struct refusals *refusals, uint64_t slots);
 void refusals_release(struct refusals *refusals);
 
-ALWAYS_INLINE void refusals_note(struct refusals *refusals, uint64_t event)
+ALWAYS_INLINE void refusals_note(struct refusals *refusals, uint64_t event, bool counts)
 {
     refusals->is_latest = true;
+    if (!counts)
+        return;
     refusals->count++;
     if (refusals->first == 0)
         refusals->first = event + 1;

@@ -49,7 +49,7 @@ static void tell(const struct replay *replay, const struct events *event, uint32
     const struct family *family = replay->family;
     const struct sight *sight = event->sight;
     size_t row = event->first;
-    struct location location = {0, 0, -1};
+    struct location location = {0, 0, replay->refusals.is_latest ? REFUSED : -1};
     if (block != NO_BLOCK && heap->pymalloc != NULL)
         pymalloc_locate(heap, block, &location);
     else if (block != NO_BLOCK && family->locate != NULL)

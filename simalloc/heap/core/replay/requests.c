@@ -39,6 +39,7 @@ static void take_request(const struct replay *replay, const struct events *event
         heap->request.size = (uint64_t)events->size[event];
         heap->request.event = replay->measures.events + event;
         heap->request.is_zeroed = events->op[event] == OP_CALLOC;
+        heap->request.is_freed = false;
         return;
     }
     bool aligns = heap->setting.memalign || (replay->family->columns & COLUMN_ALIGNMENT) != 0;
@@ -102,9 +103,11 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
 static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint32_t got)
 {
     struct heap *heap = replay->heap;
-    bool refused = replay->family->refuses && got == NO_BLOCK && heap->failure == NULL;
+    bool refused = replay->family->refuses && got == NO_BLOCK && heap->failure == NULL &&
+                   !heap->request.is_freed;
+    bool counts = heap->request.size > 0 || !replay->family->is_pool;
     if (refused)
-        refusals_note(&replay->refusals, heap->request.event);
+        refusals_note(&replay->refusals, heap->request.event, counts);
     if (!refused || replay->realloc_rule == REALLOC_FREE_FIRST)
         *object = got;
     if (got != NO_BLOCK && heap->residence != NULL)
@@ -231,10 +234,11 @@ static void note_all_series(struct replay *replay, size_t event)
     }
 }
 
-/* Whether an event is of an object that was refused to a program that goes on without it. */
+/* Whether an event is of an object that there is not: it was refused to a program that goes on
+ * without it, or a realloc to 0 bytes has freed it. */
 static bool is_left_out(const struct replay *replay, uint8_t op, uint32_t block)
 {
-    return replay->refusals.goes_on && block == NO_BLOCK &&
+    return (replay->refusals.goes_on || replay->family->is_pool) && block == NO_BLOCK &&
            (op == OP_FREE || op == OP_REALLOC || op == OP_USE);
 }
 

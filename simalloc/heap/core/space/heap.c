@@ -236,7 +236,7 @@ const char *heap_check(const struct heap *heap)
         return wrong;
     if (found.allocated != heap->counters.allocated)
         return "the allocated bytes are miscounted";
-    if (found.mapped != heap->mapped)
+    if (found.mapped != heap->mapped + heap->untouched)
         return "the mapped bytes are miscounted";
     if (found.cached_blocks != heap->counters.cached_blocks)
         return "the cached blocks are miscounted";

@@ -112,6 +112,7 @@ struct request {
     uint32_t stream; /* of a device */
     uint32_t pool;
     bool is_zeroed; /* as calloc does */
+    bool is_freed;  /* a family that refuses has freed the object, as some reallocs to 0 bytes do */
 };
 
 /* What was mapped, or with a size below 0 unmapped, by one call: segments and holes. */
@@ -141,6 +142,7 @@ enum { PAGES_MAY_CHANGE = 2 };
 struct heap {
     uint64_t brk;
     uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments */
+    uint64_t untouched; /* those of a pool that no block has reached yet: they are not mapped */
     struct block *blocks;
     uint32_t capacity;   /* of the block table */
     uint32_t used;       /* ids below this have been in use; those above never */

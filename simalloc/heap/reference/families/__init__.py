@@ -8,12 +8,20 @@ from simalloc.errors import PolicyError
 from simalloc.heap.reference.heap import Heap
 from simalloc.policy import Family
 from simalloc.policy.device import Device
+from simalloc.policy.pool import Pool
 
 
-def heap_for(description: Family | Device) -> Heap:
+def _instead(description: Family | Device | Pool) -> str:
+    """Say what stands in place of a reference engine."""
+    if description.recordings:
+        return "recordings of the real code are what it is compared with (tests/truth)"
+    return "it is compiled alone"
+
+
+def heap_for(description: Family | Device | Pool) -> Heap:
     """Return an empty heap under the policy described; raises `PolicyError` if there is none."""
-    if not description.reference:
-        raise PolicyError(f"{description.family} has no reference engine; it is compiled alone")
+    if description.recordings or not description.reference:
+        raise PolicyError(f"{description.family} has no reference engine; {_instead(description)}")
     module, _, name = description.reference.partition(":")
     made: Heap = getattr(import_module(f"{__name__}.{module}"), name)(description)
     return made

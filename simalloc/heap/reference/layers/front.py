@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from simalloc.heap.reference.space import State
 from simalloc.policy import Family
 from simalloc.policy.device import Device
+from simalloc.policy.pool import Pool
 
 if TYPE_CHECKING:
     from simalloc.heap.reference.heap import Heap
@@ -19,7 +20,7 @@ class Front:
     is to a request that takes a block of its size (docs/policies.md, Parts).
     """
 
-    def __init__(self, heap: Heap, description: Family | Device) -> None:
+    def __init__(self, heap: Heap, description: Family | Device | Pool) -> None:
         self.heap = heap
         heap.front = self
         self._quick = description.quick

@@ -1,0 +1,1 @@
+"""The models of fixed pools against recordings of the real code."""

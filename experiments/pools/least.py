@@ -1,0 +1,91 @@
+"""The least pool of a trace, and the larger ones that fail, as the real code has them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from experiments.pools.recordings import open_trace, spell_model
+from simalloc.heap import Realloc
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay_all
+from simalloc.policy import find_policy
+from simalloc.trace import EventSource
+
+STEPS: Final = {
+    "freertos-heap_1": 1024,
+    "tlsf": 0,
+    "esp": 0,
+    "lvgl": 0,
+    "tlsf_bsd": 0,
+    "o1heap": 0,
+    "threadx-bytepool": 4,
+}
+"""The bytes between the sizes that were tried, where they are not 8; 0: the allocator's grain."""
+_BEYOND: Final = 1.3
+"""So much larger were the largest."""
+
+
+class Least(NamedTuple):
+    """A row of `least_pool.csv`."""
+
+    trace: str
+    model: str
+    """Of the policy, with a capacity yet to be filled in."""
+    bytes: int
+    failing: frozenset[int]
+    """The larger sizes in which a request is refused."""
+    step: int
+
+
+def rows_of(folder: Path) -> Iterator[Least]:
+    """Yield the rows of a folder whose traces are there."""
+    with (folder / "least_pool.csv").open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            trace, _, more = row["trace"].partition("@")
+            settings = ",".join(filter(None, [more, row.get("settings", "").replace(";", ",")]))
+            tail = ",".join(filter(None, [f"word={row['word']}", settings]))
+            failing = row.get("larger_sizes_that_fail") or row.get("failing") or row.get("list")
+            model = spell_model(folder.name, f"pool={{}},{tail}")
+            step = STEPS.get(folder.name, 8) or _grain(model.format(row["least"]))
+            step = int(row.get("grain") or step)
+            found = frozenset(_sizes(failing or "", step))
+            if (folder / "traces" / f"{trace}.txt.zst").exists() or (
+                folder.parent / "traces-rtos" / f"{trace}.txt.zst"
+            ).exists():
+                yield Least(trace, model, int(row["least"]), found, step)
+
+
+def wrong_sizes(folder: Path, least: Least) -> list[int]:
+    """Return the sizes, from just below the least on, of which the model says something else."""
+    source = open_trace(folder, least.trace)
+    tried = range(least.bytes - least.step, int(_BEYOND * least.bytes) + 1, least.step)
+    return [
+        size
+        for size in tried
+        if refuses(source, least.model.format(size))
+        != (size < least.bytes or size in least.failing)
+    ]
+
+
+def refuses(source: EventSource, policy: str) -> bool:
+    """Say whether a request of the trace is refused."""
+    setting = Setting(source, find_policy(policy), 1, Realloc.IN_PLACE)
+    simulation = setting.simulation()
+    replay_all(simulation, setting)
+    return bool(simulation.figures()["refused"])
+
+
+def _grain(policy: str) -> int:
+    grain: int = find_policy(policy).description.grain  # type: ignore[union-attr]
+    return grain
+
+
+def _sizes(text: str, step: int) -> Iterator[int]:
+    """Yield the sizes of `376 392-472`."""
+    for part in text.split():
+        first, _, last = part.partition("-")
+        if first:
+            yield from range(int(first), int(last or first) + 1, step)

@@ -1,0 +1,107 @@
+/* Free blocks in lists by size, equally many to each doubling, and bits that say which have one: the
+ * lowest list at or above a number is found without a search.
+ *
+ * What a block is listed by is the caller's key: the bytes that it holds, or units of them. With
+ * `grain` and `division` as powers of two, keys below grain * division have a list for each multiple
+ * of the grain; above there are `division` lists, equally wide, to each doubling. */
+#ifndef SIMALLOC_CLASS_LISTS_H
+#define SIMALLOC_CLASS_LISTS_H
+
+#include "index/block_ring.h"
+
+enum { MOST_DIVISION = 32, CLASS_LEVELS = 64, NO_CLASS = CLASS_LEVELS * MOST_DIVISION };
+
+struct class_lists {
+    struct heap *heap;
+    unsigned grain, division;        /* their logarithms */
+    uint64_t levels;                 /* bit l: a list of level l has a block */
+    uint32_t in_level[CLASS_LEVELS]; /* bit i: list i of the level has one */
+    uint32_t fronts[NO_CLASS];       /* of the lists, which are rings */
+};
+
+/* The number of the list that a key belongs to. */
+ALWAYS_INLINE unsigned class_of(const struct class_lists *lists, uint64_t key)
+{
+    unsigned division = lists->division, least = lists->grain + division;
+    if (key >> least == 0)
+        return (unsigned)(key >> lists->grain);
+    unsigned power = 63 - (unsigned)__builtin_clzll(key);
+    return ((power - least) << division) + (unsigned)(key >> (power - division));
+}
+
+/* The least key of a list. */
+ALWAYS_INLINE uint64_t class_begin(const struct class_lists *lists, unsigned class)
+{
+    unsigned level = class >> lists->division;
+    if (level < 2)
+        return (uint64_t)class << lists->grain;
+    uint64_t in_level = class & ((1U << lists->division) - 1);
+    return (in_level + (UINT64_C(1) << lists->division)) << (lists->grain + level - 1);
+}
+
+/* The least key at or above a key with which a list begins. */
+ALWAYS_INLINE uint64_t class_round_up(const struct class_lists *lists, uint64_t key)
+{
+    unsigned class = class_of(lists, key);
+    return class_begin(lists, class) == key ? key : class_begin(lists, class + 1);
+}
+
+/* The first list with a block, from a number up; NO_CLASS if there is none. */
+ALWAYS_INLINE unsigned class_with_block(const struct class_lists *lists, unsigned from)
+{
+    unsigned level = from >> lists->division;
+    uint32_t bits = lists->in_level[level] & UINT32_MAX << (from & ((1U << lists->division) - 1));
+    if (bits == 0) {
+        uint64_t higher = lists->levels & UINT64_MAX << 1 << level;
+        if (higher == 0)
+            return NO_CLASS;
+        level = (unsigned)__builtin_ctzll(higher);
+        bits = lists->in_level[level];
+    }
+    return (level << lists->division) + (unsigned)__builtin_ctz(bits);
+}
+
+/* The last list with a block; NO_CLASS if there is none. */
+ALWAYS_INLINE unsigned class_last(const struct class_lists *lists)
+{
+    if (lists->levels == 0)
+        return NO_CLASS;
+    unsigned level = 63 - (unsigned)__builtin_clzll(lists->levels);
+    return (level << lists->division) + 31 - (unsigned)__builtin_clz(lists->in_level[level]);
+}
+
+/* Enters a block that is waste, at the front of its list or at the end. */
+ALWAYS_INLINE void class_enter(struct class_lists *lists, uint32_t id, uint64_t key, bool in_front)
+{
+    struct heap *heap = lists->heap;
+    unsigned class = class_of(lists, key), level = class >> lists->division;
+    block_ring_insert(&lists->fronts[class], heap->blocks, id, in_front);
+    lists->in_level[level] |= UINT32_C(1) << (class & ((1U << lists->division) - 1));
+    lists->levels |= UINT64_C(1) << level;
+    heap->counters.free_blocks++;
+}
+
+/* Takes a block out, which is waste then, and returns the one that was behind it; NO_BLOCK if it
+ * was the only one. */
+ALWAYS_INLINE uint32_t class_leave(struct class_lists *lists, uint32_t id, uint64_t key)
+{
+    struct heap *heap = lists->heap;
+    unsigned class = class_of(lists, key), level = class >> lists->division;
+    uint32_t behind = heap->blocks[id].family_data;
+    bool is_empty = block_ring_remove(&lists->fronts[class], heap->blocks, id);
+    heap->blocks[id].index_slot = STATE_WASTE;
+    heap->counters.free_blocks--;
+    if (!is_empty)
+        return behind;
+    lists->in_level[level] &= ~(UINT32_C(1) << (class & ((1U << lists->division) - 1)));
+    if (lists->in_level[level] == 0)
+        lists->levels &= ~(UINT64_C(1) << level);
+    return NO_BLOCK;
+}
+
+/* How many blocks the lists have, or UINT64_MAX if a list and its bit disagree, or a block is in the
+ * list of another key. */
+uint64_t class_lists_count(const struct class_lists *lists,
+                           uint64_t (*key_of)(const struct heap *heap, uint32_t id));
+
+#endif

@@ -1,0 +1,36 @@
+/* What the heaps of FreeRTOS have in common (simalloc/policy/pool/freertos.md). */
+#ifndef SIMALLOC_FREERTOS_H
+#define SIMALLOC_FREERTOS_H
+
+#include "families/pool/pool.h"
+
+/* The bytes of a header: two words, rounded up. */
+ALWAYS_INLINE uint64_t freertos_header(const struct pool *pool)
+{
+    return round_up(2 * pool->heap.setting.word, pool->heap.setting.alignment);
+}
+
+/* Where the first block begins. */
+ALWAYS_INLINE uint64_t freertos_start(const struct pool *pool, uint64_t address)
+{
+    uint64_t absolute = pool->skew + address;
+    return round_up(absolute, pool->heap.setting.alignment) - pool->skew;
+}
+
+/* The bytes of the block that a request needs; 0: there is none so large. */
+ALWAYS_INLINE uint64_t freertos_wanted(const struct pool *pool)
+{
+    const struct heap *heap = &pool->heap;
+    uint64_t size = heap->request.size;
+    uint64_t wanted = round_up(size + heap->setting.payload, heap->setting.alignment);
+    return size == 0 || size > word_most(heap) || wanted > word_most(heap) / 2 ? 0 : wanted;
+}
+
+/* No heap of FreeRTOS has a realloc: a program allocates, copies and frees. */
+ALWAYS_INLINE bool freertos_resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    (void)heap, (void)id, (void)size;
+    return false;
+}
+
+#endif

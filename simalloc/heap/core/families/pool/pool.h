@@ -1,0 +1,137 @@
+/* What the allocators of fixed pools share: memory that is handed over once and cannot grow.
+ *
+ *   0                                                                     capacity
+ *   +-------+-------+------------+--------+-----------------------+-----+
+ *   | table | block | free block | block  | free block            | end |
+ *   +-------+-------+------------+--------+-----------------------+-----+
+ *                                         ^ high-water mark: below it is what is mapped
+ *
+ * The memory is the break segment, so that a block's address is its offset from where the memory
+ * begins; regions that lie apart have a hole between them. A block begins with its header, and the
+ * program's bytes lie behind it. What the allocator keeps for itself, and what it cannot use, is
+ * STATE_TABLE. A block that is in no index and not allocated is STATE_WASTE: only while an event is
+ * carried out.
+ *
+ * What the program asks for is heap->request.size: what is passed along with a request is 1 where the
+ * program asks for nothing, which these allocators tell apart.
+ *
+ * A family begins its state with a struct pool, has POOL_PARAMETERS among its parameters and
+ * POOL_FAMILY in its struct, and refuses a request by NO_BLOCK
+ * (simalloc/policy/pool/pool.md). */
+#ifndef SIMALLOC_POOL_H
+#define SIMALLOC_POOL_H
+
+#include <string.h>
+
+#include "families/family.h"
+#include "parts/coalescing.h"
+#include "replay/requests.h"
+#include "space/residence.h"
+
+enum { MOST_REGIONS = 8 };
+
+#define NO_FIGURE UINT64_MAX /* what is told where there is nothing to tell of */
+
+struct pool_region {
+    uint64_t start, end; /* in bytes from where the first one's memory begins */
+    uint64_t high;       /* the end of the highest block that was ever in use in it */
+};
+
+struct pool {
+    struct heap heap;
+    uint64_t capacity; /* bytes that are handed over */
+    uint64_t skew;     /* what the memory's address is beyond a multiple of 64 KiB */
+    uint32_t region_count;
+    struct pool_region regions[MOST_REGIONS];
+};
+
+#define POOL_PARAMETERS(state)                                                          \
+    {"capacity", offsetof(state, pool.capacity), 1, UINT64_C(1) << 50, NULL},           \
+    {"skew", offsetof(state, pool.skew), 0, UINT64_C(1) << 16, NULL}
+
+/* What stands in struct family for all of them. */
+#define POOL_FAMILY                                                                     \
+    .refuses = true, .is_pool = true, .counts_frees = true, .locate = pool_locate
+
+/* What nearly every family of a pool has, by the names that it gives to its state and its
+ * functions. */
+#define POOL_FAMILY_OF(state)                                                           \
+    .state_size = sizeof(state), PARAMETERS(parameters), FIGURES(figure_names), .init = init, \
+    .next_layer = next_layer, .check = check, .report = report, POOL_FAMILY
+
+/* The layer of a family, and its next_layer(). Requests may be refused, so that only the loop that
+ * looks for it can carry them out. What else a layer has comes behind. */
+#define POOL_LAYER(allocate_, release_, resize_, reserve_, ...)                          \
+    static const struct layer *next_layer(struct heap *heap)                             \
+    {                                                                                    \
+        static const struct layer layer = {                                              \
+            .replay = replay_requests,                                                   \
+            .allocate = allocate_,                                                       \
+            .release = release_,                                                         \
+            .resize = resize_,                                                           \
+            .reserve = reserve_,                                                         \
+            __VA_ARGS__};                                                                \
+        (void)heap;                                                                      \
+        return &layer;                                                                   \
+    }
+
+/* Adds memory of `size` bytes at an offset behind all there is, and returns the one block that it
+ * is, waste; NO_BLOCK if it has no bytes, or there is no memory for its blocks. Only in an init(),
+ * which it may make up to three blocks for. */
+uint32_t pool_add_region(struct pool *pool, uint64_t start, uint64_t size);
+
+/* The low `size` bytes of a block in no index become the allocator's own, which are written; returns
+ * what is left, waste, or NO_BLOCK if nothing is. */
+uint32_t pool_take_table(struct pool *pool, uint32_t id, uint64_t size);
+/* All but the low `size` bytes of a block in no index are of no more use: the allocator's. */
+void pool_close(struct pool *pool, uint32_t id, uint64_t size);
+
+/* The region that an address lies in. */
+struct pool_region *pool_region_of(struct pool *pool, uint64_t address);
+
+/* Where the program's bytes lie: behind the header, from where the first region's memory begins, and
+ * in which region. The number is 1 of an
+ * object of no bytes that a table stands for. */
+void pool_locate(const struct heap *heap, uint32_t block, struct location *location);
+
+/* What is wrong with the pool besides its indexes, or NULL: `free_blocks` are in these. */
+const char *pool_check(const struct pool *pool, uint64_t free_blocks);
+
+/* The largest number in a machine word: no program asks for more. */
+ALWAYS_INLINE uint64_t word_most(const struct heap *heap)
+{
+    return heap->setting.word == 4 ? UINT32_MAX : UINT64_MAX;
+}
+
+ALWAYS_INLINE uint64_t round_down(uint64_t size, uint64_t unit)
+{
+    return size - size % unit;
+}
+
+/* A block in no index comes into use. */
+ALWAYS_INLINE void pool_hand_out(struct pool *pool, uint32_t id)
+{
+    struct heap *heap = &pool->heap;
+    const struct block *block = &heap->blocks[id];
+    heap_mark(heap, id, STATE_ALLOCATED);
+    heap_touch(heap, block->address, heap->setting.payload);
+    struct pool_region *region =
+        pool->region_count == 1 ? pool->regions : pool_region_of(pool, block->address);
+    uint64_t end = block->address + block->size;
+    if (end > region->high) {
+        heap->mapped += end - region->high;
+        heap->untouched -= end - region->high;
+        region->high = end;
+        heap->heap_changed = true;
+    }
+}
+
+/* Cuts a block that is in no index down to its low `size` bytes and returns the rest, which is as
+ * the block is. */
+ALWAYS_INLINE uint32_t pool_split(struct pool *pool, uint32_t id, uint64_t size)
+{
+    pool->heap.counters.splits++;
+    return heap_cut_off(&pool->heap, id, size);
+}
+
+#endif

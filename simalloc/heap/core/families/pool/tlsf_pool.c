@@ -1,0 +1,297 @@
+#include "families/pool/tlsf_pool.h"
+
+enum { SECOND_POOL = 64 << 20 }; /* where it begins */
+
+static uint64_t holds(const struct heap *heap, uint32_t id)
+{
+    return heap->blocks[id].size - heap->setting.word;
+}
+
+static void enter(struct tlsf_pool *state, uint32_t id)
+{
+    class_enter(&state->lists, id, holds(&state->pool.heap, id), true);
+}
+
+static void take_out(struct heap *heap, uint32_t id)
+{
+    class_leave(&((struct tlsf_pool *)heap)->lists, id, holds(heap, id));
+}
+
+/* What a block holds for a request of `size` bytes; 0: there is no such block. */
+static uint64_t adjusted(const struct tlsf_pool *state, uint64_t size)
+{
+    const struct heap *heap = &state->pool.heap;
+    uint64_t word = heap->setting.word, most = word_most(heap);
+    if (size == 0 || size > most)
+        return 0;
+    uint64_t rounded = state->wraps ? round_up(size, word) & most : round_up(size, word);
+    rounded = rounded < 3 * word ? 3 * word : rounded;
+    return rounded < state->top ? rounded : 0;
+}
+
+/* Takes a block out of the lists that holds `size` bytes and any in the same list; NO_BLOCK if there
+ * is none. */
+static uint32_t find(struct tlsf_pool *state, uint64_t size)
+{
+    struct class_lists *lists = &state->lists;
+    unsigned class = class_with_block(lists, class_of(lists, class_round_up(lists, size)));
+    count_search(&state->pool.heap, class != NO_CLASS);
+    if (class == NO_CLASS)
+        return NO_BLOCK;
+    uint32_t id = lists->fronts[class];
+    take_out(&state->pool.heap, id);
+    return id;
+}
+
+/* Splits off what a block that is in no list holds beyond `size`, if a block can be made of it. */
+static void cut(struct tlsf_pool *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t word = heap->setting.word;
+    if (holds(heap, id) < size + 4 * word)
+        return;
+    uint32_t rest = pool_split(&state->pool, id, word + size);
+    heap_mark(heap, rest, STATE_WASTE);
+    coalesce(heap, rest, take_out);
+    enter(state, rest);
+}
+
+/* A block that is in no list comes into use, for `size` bytes. */
+static uint32_t hand_out(struct tlsf_pool *state, uint32_t id, uint64_t size)
+{
+    cut(state, id, size);
+    pool_hand_out(&state->pool, id);
+    state->used++;
+    return id;
+}
+
+/* Cuts what lies before a multiple of the alignment off a block that is in no list, and returns what
+ * is left. A gap is large enough for a block. */
+static uint32_t align(struct tlsf_pool *state, uint32_t id, uint64_t alignment)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t word = heap->setting.word;
+    uint64_t start = state->pool.skew + heap->blocks[id].address + word;
+    uint64_t aligned = round_up(start, alignment), gap = aligned - start;
+    if (gap != 0 && gap < 4 * word) {
+        uint64_t more = 4 * word - gap > alignment ? 4 * word - gap : alignment;
+        aligned = round_up(aligned + more, alignment);
+    }
+    if (aligned == start)
+        return id;
+    uint32_t rest = pool_split(&state->pool, id, aligned - start);
+    enter(state, id);
+    return rest;
+}
+
+static uint32_t serve(struct tlsf_pool *state, uint64_t size, uint64_t alignment)
+{
+    const struct heap *heap = &state->pool.heap;
+    uint64_t held = adjusted(state, size), word = heap->setting.word, wanted = held;
+    bool is_aligned = state->aligns && alignment > word;
+    if (is_aligned && held != 0)
+        wanted = adjusted(state, round_up(held + alignment + 4 * word, alignment));
+    uint32_t id = wanted == 0 ? NO_BLOCK : find(state, wanted);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    if (is_aligned)
+        id = align(state, id, alignment);
+    else if (state->cuts_to_class && alignment == 0)
+        held = class_round_up(&state->lists, held);
+    return hand_out(state, id, held);
+}
+
+/* Notes what is in use after a call. */
+static void note(struct tlsf_pool *state)
+{
+    const struct heap *heap = &state->pool.heap;
+    uint64_t used = heap->counters.allocated - state->used * heap->setting.word;
+    uint64_t free = state->pool.capacity - heap->counters.allocated;
+    if (used > state->most_used)
+        state->most_used = used;
+    if (free < state->least_free)
+        state->least_free = free;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct tlsf_pool *state = (struct tlsf_pool *)heap;
+    (void)size;
+    if (state->has_zero && heap->request.size == 0)
+        return state->zero;
+    uint32_t id = serve(state, heap->request.size, heap->request.alignment);
+    note(state);
+    return id;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct tlsf_pool *state = (struct tlsf_pool *)heap;
+    uint64_t coalescings = heap->counters.coalescings;
+    if (id == state->zero)
+        return;
+    state->used--;
+    heap_mark(heap, id, STATE_WASTE);
+    coalesce(heap, id, take_out);
+    enter(state, id);
+    count_deallocation(heap, 0, coalescings);
+}
+
+/* Makes a block hold `size` bytes, with all of a free block behind it if need be; false if that is
+ * not enough. */
+static bool resize_to(struct tlsf_pool *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->pool.heap;
+    uint32_t above = heap->blocks[id].next;
+    if (size > holds(heap, id)) {
+        if (!heap_is_free(heap, above) || holds(heap, id) + heap->blocks[above].size < size)
+            return false;
+        take_out(heap, above);
+        heap_mark(heap, id, STATE_WASTE);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    } else {
+        heap_mark(heap, id, STATE_WASTE);
+    }
+    cut(state, id, size);
+    pool_hand_out(&state->pool, id);
+    return true;
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct tlsf_pool *state = (struct tlsf_pool *)heap;
+    (void)size;
+    if (id == state->zero)
+        return allocate(heap, 0);
+    if (heap->request.size == 0) {
+        release(heap, id);
+        heap->request.is_freed = !state->has_zero;
+        return state->zero;
+    }
+    uint64_t held = adjusted(state, heap->request.size);
+    uint32_t moved = id;
+    if (held == 0)
+        return NO_BLOCK;
+    if (!resize_to(state, id, held)) {
+        moved = serve(state, heap->request.size, 0);
+        if (moved != NO_BLOCK)
+            release(heap, id);
+    }
+    note(state);
+    return moved;
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct tlsf_pool *state = (struct tlsf_pool *)heap;
+    uint64_t held = adjusted(state, heap->request.size);
+    (void)size;
+    return id != state->zero && held != 0 && resize_to(state, id, held);
+}
+
+POOL_LAYER(allocate, release, resize, heap_reserve, .reallocate = reallocate_block)
+
+const struct layer *tlsf_pool_next_layer(struct heap *heap)
+{
+    return next_layer(heap);
+}
+
+/* Makes one free block of a pool, if it is large enough, and a last header. */
+static bool add_pool(struct tlsf_pool *state, uint64_t start, uint64_t size, uint64_t control)
+{
+    struct pool *pool = &state->pool;
+    uint64_t word = pool->heap.setting.word;
+    uint32_t id = pool_add_region(pool, start, size);
+    if (id == NO_BLOCK)
+        return false;
+    uint64_t room = size > control + 2 * word ? round_down(size - control - 2 * word, word) : 0;
+    if (room < 3 * word || room >= state->top) {
+        pool_close(pool, id, 0);
+        return true;
+    }
+    id = pool_take_table(pool, id, control);
+    pool_close(pool, id, word + room);
+    state->area += word + room;
+    enter(state, id);
+    return true;
+}
+
+bool tlsf_pool_init(void *memory)
+{
+    struct tlsf_pool *state = memory;
+    struct heap *heap = &state->pool.heap;
+    heap->setting.payload = heap->setting.word;
+    state->lists.heap = heap;
+    state->lists.grain = heap->setting.word == 4 ? 2 : 3;
+    state->lists.division = (unsigned)state->division;
+    if (!add_pool(state, 0, state->pool.capacity, state->control) ||
+        (state->second != 0 && !add_pool(state, SECOND_POOL, state->second, 0)))
+        return false;
+    state->zero = state->has_zero ? heap_first(heap) : NO_BLOCK;
+    state->least_free = UINT64_MAX;
+    if (state->node != 0)
+        serve(state, state->node, 0);
+    note(state);
+    return true;
+}
+
+const char *tlsf_pool_check(const void *memory)
+{
+    const struct tlsf_pool *state = memory;
+    return pool_check(&state->pool, class_lists_count(&state->lists, holds));
+}
+
+/* The largest request that would be served now, and the largest free block; 0: none. */
+uint64_t tlsf_pool_largest_request(const struct tlsf_pool *state)
+{
+    unsigned class = class_last(&state->lists);
+    return class == NO_CLASS ? 0 : class_begin(&state->lists, class);
+}
+
+uint64_t tlsf_pool_largest_free(const struct tlsf_pool *state)
+{
+    const struct heap *heap = &state->pool.heap;
+    unsigned class = class_last(&state->lists);
+    uint32_t front = class == NO_CLASS ? NO_BLOCK : state->lists.fronts[class], id = front;
+    uint64_t largest = 0;
+    while (id != NO_BLOCK) {
+        uint64_t size = holds(heap, id);
+        largest = size > largest ? size : largest;
+        id = heap->blocks[id].family_data == front ? NO_BLOCK : heap->blocks[id].family_data;
+    }
+    return largest;
+}
+
+/* What all free blocks hold. */
+uint64_t tlsf_pool_free_bytes(const struct tlsf_pool *state)
+{
+    const struct counters *counters = &state->pool.heap.counters;
+    return state->area - counters->allocated -
+           counters->free_blocks * state->pool.heap.setting.word;
+}
+
+const struct parameter tlsf_pool_parameters[TLSF_POOL_PARAMETERS] = {
+    POOL_PARAMETERS(struct tlsf_pool),
+    SIZE_PARAMETER(struct tlsf_pool, control),
+    PARAMETER(struct tlsf_pool, division, 0, 5),
+    SIZE_PARAMETER(struct tlsf_pool, top),
+    SIZE_PARAMETER(struct tlsf_pool, second),
+    PARAMETER(struct tlsf_pool, wraps, 0, 1),
+    PARAMETER(struct tlsf_pool, cuts_to_class, 0, 1),
+    PARAMETER(struct tlsf_pool, aligns, 0, 1),
+    SIZE_PARAMETER(struct tlsf_pool, node),
+    PARAMETER(struct tlsf_pool, has_zero, 0, 1),
+};
+
+static const char *const figure_names[] = {"free", "largest_free", "free_blocks", "largest"};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct tlsf_pool *state = (const struct tlsf_pool *)heap;
+    const uint64_t told[] = {tlsf_pool_free_bytes(state), tlsf_pool_largest_free(state),
+                             heap->counters.free_blocks, tlsf_pool_largest_request(state)};
+    memcpy(figures, told, sizeof told);
+}
+
+const struct family tlsf_pool = {.name = "tlsf pool", TLSF_FAMILY};

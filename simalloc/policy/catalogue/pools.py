@@ -1,0 +1,20 @@
+"""Allocators of boards, whose heap is a pool of fixed size."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simalloc.policy.description import Policy
+from simalloc.policy.pool import EspIdf, Heap4, Heap5, Lvgl
+
+GROUP: Final = "pool"
+TITLE: Final = "allocators of boards, in a pool of fixed size"
+
+_FREERTOS: Final = "FreeRTOS-Kernel V11.3.0, portable/MemMang"
+
+POLICIES: Final = (
+    Policy("freertos-heap-4", Heap4(), source=f"{_FREERTOS}/heap_4.c", scale=1),
+    Policy("freertos-heap-5", Heap5(), source=f"{_FREERTOS}/heap_5.c", scale=1),
+    Policy("esp-idf", EspIdf(), source="ESP-IDF 5.5, components/heap, and espressif/tlsf", scale=1),
+    Policy("lvgl", Lvgl(), source="LVGL 9.5.0, src/stdlib/builtin", scale=1),
+)

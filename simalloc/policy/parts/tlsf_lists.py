@@ -1,0 +1,32 @@
+"""The control structure of TLSF and of what has been made of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SMALLEST_BLOCK: Final = 3
+"""The words that a block holds at least: two links of a list, and where it begins."""
+
+
+def control_bytes(word: int, doublings: int, division: int) -> int:
+    """Return the bytes of bitmaps and heads: `2**division` lists for each of the doublings."""
+    bitmaps = 4 + 4 * doublings
+    return 4 * word + -(-bitmaps // word) * word + doublings * (word << division)
+
+
+def core_parameters(*, control: int, top: int, division: int = 5) -> dict[str, int | str]:
+    """Return what the core knows of a TLSF in a pool, as Conte's TLSF has it.
+
+    `control` are the bytes in front of the first block, and no block holds `top` bytes.
+    """
+    return {
+        "control": control,
+        "division": division,
+        "top": top,
+        "second": 0,
+        "wraps": True,
+        "cuts_to_class": False,
+        "aligns": True,
+        "node": 0,
+        "has_zero": False,
+    }

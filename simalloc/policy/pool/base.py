@@ -1,0 +1,116 @@
+"""What every allocator of a fixed pool is described by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Annotated, Any, ClassVar, Final
+
+from simalloc.errors import PolicyError
+from simalloc.policy.families.base import Description, Family, parameter_ranges
+from simalloc.policy.parts import MAX_UNIT, Overhead, Range
+
+AMPLE: Final = 1 << 30
+"""The bytes of a pool without a capacity: more than a board has."""
+NO_FIGURE: Final = -1
+"""What the core reports where there is nothing to report of."""
+
+Word = Annotated[
+    int, Range(4, 8, 4), "The bytes of a machine word, 4 or 8, which headers are made of."
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool(Description):
+    """An allocator that is handed memory of a fixed size; its constants are bytes.
+
+    Its mapped bytes are the high-water mark: what lies below the end of the highest block that was
+    ever in use, the allocator's own tables included.
+    """
+
+    family: ClassVar[str] = "pool"
+    compiled: ClassVar[None] = None
+    """The core has it."""
+    recordings: ClassVar[bool] = True
+    runner: ClassVar[str] = "pool"
+    only_scale: ClassVar[int] = 1
+    """Its constants are bytes."""
+    mechanism: ClassVar[bool] = True
+    """Headers and tables lie in the pool."""
+    overhead: ClassVar[Overhead] = Overhead()
+    applied_overhead: ClassVar[Overhead] = Overhead()
+    memalign: ClassVar[bool] = False
+    quick: ClassVar[int] = 0
+    cache: ClassVar[int] = 0
+    count_frees: ClassVar[bool] = False
+    aligning: ClassVar[None] = None
+    """Alignments that requests ask for are served by the allocator's own rules, or not at all."""
+    is_monotone: ClassVar[bool] = False
+    """Whether its rules say that every larger pool works where one does."""
+
+    capacity: Annotated[
+        int,
+        Range(0, MAX_UNIT),
+        "Bytes of the pool, with the allocator's own tables; 0: a gibibyte.",
+    ] = 0
+
+    def __post_init__(self) -> None:
+        family: Any = type(self)  # can be hashed, as not all of its instances can
+        for name, kind in parameter_ranges(family).items():
+            kind.check(name, getattr(self, name))
+        if self.available < self.least_capacity:
+            raise PolicyError(
+                f"capacity is {self.capacity}; with these parameters {self.family} takes "
+                f"{self.least_capacity} bytes at least"
+            )
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return the parameters by the core's names; those that heaps have are not set."""
+        given = {"capacity": self.available, "skew": 0} | self._own_parameters()
+        return Family().core_parameters() | given
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        """Return what the core knows of this allocator: here, its own parameters as they are."""
+        shared = {part.name for part in fields(Pool)}
+        own = {
+            part.name: getattr(self, part.name) for part in fields(self) if part.name not in shared
+        }
+        return {n: v.value if isinstance(v, Enum) else v for n, v in own.items()}
+
+    @property
+    def available(self) -> int:
+        """The bytes that the pool has."""
+        return self.capacity or AMPLE
+
+    @property
+    def grain(self) -> int:
+        """Pools whose sizes have the same multiple of this below them behave alike."""
+        return 1
+
+    @property
+    def least_capacity(self) -> int:
+        """The smallest pool that the allocator can be made in."""
+        return 1
+
+    @property
+    def payload(self) -> int:
+        """The bytes of a block in front of what the program may write."""
+        return 0
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The optional columns of a trace that a placement depends on."""
+        return self.columns
+
+    def spell_figures(
+        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+    ) -> Sequence[object]:
+        """Return the allocator's own figures; `-` stands for one that there is not."""
+        del location
+        return ["-" if value == NO_FIGURE else value for value in figures.values()]
+
+
+def round_up(size: int, unit: int) -> int:
+    """Return the next multiple of a unit."""
+    return -(-size // unit) * unit

@@ -1,0 +1,67 @@
+"""ESP-IDF's heap: multi_heap over Espressif's TLSF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar, Final
+
+from simalloc.policy.parts import Range
+from simalloc.policy.parts.tlsf_lists import control_bytes, core_parameters
+from simalloc.policy.pool.base import Pool
+
+_HEAP: Final = 20
+"""The bytes of multi_heap's own structure in front of TLSF's."""
+_GEOMETRY: Final = 16
+"""Those that say how many lists there are, which is told when the heap is made."""
+_FINER: Final = ((16 << 10, 3), (256 << 10, 4))
+"""Heaps of up to so many bytes have so many lists to a doubling, as a logarithm; larger ones 5."""
+
+
+class Release(Enum):
+    """Which rules of ESP-IDF: from 5.4 on blocks are cut to what was searched for."""
+
+    R55 = "55"
+    R53 = "53"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EspIdf(Pool):
+    """TLSF with fewer lists in small heaps; requests get what was searched for (ESP-IDF)."""
+
+    family: ClassVar[str] = "esp idf"
+    columns: ClassVar[tuple[str, ...]] = ("alignment",)
+
+    word: Annotated[int, Range(4, 4), "The bytes of a machine word: 4."] = 4
+    release: Annotated[Release, "The rules of ESP-IDF 5.4 to 6.1 (55), or of 5.1 to 5.3 (53)."] = (
+        Release.R55
+    )
+
+    @property
+    def grain(self) -> int:
+        """Sizes are rounded down to words."""
+        return self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """The two structures and a block."""
+        return _HEAP + _GEOMETRY + control_bytes(4, 1, 3) + 12
+
+    @property
+    def payload(self) -> int:
+        """The header."""
+        return self.word
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        heap = self.available - _HEAP
+        division = next((lists for most, lists in _FINER if heap <= most), 5)
+        power = heap.bit_length()
+        control = control_bytes(self.word, power - division - 1, division)
+        return {
+            "word": self.word,
+            **core_parameters(
+                control=_HEAP + _GEOMETRY + control, top=1 << power, division=division
+            ),
+            "wraps": False,
+            "cuts_to_class": self.release is Release.R55,
+        }

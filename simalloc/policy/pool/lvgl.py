@@ -1,0 +1,54 @@
+"""LVGL's built-in allocator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.parts.tlsf_lists import SMALLEST_BLOCK, control_bytes, core_parameters
+from simalloc.policy.pool.base import Pool, Word
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lvgl(Pool):
+    """TLSF with as many lists as the pool needs, and an address for requests of 0 bytes (LVGL)."""
+
+    family: ClassVar[str] = "lvgl"
+
+    word: Word = 4
+
+    @property
+    def grain(self) -> int:
+        """Sizes are rounded down to words."""
+        return self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """As many bytes as there are classes for."""
+        return 1 << self._first_power
+
+    @property
+    def payload(self) -> int:
+        """The header."""
+        return self.word
+
+    def spell_location(self, region: int, number: int, offset: int) -> str:
+        """Return the offset; `z` is the fixed address, outside of the pool, of no bytes."""
+        del region
+        return "z" if number else str(offset)
+
+    @property
+    def _first_power(self) -> int:
+        """The logarithm of the bytes with which doublings begin: 32 words."""
+        return 7 if self.word == 4 else 8
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        power = (self.available - 1).bit_length()
+        control = control_bytes(self.word, power - self._first_power + 1, 5)
+        return {
+            "word": self.word,
+            **core_parameters(control=control, top=1 << power),
+            "aligns": False,
+            "node": SMALLEST_BLOCK * self.word,
+            "has_zero": True,
+        }
