@@ -48,6 +48,10 @@ COMMANDS: Final = {
         "simalloc.cli.device",
         "Say what a program would need of a GPU under other settings of PyTorch's allocator.",
     ),
+    "snapshot": Command(
+        "simalloc.cli.snapshot",
+        "Print what the memory of a running process is: live, cached, free, and what keeps it.",
+    ),
     "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
     "board": Command(
         "simalloc.cli.board",

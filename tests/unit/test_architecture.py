@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "simalloc"
 LAYERS = [
     "errors extras files machine plural progress shown version waiting",
     "trace policy",
-    "bound",
+    "bound process",
     "heap",
     "adversary measure",
     "advice",

@@ -1,0 +1,37 @@
+"""Heaps of running processes and core files, on Linux on x86-64.
+
+Nothing is written into a process. To import this package elsewhere raises `SimallocError`.
+"""
+
+from importlib.util import find_spec
+
+from simalloc.errors import SimallocError
+
+if find_spec("simalloc.process._walker") is None:
+    raise SimallocError("processes and core files can be read on Linux only")
+
+from simalloc.process.answer import answer
+from simalloc.process.blocks_file import write_blocks
+from simalloc.process.core_file import CoreFile
+from simalloc.process.live import LiveProcess
+from simalloc.process.opening import open_target
+from simalloc.process.snapshot import Blocks, Keeper, Other, Part, Pauses, Snapshot
+from simalloc.process.take import take_snapshot
+from simalloc.process.target import ProcessError, Target
+
+__all__ = [
+    "Blocks",
+    "CoreFile",
+    "Keeper",
+    "LiveProcess",
+    "Other",
+    "Part",
+    "Pauses",
+    "ProcessError",
+    "Snapshot",
+    "Target",
+    "answer",
+    "open_target",
+    "take_snapshot",
+    "write_blocks",
+]

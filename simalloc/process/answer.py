@@ -1,0 +1,58 @@
+"""Says in one sentence what the memory of a process is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simalloc.plural import counted
+from simalloc.process.snapshot import Snapshot
+
+_LEAST_SHARE = 0.005
+"""Kinds of memory below this share of the whole are not named."""
+
+
+def answer(snapshot: Snapshot, spell: Callable[[float], str]) -> str:
+    """Return the sentence; `spell` spells a number of bytes."""
+    if snapshot.resident is None:
+        return _of_core(snapshot, spell)
+    resident = snapshot.resident
+    total = snapshot.total
+    trimmable, kept = total("trimmable"), total("kept")
+    tops = max(0, total("free_resident") - trimmable - kept)
+    known = total("live_resident") + total("cached_resident") + trimmable + kept + tops
+    named = [
+        (trimmable, "free and returned by malloc_trim(0)"),
+        (
+            kept,
+            f"free but kept by {counted(total('kept_blocks'), 'live block')} in the same pages",
+        ),
+        (tops, "free at the top of arenas, where malloc_trim(0) leaves it"),
+        (total("cached_resident"), "in thread caches"),
+        (max(0, resident - known), "outside of malloc"),
+    ]
+    live = f"{spell(total('live_resident'))} live data"
+    rest = [
+        f"{spell(size)} {what}"
+        for size, what in sorted(named, key=lambda pair: -pair[0])
+        if size > _LEAST_SHARE * resident
+    ]
+    return f"{spell(resident)} resident: {_listed([live, *rest])}."
+
+
+def _of_core(snapshot: Snapshot, spell: Callable[[float], str]) -> str:
+    total = snapshot.total
+    parts = [
+        (total("tcache"), "in thread caches"),
+        (total("fastbin") + total("bins"), "free between other blocks"),
+        (total("top"), "free at the top of arenas"),
+    ]
+    live = f"{spell(total('live'))} live data in {counted(total('live_blocks'), 'block')}"
+    rest = [f"{spell(size)} {what}" for size, what in parts if size]
+    return f"{spell(total('bytes'))} in malloc's heaps: {_listed([live, *rest])}."
+
+
+def _listed(items: list[str]) -> str:
+    """Return items as a list in a sentence."""
+    if len(items) == 1:
+        return items[0]
+    return f"{', '.join(items[:-1])}{',' if len(items) > 2 else ''} and {items[-1]}"

@@ -1,0 +1,385 @@
+/* simalloc.process._walker: heaps of other processes, for Python. */
+#include "../../c/columns.h"
+#include "../../c/extension.h"
+#include "chains.h"
+#include "tracer.h"
+
+#include <errno.h>
+
+typedef struct {
+    PyObject ob_base;
+    struct memory memory;
+    Py_buffer *views;
+} Memory;
+
+static struct memory *memory_of(PyObject *object)
+{
+    return &((Memory *)object)->memory;
+}
+
+static PyObject *memory_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"regions", NULL};
+    PyObject *list;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!", names, &PyList_Type, &list))
+        return NULL;
+    size_t count = (size_t)PyList_Size(list);
+    PyObject *self = object_new(type);
+    if (self == NULL)
+        return NULL;
+    struct memory *memory = memory_of(self);
+    memory->regions = PyMem_Calloc(count + 1, sizeof *memory->regions);
+    ((Memory *)self)->views = PyMem_Calloc(count + 1, sizeof(Py_buffer));
+    if (memory->regions == NULL || ((Memory *)self)->views == NULL) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    for (uint64_t end = 0; memory->count < count;) {
+        unsigned long long start;
+        PyObject *bytes;
+        Py_buffer *view = &((Memory *)self)->views[memory->count];
+        PyObject *region = PyList_GetItem(list, (Py_ssize_t)memory->count);
+        if (!PyArg_ParseTuple(region, "KO", &start, &bytes) ||
+            PyObject_GetBuffer(bytes, view, PyBUF_SIMPLE) < 0) {
+            Py_DECREF(self);
+            return NULL;
+        }
+        memory->regions[memory->count++] = (struct region){
+            .start = start, .end = start + (uint64_t)view->len, .bytes = view->buf};
+        if (start < end || start + (uint64_t)view->len < start) {
+            Py_DECREF(self);
+            PyErr_SetString(PyExc_ValueError, "regions overlap, or are not in order");
+            return NULL;
+        }
+        end = start + (uint64_t)view->len;
+    }
+    return self;
+}
+
+static void memory_dealloc(PyObject *object)
+{
+    Memory *self = (Memory *)object;
+    for (size_t i = 0; i < self->memory.count; i++)
+        PyBuffer_Release(&self->views[i]);
+    PyMem_Free(self->memory.regions);
+    PyMem_Free(self->views);
+    object_free(object);
+}
+
+static PyObject *chain_result(struct chain chain)
+{
+    return Py_BuildValue("(nKi)", (Py_ssize_t)chain.count, (unsigned long long)chain.next,
+                         (int)chain.end);
+}
+
+static PyObject *memory_walk(PyObject *object, PyObject *args)
+{
+    struct column columns[] = {{.name = "address", .width = 8, .writable = true},
+                               {.name = "word", .width = 8, .writable = true}};
+    PyObject *given[2];
+    unsigned long long start, stop;
+    Py_ssize_t capacity;
+    struct chain chain;
+    if (!PyArg_ParseTuple(args, "KKOO", &start, &stop, &given[0], &given[1]) ||
+        !columns_hold(columns, given, 2, &capacity))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    chain = walk_chunks(memory_of(object), start, stop, columns[0].view.buf, columns[1].view.buf,
+                        (size_t)capacity);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, 2);
+    return chain_result(chain);
+}
+
+static PyObject *memory_follow(PyObject *object, PyObject *args)
+{
+    struct column columns[] = {{.name = "item", .width = 8, .writable = true}};
+    PyObject *given;
+    unsigned long long first;
+    unsigned int offset;
+    int masked;
+    Py_ssize_t capacity;
+    struct chain chain;
+    if (!PyArg_ParseTuple(args, "KIpO", &first, &offset, &masked, &given) ||
+        !columns_hold(columns, &given, 1, &capacity))
+        return NULL;
+    chain = follow_list(memory_of(object), first, offset, masked, columns[0].view.buf,
+                        (size_t)capacity);
+    columns_release(columns, 1);
+    return chain_result(chain);
+}
+
+static PyObject *memory_ring(PyObject *object, PyObject *args)
+{
+    struct column columns[] = {{.name = "item", .width = 8, .writable = true}};
+    PyObject *given;
+    unsigned long long head;
+    Py_ssize_t capacity;
+    struct chain chain;
+    if (!PyArg_ParseTuple(args, "KO", &head, &given) ||
+        !columns_hold(columns, &given, 1, &capacity))
+        return NULL;
+    chain = follow_ring(memory_of(object), head, columns[0].view.buf, (size_t)capacity);
+    columns_release(columns, 1);
+    return chain_result(chain);
+}
+
+static PyObject *memory_words(PyObject *object, PyObject *args)
+{
+    struct column columns[] = {{.name = "address", .width = 8},
+                               {.name = "word", .width = 8, .writable = true}};
+    PyObject *given[2];
+    Py_ssize_t count, missing = 0;
+    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
+        !columns_hold(columns, given, 2, &count))
+        return NULL;
+    const uint64_t *address = columns[0].view.buf;
+    uint64_t *word = columns[1].view.buf;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!memory_word(memory_of(object), address[i], &word[i])) {
+            word[i] = 0;
+            missing++;
+        }
+    columns_release(columns, 2);
+    return PyLong_FromSsize_t(missing);
+}
+
+static PyMethodDef memory_methods[] = {
+    {"walk", memory_walk, METH_VARARGS,
+     "walk(start, stop, address, word) -> (count, next, end)\n--\n\n"
+     "Visit the chunks from `start` to `stop`."},
+    {"follow", memory_follow, METH_VARARGS,
+     "follow(first, offset, masked, item) -> (count, next, end)\n--\n\n"
+     "Visit a list whose links are `offset` bytes behind each item."},
+    {"ring", memory_ring, METH_VARARGS,
+     "ring(head, item) -> (count, next, end)\n--\n\nVisit the chunks of a bin."},
+    {"words", memory_words, METH_VARARGS,
+     "words(address, word) -> missing\n--\n\nGet the words at addresses; 0 where there is none."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot memory_slots[] = {
+    {Py_tp_new, memory_new},
+    {Py_tp_dealloc, memory_dealloc},
+    {Py_tp_methods, memory_methods},
+    {Py_tp_doc, "A copy of a process's memory, as a list of (address, bytes) in order."},
+    {0, NULL},
+};
+
+static PyType_Spec memory_spec = {
+    .name = "simalloc.process._walker.Memory",
+    .basicsize = sizeof(Memory),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = memory_slots,
+};
+
+typedef struct {
+    PyObject ob_base;
+    struct tracer tracer;
+} Stop;
+
+static struct tracer *tracer_of(PyObject *object)
+{
+    return &((Stop *)object)->tracer;
+}
+
+static PyObject *stop_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"process", NULL};
+    int process, error;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "i", names, &process))
+        return NULL;
+    PyObject *self = object_new(type);
+    if (self == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    error = tracer_stop(tracer_of(self), process);
+    Py_END_ALLOW_THREADS
+    if (error != 0) {
+        Py_DECREF(self);
+        errno = error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    return self;
+}
+
+static void stop_dealloc(PyObject *object)
+{
+    tracer_release(tracer_of(object));
+    object_free(object);
+}
+
+static PyObject *stop_settle(PyObject *object, PyObject *args)
+{
+    struct column columns[] = {{.name = "locks", .width = 8}};
+    struct column code = {.name = "code", .width = 8};
+    PyObject *given[2];
+    Py_ssize_t locks, words;
+    int rounds;
+    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
+        !columns_hold(columns, given, 1, &locks))
+        return NULL;
+    if (!columns_hold(&code, &given[1], 1, &words)) {
+        columns_release(columns, 1);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    rounds = tracer_settle(tracer_of(object), columns[0].view.buf, (size_t)locks, code.view.buf,
+                           (size_t)words / 2);
+    Py_END_ALLOW_THREADS
+    columns_release(&code, 1);
+    columns_release(columns, 1);
+    return PyLong_FromLong(rounds);
+}
+
+static PyObject *stop_release(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS
+    tracer_release(tracer_of(object));
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *stop_threads(PyObject *object, void *closure)
+{
+    (void)closure;
+    return PyLong_FromSize_t(tracer_of(object)->count);
+}
+
+static PyMethodDef stop_methods[] = {
+    {"settle", stop_settle, METH_VARARGS,
+     "settle(locks, code) -> rounds\n--\n\n"
+     "Let threads in `code`, pairs of start and end, run until no lock is held; -1: in vain."},
+    {"release", stop_release, METH_NOARGS, "release()\n--\n\nLet all threads go on."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef stop_attributes[] = {
+    {"threads", stop_threads, NULL, "the number of threads stopped", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot stop_slots[] = {
+    {Py_tp_new, stop_new},
+    {Py_tp_dealloc, stop_dealloc},
+    {Py_tp_methods, stop_methods},
+    {Py_tp_getset, stop_attributes},
+    {Py_tp_doc, "All threads of a process, stopped by ptrace until they are released."},
+    {0, NULL},
+};
+
+static PyType_Spec stop_spec = {
+    .name = "simalloc.process._walker.Stop",
+    .basicsize = sizeof(Stop),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = stop_slots,
+};
+
+/* Returns whether every range is short enough and ends within `room` bytes. */
+static bool ranges_fit(const uint64_t *length, const uint64_t *place, Py_ssize_t count,
+                       Py_ssize_t room)
+{
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (length[i] > 1u << 30 || place[i] > (uint64_t)room ||
+            length[i] > (uint64_t)room - place[i])
+            return false;
+    return true;
+}
+
+static PyObject *copy(PyObject *module, PyObject *args)
+{
+    struct column columns[] = {{.name = "start", .width = 8},
+                               {.name = "length", .width = 8},
+                               {.name = "place", .width = 8}};
+    struct column into = {.name = "into", .width = 1, .writable = true};
+    PyObject *given[3], *target;
+    int process;
+    Py_ssize_t count, room;
+    int64_t missing = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iOOOO", &process, &given[0], &given[1], &given[2], &target) ||
+        !columns_hold(columns, given, 3, &count))
+        return NULL;
+    if (!columns_hold(&into, &target, 1, &room)) {
+        columns_release(columns, 3);
+        return NULL;
+    }
+    bool fit = ranges_fit(columns[1].view.buf, columns[2].view.buf, count, room);
+    if (fit) {
+        Py_BEGIN_ALLOW_THREADS
+        missing = copy_ranges(process, columns[0].view.buf, columns[1].view.buf,
+                              columns[2].view.buf, (size_t)count, into.view.buf);
+        Py_END_ALLOW_THREADS
+    }
+    columns_release(&into, 1);
+    columns_release(columns, 3);
+    if (!fit) {
+        PyErr_SetString(PyExc_ValueError, "a range of more than 1 GiB, or beyond the array");
+        return NULL;
+    }
+    return missing < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLongLong(missing);
+}
+
+static PyObject *starts(PyObject *module, PyObject *args)
+{
+    struct column found = {.name = "found", .width = 8, .writable = true};
+    struct column bytes = {.name = "bytes", .width = 1};
+    unsigned long long base, end, step;
+    PyObject *target, *given;
+    Py_ssize_t capacity, length;
+    ptrdiff_t count;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OKKKO", &given, &base, &end, &step, &target) ||
+        !columns_hold(&found, &target, 1, &capacity))
+        return NULL;
+    if (!columns_hold(&bytes, &given, 1, &length)) {
+        columns_release(&found, 1);
+        return NULL;
+    }
+    if (base % 16 != 0 || end % 16 != 0 || step == 0 || end < base ||
+        end - base > (uint64_t)length) {
+        columns_release(&bytes, 1);
+        columns_release(&found, 1);
+        PyErr_SetString(PyExc_ValueError, "a range that is not aligned, or beyond the bytes");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    count = chain_starts(bytes.view.buf, base, end, step, found.view.buf, (size_t)capacity);
+    Py_END_ALLOW_THREADS
+    columns_release(&bytes, 1);
+    columns_release(&found, 1);
+    return count < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(count);
+}
+
+/* The robust list of a thread, which glibc keeps at a fixed distance from the thread pointer. */
+static PyObject *robust_list(PyObject *module, PyObject *number)
+{
+    (void)module;
+    uint64_t head;
+    long thread = PyLong_AsLong(number);
+    if (thread == -1 && PyErr_Occurred())
+        return NULL;
+    if (thread_robust_list((pid_t)thread, &head) < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    return PyLong_FromUnsignedLongLong(head);
+}
+
+static PyMethodDef module_methods[] = {
+    {"copy", copy, METH_VARARGS,
+     "copy(process, start, length, place, into) -> missing\n--\n\n"
+     "Copy ranges of a process's memory; what cannot be read is zero, and counted."},
+    {"starts", starts, METH_VARARGS,
+     "starts(bytes, base, end, step, found) -> count\n--\n\n"
+     "Find from where a chain of chunks reaches `end`."},
+    {"robust_list", robust_list, METH_O,
+     "robust_list(thread) -> address\n--\n\nThe robust list of a thread, by its number."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int module_exec(PyObject *module)
+{
+    return add_type(module, &memory_spec) < 0 ? -1 : add_type(module, &stop_spec);
+}
+
+EXTENSION_MODULE(_walker, "Heaps of other processes.", module_methods, module_exec)

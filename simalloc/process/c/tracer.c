@@ -1,0 +1,319 @@
+#define _GNU_SOURCE
+#include "tracer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define PROGRAM_COUNTER(registers) ((registers).rip)
+#define WAITS_FOR_LOCK(registers) ((registers).orig_rax == SYS_futex)
+#else
+#define PROGRAM_COUNTER(registers) ((registers).pc)
+#define WAITS_FOR_LOCK(registers) 0
+#endif
+
+enum { PATIENCE_NS = 20 * 1000 * 1000 };  /* for a thread to stop, before its state is examined */
+enum { RELEASE_NS = 1000 * 1000 * 1000 }; /* for a thread in the kernel to stop, to be released */
+enum { ROUNDS = 500, FIRST_RUN_NS = 50 * 1000, LONGEST_RUN_NS = 1000 * 1000 };
+enum { RANGES_A_CALL = 1024, BYTES_A_CALL = 1 << 30, PAGE = 4096 };
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void pause_for(long nanoseconds)
+{
+    struct timespec time = {.tv_nsec = nanoseconds};
+    nanosleep(&time, NULL);
+}
+
+/* Returns the letter of a thread's state, as /proc reports it; 'X' if there is no such thread. */
+static char state_letter(pid_t process, pid_t number)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)process, (int)number);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 'X';
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = 0;
+    const char *name_end = strrchr(text, ')');
+    return name_end != NULL && name_end[1] == ' ' ? name_end[2] : 'X';
+}
+
+/* Takes note of a stop or an end that waitpid reported. */
+static void note_status(struct thread *thread, int status)
+{
+    if (!WIFSTOPPED(status)) {
+        thread->state = THREAD_GONE;
+        return;
+    }
+    thread->state = THREAD_STOPPED;
+    if (status >> 16 == 0)
+        thread->signal = WSTOPSIG(status);
+}
+
+/* Waits until a thread has stopped or ended, or `deadline` has passed. */
+static void await_stop(struct thread *thread, int64_t deadline)
+{
+    for (unsigned tries = 0; thread->state == THREAD_RUNNING; tries++) {
+        int status;
+        pid_t found = waitpid(thread->number, &status, __WALL | WNOHANG);
+        if (found == thread->number)
+            note_status(thread, status);
+        else if (found < 0 && errno != EINTR)
+            thread->state = THREAD_GONE;
+        else if (now() >= deadline)
+            return;
+        else if (tries > 20)
+            pause_for(20 * 1000);
+    }
+}
+
+/* Waits until all threads that were interrupted have stopped. Returns false if one neither stops
+ * nor waits in the kernel. */
+static bool await_stops(struct tracer *tracer)
+{
+    int64_t deadline = now() + PATIENCE_NS;
+    for (size_t i = 0; i < tracer->count; i++) {
+        struct thread *thread = &tracer->threads[i];
+        await_stop(thread, deadline);
+        for (unsigned more = 0; thread->state == THREAD_RUNNING; more++) {
+            if (state_letter(tracer->process, thread->number) == 'D')
+                break;
+            if (more == 50)
+                return false;
+            await_stop(thread, now() + PATIENCE_NS);
+        }
+    }
+    return true;
+}
+
+static bool is_known(const struct tracer *tracer, pid_t number)
+{
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i].number == number)
+            return true;
+    return false;
+}
+
+/* Attaches to a thread and interrupts it; returns 0, or an errno. A thread that has ended is
+ * passed over. */
+static int seize(struct tracer *tracer, pid_t number)
+{
+    if (tracer->count == tracer->capacity) {
+        size_t capacity = tracer->capacity == 0 ? 64 : 2 * tracer->capacity;
+        struct thread *threads = realloc(tracer->threads, capacity * sizeof *threads);
+        if (threads == NULL)
+            return ENOMEM;
+        tracer->threads = threads;
+        tracer->capacity = capacity;
+    }
+    if (ptrace(PTRACE_SEIZE, number, NULL, NULL) < 0) {
+        int error = errno;
+        char letter = state_letter(tracer->process, number);
+        return letter == 'Z' || letter == 'X' ? 0 : error;
+    }
+    tracer->threads[tracer->count++] = (struct thread){.number = number};
+    if (ptrace(PTRACE_INTERRUPT, number, NULL, NULL) < 0 && errno != ESRCH)
+        return errno;
+    return 0;
+}
+
+/* Attaches to every thread not known yet; returns 0, or an errno. */
+static int seize_new(struct tracer *tracer, size_t *found)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)tracer->process);
+    DIR *directory = opendir(path);
+    if (directory == NULL)
+        return errno == ENOENT ? ESRCH : errno;
+    int error = 0;
+    *found = tracer->count;
+    for (struct dirent *entry; error == 0 && (entry = readdir(directory)) != NULL;) {
+        pid_t number = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (number > 0 && !is_known(tracer, number))
+            error = seize(tracer, number);
+    }
+    closedir(directory);
+    *found = tracer->count - *found;
+    return error;
+}
+
+int tracer_stop(struct tracer *tracer, pid_t process)
+{
+    size_t found = 0;
+    int error;
+    *tracer = (struct tracer){.process = process};
+    do {
+        error = seize_new(tracer, &found);
+        if (error == 0 && !await_stops(tracer))
+            error = ETIMEDOUT;
+    } while (error == 0 && found != 0);
+    if (error == 0 && tracer->count == 0)
+        error = ESRCH;
+    if (error != 0)
+        tracer_release(tracer);
+    return error;
+}
+
+static bool is_locked(pid_t process, const uint64_t *locks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t word = 0;
+        uint64_t length = sizeof word, place = 0;
+        if (copy_ranges(process, &locks[i], &length, &place, 1, (uint8_t *)&word) == 0 && word != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a thread executes code in one of the ranges. One that waits for a lock does not:
+ * it holds none of an arena. */
+static bool is_in(pid_t number, const struct range *ranges, size_t count)
+{
+    struct user_regs_struct registers;
+    struct iovec vector = {.iov_base = &registers, .iov_len = sizeof registers};
+    if (ptrace(PTRACE_GETREGSET, number, (void *)1 /* NT_PRSTATUS */, &vector) < 0)
+        return false;
+    if (WAITS_FOR_LOCK(registers))
+        return false;
+    uint64_t at = PROGRAM_COUNTER(registers);
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].start <= at && at < ranges[i].end)
+            return true;
+    return false;
+}
+
+static void go_on(struct thread *thread)
+{
+    long signal = thread->signal;
+    thread->signal = 0;
+    thread->state =
+        ptrace(PTRACE_CONT, thread->number, NULL, signal) < 0 ? THREAD_GONE : THREAD_RUNNING;
+}
+
+int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_count,
+                  const struct range *code, size_t code_count)
+{
+    long run = FIRST_RUN_NS;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!is_locked(tracer->process, locks, lock_count))
+            return round;
+        for (size_t i = 0; i < tracer->count; i++) {
+            struct thread *thread = &tracer->threads[i];
+            if (thread->state == THREAD_STOPPED && is_in(thread->number, code, code_count))
+                go_on(thread);
+        }
+        pause_for(run);
+        run = run < LONGEST_RUN_NS ? run + FIRST_RUN_NS : LONGEST_RUN_NS;
+        for (size_t i = 0; i < tracer->count; i++)
+            if (tracer->threads[i].state == THREAD_RUNNING)
+                ptrace(PTRACE_INTERRUPT, tracer->threads[i].number, NULL, NULL);
+        if (!await_stops(tracer))
+            return -1;
+    }
+    return -1;
+}
+
+void tracer_release(struct tracer *tracer)
+{
+    int64_t deadline = now() + RELEASE_NS;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < tracer->count; i++) {
+            struct thread *thread = &tracer->threads[i];
+            if (pass == 1)
+                await_stop(thread, deadline);
+            if (thread->state != THREAD_STOPPED)
+                continue;
+            ptrace(PTRACE_DETACH, thread->number, NULL, (long)thread->signal);
+            thread->state = THREAD_GONE;
+        }
+    free(tracer->threads);
+    *tracer = (struct tracer){0};
+}
+
+/* Copies one call's worth of ranges; returns the number of bytes that were read, or -1. */
+static ssize_t copy_some(pid_t process, const struct iovec *local, const struct iovec *remote,
+                         size_t count)
+{
+    for (;;) {
+        ssize_t copied = process_vm_readv(process, local, count, remote, count, 0);
+        if (copied >= 0 || errno != EINTR)
+            return copied;
+    }
+}
+
+int64_t copy_ranges(pid_t process, const uint64_t *start, const uint64_t *length,
+                    const uint64_t *place, size_t count, uint8_t *bytes)
+{
+    struct iovec local[RANGES_A_CALL], remote[RANGES_A_CALL];
+    int64_t missing = 0;
+    uint64_t done = 0; /* bytes of range `first` that were copied or given up */
+    for (size_t first = 0; first < count;) {
+        size_t ranges = 0;
+        uint64_t bytes_in_call = 0;
+        for (size_t i = 0; i < RANGES_A_CALL && first + i < count; i++) {
+            uint64_t skip = i == 0 ? done : 0;
+            size_t left = (size_t)(length[first + i] - skip);
+            bytes_in_call += left;
+            if (i != 0 && bytes_in_call > BYTES_A_CALL)
+                break;
+            ranges++;
+            local[i].iov_base = bytes + place[first + i] + skip;
+            local[i].iov_len = left;
+            remote[i].iov_base = (void *)(uintptr_t)(start[first + i] + skip);
+            remote[i].iov_len = left;
+        }
+        ssize_t copied = copy_some(process, local, remote, ranges);
+        if (copied < 0 && errno != EFAULT)
+            return -1;
+        uint64_t moved = copied < 0 ? 0 : (uint64_t)copied;
+        size_t i = 0;
+        while (i < ranges && moved >= local[i].iov_len) {
+            moved -= local[i].iov_len;
+            i++;
+        }
+        done = i == 0 ? done + moved : moved;
+        first += i;
+        if (i == ranges) {
+            done = 0;
+            continue;
+        }
+        /* The page at which the copy ended cannot be read: its bytes are zero. */
+        uint64_t at = start[first] + done, left = length[first] - done;
+        uint64_t gap = PAGE - at % PAGE < left ? PAGE - at % PAGE : left;
+        memset(bytes + place[first] + done, 0, (size_t)gap);
+        missing += (int64_t)gap;
+        done += gap;
+        if (done == length[first]) {
+            first++;
+            done = 0;
+        }
+    }
+    return missing;
+}
+
+int thread_robust_list(pid_t thread, uint64_t *head)
+{
+    void *list = NULL;
+    size_t length;
+    long answer = syscall(SYS_get_robust_list, thread, &list, &length);
+    *head = (uint64_t)(uintptr_t)list;
+    return (int)answer;
+}

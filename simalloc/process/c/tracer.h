@@ -1,0 +1,57 @@
+/* Stops all threads of a process by ptrace, and lets them go as if nothing had happened. */
+#ifndef SIMALLOC_TRACER_H
+#define SIMALLOC_TRACER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum thread_state {
+    THREAD_RUNNING, /* interrupted, not stopped yet: it stops before it runs the program again */
+    THREAD_STOPPED,
+    THREAD_GONE
+};
+
+struct thread {
+    pid_t number;
+    int signal; /* a signal that it is about to get, and does when it goes on; 0: none */
+    enum thread_state state;
+};
+
+struct tracer {
+    pid_t process;
+    struct thread *threads;
+    size_t count;
+    size_t capacity;
+};
+
+struct range {
+    uint64_t start;
+    uint64_t end;
+};
+
+/* Attaches to all threads and stops them; returns 0, or an errno. A thread that waits in the kernel
+ * and cannot be stopped there counts as stopped. On failure nothing stays attached. */
+int tracer_stop(struct tracer *tracer, pid_t process);
+
+/* Lets threads that execute code in one of the ranges run until none of the 32-bit words at the
+ * addresses, the locks, is set. Returns the number of rounds, or -1 if a lock is still set after
+ * many. */
+int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_count,
+                  const struct range *code, size_t code_count);
+
+/* Lets all threads go on, with the signals that they were about to get. */
+void tracer_release(struct tracer *tracer);
+
+/* Copies ranges of another process's memory to `bytes` + place[i]; returns the number of bytes that
+ * could not be read, which are zero there, or -1 with errno set if nothing can be. A range has at
+ * most 1 GiB. */
+int64_t copy_ranges(pid_t process, const uint64_t *start, const uint64_t *length,
+                    const uint64_t *place, size_t count, uint8_t *bytes);
+
+/* Puts the address of a thread's list of robust locks into `*head`; returns -1 with errno set if it
+ * may not be known. */
+int thread_robust_list(pid_t thread, uint64_t *head);
+
+#endif

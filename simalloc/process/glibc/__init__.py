@@ -1,0 +1,1 @@
+"""The heaps of glibc in a process."""

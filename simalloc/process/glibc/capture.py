@@ -1,0 +1,360 @@
+"""Reads all heaps of glibc in a process so that each arena is from one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process.glibc.arena import ArenaCopy, Walk, copy_heaps, walk_arena
+from simalloc.process.glibc.chunks import WalkError
+from simalloc.process.glibc.layouts import PARAMETERS, Parameters
+from simalloc.process.glibc.main_arena import copy_main
+from simalloc.process.glibc.mapped import MappedBlock, MappedBlocks, chosen, find_mapped
+from simalloc.process.glibc.state import Libc, State, arenas_of, find_libcs
+from simalloc.process.glibc.tables import (
+    Lists,
+    Slot,
+    find_slot,
+    mark_cached,
+    orphans,
+    read_lists,
+    read_tables,
+)
+from simalloc.process.live import LiveProcess
+from simalloc.process.mappings import Mapping, joined
+from simalloc.process.region import memory_of
+from simalloc.process.target import Target, Thread
+
+_AT_ONCE: Final = 64 << 20
+"""Bytes of arenas that are copied under one stop; a larger arena has a stop of its own."""
+_TRIES: Final = 4
+"""Stops for an arena before it is reported as damaged."""
+_MAPPED_TRIES: Final = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ArenaHeap:
+    """One arena of a captured heap."""
+
+    state: State
+    main: bool
+    walk: Walk | None
+    """None if it could not be walked."""
+    problem: str | None
+    lists: Lists
+    """The caches at the moment when the arena was read."""
+    mine: NDArray[np.bool_]
+    """Which of the chunks in `lists` are in this arena."""
+
+
+@dataclass(frozen=True, eq=False)
+class Heap:
+    """All that one malloc of glibc has."""
+
+    libc: Libc
+    parameters: Parameters
+    arenas: Sequence[ArenaHeap]
+    masked: bool
+    slot: Slot | None
+    odd: Sequence[int]
+    """Chunks in caches that no arena has as blocks in use: nothing is known of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """All heaps of glibc in a process."""
+
+    heaps: Sequence[Heap]
+    mapped: MappedBlocks
+    mappings: Sequence[Mapping]
+    threads: Sequence[Thread]
+    unused: Sequence[Libc]
+
+
+@dataclass
+class _Reading:
+    """The state of reading one malloc."""
+
+    target: Target
+    libc: Libc
+    parameters: Parameters
+    threads: Sequence[Thread]
+    slot: Slot | None = None
+    masked: bool = True
+    done: dict[int, ArenaHeap] = field(default_factory=dict)
+    copies: dict[int, ArenaCopy] = field(default_factory=dict)
+    walks: dict[int, Walk] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+    order: list[State] = field(default_factory=list)
+
+    def copy(self, state: State) -> None:
+        """Copy an arena; note why if that is not possible."""
+        old = self.copies.pop(state.address, None)
+        self.walks.pop(state.address, None)
+        take = copy_main if state.address == self.libc.arena else copy_heaps
+        try:
+            self.copies[state.address] = take(self.target, state, self.parameters, old)
+        except WalkError as error:
+            self.problems[state.address] = str(error)
+
+    def walk(self, address: int) -> bool:
+        """Walk the copy of an arena; return whether it is right."""
+        if address not in self.copies:
+            return False
+        main = address == self.libc.arena
+        for masked in self._maskings():
+            try:
+                self.walks[address] = walk_arena(self.copies[address], main=main, masked=masked)
+            except WalkError as error:
+                self.problems[address] = str(error)
+            else:
+                self.masked = masked
+                self.problems.pop(address, None)
+                return True
+        return False
+
+    def _maskings(self) -> tuple[bool, ...]:
+        """Return how links may be stored: 2.31 does not mask them, and later versions do."""
+        _, number = self.libc.parameters_layouts[0]
+        return (True,) if number else (self.masked, not self.masked)
+
+    def lists(self) -> Lists:
+        """Read all caches as they are now."""
+        tables = read_tables(self.target, self.threads, self.slot) if self.slot else []
+        places = self.parameters.cache_count
+        found = read_lists(self.target.words, tables, places, masked=self.masked)
+        if found.amid and PARAMETERS[self.libc.parameters_layouts[0][1]].heap_page is None:
+            other = read_lists(self.target.words, tables, places, masked=not self.masked)
+            if other.amid < found.amid:
+                self.masked = not self.masked
+                return other
+        return found
+
+    def settle(self, address: int, lists: Lists) -> bool:
+        """Take an arena with the caches of its moment, unless these do not fit it."""
+        walk = self.walks[address]
+        mine, odd = mark_cached(walk, lists)
+        if len(odd) > lists.amid:
+            self.problems[address] = f"{len(odd)} chunks in caches are not in use"
+            return False
+        main = address == self.libc.arena
+        self.done[address] = ArenaHeap(walk.state, main, walk, None, lists, mine)
+        return True
+
+
+def capture(target: Target) -> Capture:
+    """Read all heaps of glibc in a process.
+
+    Everything is read while the process runs. Arenas that changed meanwhile are read again with all
+    threads stopped, none of which holds the lock of an arena then.
+    """
+    mappings = target.mappings()
+    libcs = find_libcs(target, mappings)
+    used = [libc for libc in libcs if not libc.unused]
+    heaps = [heap for libc in used if (heap := _read_heap(target, libc, mappings)) is not None]
+    mapped = _read_mapped(target, heaps)
+    threads = target.threads()
+    return Capture(heaps, mapped, target.mappings(), threads, [x for x in libcs if x.unused])
+
+
+def _read_heap(target: Target, libc: Libc, mappings: Sequence[Mapping]) -> Heap | None:
+    parameters = libc.parameters(target)
+    if parameters is None:
+        return None
+    reading = _Reading(target, libc, parameters, target.threads())
+    reading.order = arenas_of(target, libc)
+    arenas = {state.address for state in reading.order}
+    reading.slot = find_slot(target, reading.threads, mappings, libc, arenas)
+    _read_running(reading)
+    if isinstance(target, LiveProcess):
+        _read_stopped(reading, target, mappings)
+    else:
+        _read_as_it_is(reading)
+    return _heap_of(reading)
+
+
+def _read_running(reading: _Reading) -> None:
+    """Read everything without stopping; take the arenas that nobody changed."""
+    before = reading.lists()
+    for state in reading.order:
+        reading.copy(state)
+        reading.walk(state.address)
+    after = reading.lists()
+    if not before.same(after) or after.amid:
+        return
+    for address, walk in reading.walks.items():
+        if reading.copies[address].steady:
+            reading.settle(address, after)
+            del walk
+
+
+def _read_as_it_is(reading: _Reading) -> None:
+    """Take all arenas of a core file, and what its caches say of them."""
+    lists = reading.lists()
+    for address in reading.walks:
+        if address not in reading.done and not reading.settle(address, lists):
+            walk = reading.walks[address]
+            mine = walk.place(lists.chunk) >= 0
+            main = address == reading.libc.arena
+            problem = reading.problems[address]
+            reading.done[address] = ArenaHeap(walk.state, main, walk, problem, lists, mine)
+
+
+def _read_stopped(reading: _Reading, target: LiveProcess, mappings: Sequence[Mapping]) -> None:
+    """Read the arenas that are left, a few under each stop."""
+    code = [one for one in mappings if "x" in one.permissions and _is_code_of(one, reading.libc)]
+    tries: dict[int, int] = {}
+    while left := [state for state in reading.order if state.address not in reading.done]:
+        copied = []
+        few = _next_few(left)
+        with target.stopped([state.address for state in few], code):
+            reading.threads = target.threads()
+            reading.parameters = reading.libc.parameters(target) or reading.parameters
+            order = arenas_of(target, reading.libc)
+            lists = reading.lists()
+            for state in few:
+                if not _still_right(reading, state, order):
+                    reading.copy(state)
+                copied.append(state.address)
+        known = {state.address for state in reading.order}
+        reading.order += [state for state in order if state.address not in known]
+        for address in copied:
+            tries[address] = tries.get(address, 0) + 1
+            walked = address in reading.walks or reading.walk(address)
+            if walked and reading.settle(address, lists):
+                continue
+            reading.walks.pop(address, None)
+            if tries[address] >= _TRIES:
+                state = reading.copies[address].state if address in reading.copies else order[0]
+                _give_up(reading, address, state, lists)
+
+
+def _is_code_of(mapping: Mapping, libc: Libc) -> bool:
+    return mapping.path == libc.file
+
+
+def _next_few(left: Sequence[State]) -> list[State]:
+    """Return the first arenas that are left, as many as one stop is long enough for."""
+    sizes = np.cumsum([state.system_mem for state in left])
+    return list(left[: max(1, int(np.searchsorted(sizes, _AT_ONCE)))])
+
+
+def _still_right(reading: _Reading, state: State, now: Sequence[State]) -> bool:
+    """Whether the copy taken while the process ran is what the arena is now."""
+    if state.address not in reading.walks or not reading.copies[state.address].steady:
+        return False
+    current = next((one for one in now if one.address == state.address), None)
+    return current is not None and current.content == reading.copies[state.address].state.content
+
+
+def _give_up(reading: _Reading, address: int, state: State, lists: Lists) -> None:
+    main = address == reading.libc.arena
+    problem = reading.problems.get(address, "it changed whenever it was read")
+    none = np.zeros(len(lists.chunk), np.bool_)
+    reading.done[address] = ArenaHeap(state, main, None, problem, lists, none)
+
+
+def _heap_of(reading: _Reading) -> Heap:
+    """Return what was read, with the tables of threads that are not in this process marked too."""
+    arenas = []
+    for state in reading.order:
+        if state.address not in reading.done:
+            lists = read_lists(reading.target.words, [], 0, masked=reading.masked)
+            _give_up(reading, state.address, state, lists)
+        arenas.append(reading.done[state.address])
+    if reading.slot is not None:
+        _mark_orphans(reading, [one for one in arenas if one.walk is not None])
+    odd = _odd(arenas)
+    return Heap(reading.libc, reading.parameters, arenas, reading.masked, reading.slot, odd)
+
+
+def _mark_orphans(reading: _Reading, arenas: Sequence[ArenaHeap]) -> None:
+    assert reading.slot is not None
+    regions = [region for one in arenas if one.walk for region in one.walk.regions]
+    memory = memory_of(regions)
+
+    def words(address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        found = np.empty(len(address), np.uint64)
+        memory.words(np.ascontiguousarray(address), found)
+        return found
+
+    places = reading.parameters.cache_count
+    for one in arenas:
+        assert one.walk is not None
+        lists = orphans(one.walk, reading.slot.layout, places, words, masked=reading.masked)
+        if lists.tables:
+            for other in arenas:
+                assert other.walk is not None
+                mark_cached(other.walk, lists)
+
+
+def _odd(arenas: Sequence[ArenaHeap]) -> list[int]:
+    """Return chunks in caches that are in no arena."""
+    if not arenas:
+        return []
+    found = arenas[0].lists.chunk
+    known = np.zeros(len(found), np.bool_)
+    for one in arenas:
+        if one.walk is None:
+            return []
+        known |= one.walk.place(found) >= 0
+    odd: list[int] = found[~known].tolist()
+    return odd
+
+
+def _read_mapped(target: Target, heaps: Sequence[Heap]) -> MappedBlocks:
+    """Read the blocks of all heaps that were mapped alone, again while their number changes."""
+    taken = _taken(heaps)
+    less = heaps[0].parameters.chunk_less if heaps else 0
+    result = MappedBlocks([], 0, 0)
+    for _ in range(_MAPPED_TRIES if heaps else 0):
+        before = _counted(target, heaps)
+        found = find_mapped(target, joined(target.mappings()), taken, less)
+        after = _counted(target, heaps)
+        result = chosen(found, *after)
+        if len(found) > after[0] and not result.agrees:
+            result = chosen(found, *after, _pointed(target, found))
+        if before == after and result.agrees:
+            break
+    return result
+
+
+def _pointed(target: Target, found: Sequence[MappedBlock]) -> list[bool]:
+    """Return to which blocks some aligned word of the process points."""
+    wanted = np.array(sorted({block.address + 16 for block in found}), np.uint64)
+    seen: set[int] = set()
+    for run in target.mappings():
+        if not (run.readable and run.writable):
+            continue
+        region = target.region(run.start, run.end)
+        words = region.words
+        words = words[(words >= wanted[0]) & (words <= wanted[-1])]
+        seen.update(words[np.isin(words, wanted)].tolist())
+    return [block.address + 16 in seen for block in found]
+
+
+def _taken(heaps: Sequence[Heap]) -> list[tuple[int, int]]:
+    """Return the ranges of all arenas."""
+    ranges = []
+    for heap in heaps:
+        for arena in heap.arenas:
+            if arena.walk is None:
+                base = arena.state.address & -(64 << 20)
+                ranges += [] if arena.main else [(base, base + (64 << 20))]
+            else:
+                ranges += [(piece.start, piece.writable_end) for piece in arena.walk.pieces]
+    return ranges
+
+
+def _counted(target: Target, heaps: Sequence[Heap]) -> tuple[int, int]:
+    """Return how many blocks all heaps count as mapped on their own, and their bytes."""
+    number = size = 0
+    for heap in heaps:
+        parameters = heap.libc.parameters(target) or heap.parameters
+        number += parameters.mapped
+        size += parameters.mapped_bytes
+    return number, size

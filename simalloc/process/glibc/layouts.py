@@ -1,0 +1,186 @@
+"""Where glibc's malloc keeps its words on x86-64, in versions 2.31 to 2.44.
+
+The offsets come from the debugging information in Debian's and Ubuntu's packages of 2.31, 2.35,
+2.36, 2.39, 2.41, 2.43 and 2.44.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+HEADER: Final = 16
+"""From a chunk to the pointer that the program gets."""
+SMALLEST: Final = 32
+"""The smallest chunk."""
+FENCE: Final = 16
+"""The size of the chunks that end a piece of an arena."""
+FLAGS: Final = 7
+PREVIOUS_IN_USE: Final = 1
+MAPPED: Final = 2
+OTHER_ARENA: Final = 4
+BINS: Final = 127
+FAST_LISTS: Final = 10
+HEAP_BYTES: Final = 64 << 20
+"""The alignment and the longest size of a heap of an arena other than the main one."""
+HEAP_HEADERS: Final = (32, 48)
+NONCONTIGUOUS: Final = 2
+"""The flag of an arena whose pieces do not follow each other."""
+
+
+@dataclass(frozen=True)
+class StateLayout:
+    """The fields of `malloc_state`."""
+
+    fast: int | None
+    """The heads of the fast lists; None where there are none."""
+    top: int
+    bins: int
+    next: int
+    attached: int
+    system_mem: int
+    size: int
+
+    def head(self, state: int, number: int) -> int:
+        """Return the address of a bin's head, as a chunk; bins are numbered from 1."""
+        return state + self.bins + 16 * (number - 1) - 16
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """The fields of a thread's cache, `tcache_perthread_struct`."""
+
+    lists: int
+    entries: int
+    size: int
+    counts_free_places: bool
+    """Whether the counts are of places still free."""
+    chunks: tuple[int, ...]
+    """The sizes that the chunk of a table may have."""
+    arena: int
+    """From the thread's pointer to its table to its pointer to its arena."""
+
+    def chunk_sizes(self, number: int) -> tuple[int, int]:
+        """Return the smallest and the largest chunk that a list takes."""
+        if number < SMALL_LISTS:
+            return SMALLEST + 16 * number, SMALLEST + 16 * number
+        smallest = 1024 << (number - SMALL_LISTS)
+        return smallest, 2 * smallest - 16
+
+
+SMALL_LISTS: Final = 64
+
+WITH_FAST_LISTS: Final = StateLayout(16, 96, 112, 2160, 2176, 2184, 2200)
+WITHOUT_FAST_LISTS: Final = StateLayout(None, 8, 24, 2072, 2088, 2096, 2112)
+STATES: Final = (WITH_FAST_LISTS, WITHOUT_FAST_LISTS)
+
+OLD_TABLE: Final = TableLayout(64, 128, 640, False, (656,), 0x10)  # noqa: FBT003
+NEW_TABLE: Final = TableLayout(76, 152, 760, True, (768, 784), 0x30)  # noqa: FBT003
+
+
+def tables_of(layout: StateLayout) -> tuple[TableLayout, ...]:
+    """Return the tables that an allocator with such arenas may have: 2.42 has the new one."""
+    return (OLD_TABLE, NEW_TABLE) if layout is WITH_FAST_LISTS else (NEW_TABLE,)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The fields of `malloc_par` that are used here."""
+
+    address: int
+    trim_threshold: int
+    top_pad: int
+    mmap_threshold: int
+    arena_max: int
+    huge_page: int
+    """The size of transparent huge pages that the top is made of; 0 if none."""
+    heap_page: int
+    """The size of huge pages that heaps are made of; 0 if none."""
+    mapped: int
+    """The number of blocks mapped on their own."""
+    most_mapped: int
+    mapped_bytes: int
+    most_mapped_bytes: int
+    sbrk_base: int
+    cache_lists: int
+    cache_bytes: int
+    """The largest request that a cache takes."""
+    cache_count: int
+    """The places of each list of a cache."""
+    chunk_less: int
+    """Bytes by which a mapped chunk is smaller than its pages."""
+
+
+@dataclass(frozen=True)
+class ParametersLayout:
+    """The fields of `malloc_par`."""
+
+    huge_page: int | None
+    heap_page: int | None
+    mapped: int
+    """Four numbers of 32 bits: blocks mapped, their limit, their maximum, no_dyn_threshold."""
+    mapped_bytes: int
+    sbrk_base: int
+    cache_lists: int
+    chunk_less: int
+
+    @property
+    def size(self) -> int:
+        """The bytes up to the last field used."""
+        return self.cache_lists + 24
+
+    def read(self, address: int, content: bytes) -> Parameters | None:
+        """Return the parameters at an address, or None if these bytes cannot be any."""
+        words = struct.unpack_from("<QQQQQ", content, 0)
+        mapped, _, most, _ = struct.unpack_from("<4i", content, self.mapped)
+        mapped_bytes, most_bytes = struct.unpack_from("<QQ", content, self.mapped_bytes)
+        (sbrk_base,) = struct.unpack_from("<Q", content, self.sbrk_base)
+        lists, cache_bytes, count = struct.unpack_from("<QQQ", content, self.cache_lists)
+        huge, heap = (
+            0 if place is None else struct.unpack_from("<Q", content, place)[0]
+            for place in (self.huge_page, self.heap_page)
+        )
+        right = (
+            0 <= mapped <= most
+            and mapped_bytes <= most_bytes < 1 << 47
+            and (mapped == 0) == (mapped_bytes == 0)
+            and 1 <= lists <= 76
+            and 16 <= cache_bytes <= 8 << 20
+            and count <= 0xFFFF
+            and huge % 4096 == 0
+            and heap % 4096 == 0
+            and max(huge, heap) <= 1 << 40
+            and words[3] <= 1 << 32
+        )
+        if not right:
+            return None
+        return Parameters(
+            address=address,
+            trim_threshold=words[0],
+            top_pad=words[1],
+            mmap_threshold=words[2],
+            arena_max=words[4],
+            huge_page=huge,
+            heap_page=heap,
+            mapped=mapped,
+            most_mapped=most,
+            mapped_bytes=mapped_bytes,
+            most_mapped_bytes=most_bytes,
+            sbrk_base=sbrk_base,
+            cache_lists=lists,
+            cache_bytes=cache_bytes,
+            cache_count=count,
+            chunk_less=self.chunk_less,
+        )
+
+
+PARAMETERS: Final = (
+    ParametersLayout(None, None, 40, 56, 72, 80, 0),
+    ParametersLayout(40, 48, 60, 80, 96, 104, 0),
+    ParametersLayout(48, 56, 68, 88, 104, 112, 16),
+)
+"""Of 2.31 to 2.34, of 2.35 to 2.42 and from 2.43 on."""
+
+PARAMETERS_BEFORE_ARENA: Final = (0x900, 0x920, 0x940)
+"""Distances from `malloc_par` to the main arena that were seen."""

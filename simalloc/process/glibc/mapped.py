@@ -1,0 +1,188 @@
+"""Blocks that malloc mapped on their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process.glibc.layouts import FLAGS, HEADER, MAPPED
+from simalloc.process.mappings import PAGE, Mapping
+from simalloc.process.region import ABSENT, up
+from simalloc.process.target import Target
+
+_LARGEST_BATCH: Final = 1 << 16
+_MOST_DROPS: Final = 3
+_MOST_TRIES: Final = 200_000
+_SMALLEST_ALIGNMENT: Final = 32
+_MOST_BEYOND: Final = PAGE - HEADER
+
+
+@dataclass(frozen=True)
+class MappedBlock:
+    """A block that was mapped on its own."""
+
+    start: int
+    """Where its pages begin."""
+    pages_size: int
+    address: int
+    """The chunk's address: beyond `start` if the block has a larger alignment."""
+    size: int
+    """The chunk's size in bytes."""
+    resident: int
+
+
+@dataclass(frozen=True)
+class MappedBlocks:
+    """All such blocks, and what malloc counts."""
+
+    blocks: Sequence[MappedBlock]
+    counted: int
+    counted_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of their pages."""
+        return sum(block.pages_size for block in self.blocks)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the blocks found are those that malloc counts."""
+        beyond = self.counted_bytes - self.bytes
+        # From 2.43 on, each mremap adds 16 bytes that are not there.
+        likely = 0 <= beyond <= _MOST_BEYOND and beyond % HEADER == 0
+        return len(self.blocks) == self.counted and likely
+
+
+def find_mapped(
+    target: Target,
+    runs: Sequence[Mapping],
+    taken: Sequence[tuple[int, int]],
+    chunk_less: int,
+) -> list[MappedBlock]:
+    """Return what has the shape of such blocks, in mappings outside of the ranges `taken`.
+
+    `chunk_less` is by how much a chunk is smaller than its pages.
+    """
+    found = []
+    for start, end in _outside(runs, taken):
+        pages = target.pages(start, end) != ABSENT
+        for address, size in _headers(target, start, end, pages, chunk_less):
+            chunk, rest = _aligned(target, start, pages, address, size, chunk_less)
+            first = (address - start) // PAGE
+            resident = PAGE * int(np.count_nonzero(pages[first : first + size // PAGE]))
+            found.append(MappedBlock(address, size, chunk, rest, resident))
+    return found
+
+
+def _outside(
+    runs: Sequence[Mapping], taken: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield the parts of mappings that no range contains."""
+    ordered = sorted(taken)
+    for run in runs:
+        at = run.start
+        for start, end in ordered:
+            if end <= at or start >= run.end:
+                continue
+            if at < start:
+                yield at, start
+            at = max(at, up(end))
+        if at < run.end:
+            yield at, run.end
+
+
+def _headers(
+    target: Target, start: int, end: int, present: NDArray[np.bool_], chunk_less: int
+) -> Iterator[tuple[int, int]]:
+    """Yield where pages begin with a header that fits, and the bytes of its pages; none overlap."""
+    places = start + PAGE * np.flatnonzero(present)
+    at, batch = 0, 1
+    while at < len(places):
+        here = places[at : at + batch].astype(np.uint64)
+        sizes = _sizes(target, here, end, chunk_less)
+        right = np.flatnonzero(sizes)
+        if not len(right):
+            at += batch
+            batch = min(2 * batch, _LARGEST_BATCH)
+            continue
+        address, size = int(here[right[0]]), int(sizes[right[0]])
+        yield address, size
+        at = int(np.searchsorted(places, address + size))
+        batch = 1
+
+
+def _sizes(
+    target: Target, address: NDArray[np.uint64], end: int, chunk_less: int
+) -> NDArray[np.uint64]:
+    """Return the bytes of the pages of the block at each address; 0 where there is none."""
+    before, word = target.words(address), target.words(address + np.uint64(8))
+    size = (word & np.uint64(~FLAGS & 0xFFFFFFFFFFFFFFFF)) + np.uint64(chunk_less)
+    huge = 1 if chunk_less else 0
+    right = (
+        (before <= huge)
+        & (word & np.uint64(FLAGS) == MAPPED)
+        & (size % np.uint64(PAGE) == 0)
+        & (size != 0)
+        & (size <= np.uint64(end) - address)
+    )
+    return np.where(right, size, np.uint64(0))
+
+
+def _aligned(
+    target: Target, start: int, present: NDArray[np.bool_], address: int, size: int, chunk_less: int
+) -> tuple[int, int]:
+    """Return the address and size of a block's chunk, which an alignment may have moved."""
+    places = []
+    alignment = _SMALLEST_ALIGNMENT
+    while alignment < size:
+        places += [up(address + least, alignment) - HEADER for least in (HEADER, 3 * HEADER)]
+        alignment *= 2
+    places = sorted({
+        place
+        for place in places
+        if address < place < address + size - HEADER and present[(place - start) // PAGE]
+    })  # fmt: skip
+    if places:
+        at = np.array(places, np.uint64)
+        distance, word = target.words(at), target.words(at + np.uint64(8))
+        moved = at - np.uint64(address)
+        expected = np.uint64(size - chunk_less) - moved + np.uint64(MAPPED)
+        right = np.flatnonzero((distance == moved) & (word == expected))
+        if len(right):
+            place = places[int(right[-1])]
+            return place, size - chunk_less - (place - address)
+    return address, size - chunk_less
+
+
+def chosen(
+    found: Sequence[MappedBlock],
+    counted: int,
+    counted_bytes: int,
+    pointed: Sequence[bool] | None = None,
+) -> MappedBlocks:
+    """Return the blocks that malloc counts; if there are too many, all but those that cannot be.
+
+    If more than one choice leaves the right number and bytes, the blocks stay out that nothing in
+    the process points to (`pointed`). If none does, all are returned, and do not agree.
+    """
+    whole = MappedBlocks(found, counted, counted_bytes)
+    extra = len(found) - counted
+    if extra <= 0 or extra > _MOST_DROPS:
+        return whole
+    fitting = []
+    for tries, drop in enumerate(combinations(range(len(found)), extra)):
+        if tries == _MOST_TRIES:
+            return whole
+        if whole.bytes - sum(found[at].pages_size for at in drop) == counted_bytes:
+            fitting.append(drop)
+    if len(fitting) > 1 and pointed is not None:
+        fitting = [drop for drop in fitting if not any(pointed[at] for at in drop)]
+    if len(fitting) != 1:
+        return whole
+    left = [block for at, block in enumerate(found) if at not in fitting[0]]
+    return MappedBlocks(left, counted, counted_bytes)

@@ -1,0 +1,227 @@
+"""Finds glibc's arenas and parameters in a process by their shape alone."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process.glibc.layouts import (
+    BINS,
+    FAST_LISTS,
+    HEAP_HEADERS,
+    NONCONTIGUOUS,
+    PARAMETERS,
+    PARAMETERS_BEFORE_ARENA,
+    STATES,
+    Parameters,
+    StateLayout,
+)
+from simalloc.process.mappings import Mapping
+from simalloc.process.region import Region
+from simalloc.process.target import Target, in_any
+
+_FAR_BELOW: Final = 0x2000
+"""The farthest that parameters are looked for before their arena."""
+_MOST_ARENAS: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class State:
+    """An arena: its `malloc_state` at one moment."""
+
+    address: int
+    layout: StateLayout
+    content: bytes
+
+    @property
+    def mutex(self) -> int:
+        """The lock: 0 if it is free."""
+        return int.from_bytes(self.content[:4], "little")
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the pieces of a main arena follow each other."""
+        return not int.from_bytes(self.content[4:8], "little") & NONCONTIGUOUS
+
+    @property
+    def top(self) -> int:
+        """The address of the top chunk."""
+        return self._word(self.layout.top)
+
+    @property
+    def next(self) -> int:
+        """The address of the next arena; that of the last is the main one's."""
+        return self._word(self.layout.next)
+
+    @property
+    def attached(self) -> int:
+        """How many threads use the arena."""
+        return self._word(self.layout.attached)
+
+    @property
+    def system_mem(self) -> int:
+        """The bytes that the arena has from the system."""
+        return self._word(self.layout.system_mem)
+
+    @property
+    def max_system_mem(self) -> int:
+        """The most bytes that it ever had."""
+        return self._word(self.layout.system_mem + 8)
+
+    @property
+    def fast_heads(self) -> list[int]:
+        """The first chunk of each fast list, or 0; none where there are no such lists."""
+        if self.layout.fast is None:
+            return []
+        return list(struct.unpack_from(f"<{FAST_LISTS}Q", self.content, self.layout.fast))
+
+    def _word(self, offset: int) -> int:
+        return int.from_bytes(self.content[offset : offset + 8], "little")
+
+
+@dataclass(frozen=True)
+class Libc:
+    """One malloc of the process: its main arena and its parameters."""
+
+    arena: int
+    layout: StateLayout
+    file: str
+    """The mapped file that contains it."""
+    parameters_layouts: tuple[tuple[int, int], ...]
+    """Where its parameters may be, and with which layout, the likeliest first."""
+    unused: bool = False
+    """Whether nothing was ever allocated from it."""
+
+    def parameters(self, target: Target) -> Parameters | None:
+        """Return the parameters as they are now, or None if they cannot be found."""
+        for address, number in self.parameters_layouts:
+            layout = PARAMETERS[number]
+            found = layout.read(address, target.bytes_at(address, layout.size))
+            if found is not None:
+                return found
+        return None
+
+
+def read_state(target: Target, address: int, layout: StateLayout) -> State:
+    """Return an arena as it is now."""
+    return State(address, layout, target.bytes_at(address, layout.size))
+
+
+def find_libcs(target: Target, mappings: Sequence[Mapping]) -> list[Libc]:
+    """Return every malloc of glibc in the process."""
+    found = []
+    for file, start, end in data_areas(mappings):
+        region = target.region(start, end)
+        for layout in STATES:
+            for address in _states(region, layout):
+                content = region.bytes_at(address, layout.size)
+                unused = State(address, layout, content).top == 0
+                parameters = tuple(_parameters(region, address, mappings))
+                if parameters:
+                    found.append(Libc(address, layout, file, parameters, unused))
+    return found
+
+
+def arenas_of(target: Target, libc: Libc) -> list[State]:
+    """Return the arenas of a malloc, the main one first, as far as their ring can be followed."""
+    states = [read_state(target, libc.arena, libc.layout)]
+    seen = {libc.arena}
+    while states[-1].next not in seen and len(states) < _MOST_ARENAS:
+        address = states[-1].next
+        if address % 16 or address % 4096 not in HEAP_HEADERS:
+            break
+        seen.add(address)
+        states.append(read_state(target, address, libc.layout))
+    return states
+
+
+def data_areas(mappings: Sequence[Mapping]) -> Iterator[tuple[str, int, int]]:
+    """Yield the writable data of each mapped file, with what follows it directly: its path, range.
+
+    The anonymous mapping behind a file's data holds what the file has no bytes for.
+    """
+    at = 0
+    while at < len(mappings):
+        one = mappings[at]
+        at += 1
+        if not (one.inode and one.writable and one.readable and one.permissions[3] == "p"):
+            continue
+        end = one.end
+        while at < len(mappings) and mappings[at].start == end:
+            following = mappings[at]
+            same_file = following.name == one.name and following.writable
+            if not same_file and not (following.heap_like and not following.name):
+                break
+            end = following.end
+            at += 1
+            if not same_file:
+                break
+        yield one.path, one.start, end
+
+
+def _states(region: Region, layout: StateLayout) -> list[int]:
+    """Return the addresses in a region where a main arena is."""
+    words = region.words
+    count = len(words) - layout.size // 8
+    if count <= 0:
+        return []
+    place = np.arange(0, count, 2)
+    address = np.uint64(region.start) + place.astype(np.uint64) * np.uint64(8)
+    following = words[place + layout.next // 8]
+    system, most = (words[place + (layout.system_mem + at) // 8] for at in (0, 8))
+    first, second = words[place + layout.bins // 8], words[place + layout.bins // 8 + 1]
+    in_heap = np.isin(following % np.uint64(4096), np.array(HEAP_HEADERS, np.uint64))
+    lock = words[place]
+    likely = (
+        ((following == address) | in_heap)
+        & (system <= most)
+        & ((first % np.uint64(16)) == 0)
+        & ((second % np.uint64(16)) == 0)
+        & ((lock & np.uint64(0xFFFFFFFF)) <= 2)
+        & (lock >> np.uint64(32) <= 3)
+        & (words[place + layout.top // 8] % np.uint64(16) == 0)
+        & ((following == address) | (system > 0))
+    )
+    return [int(one) for one in address[likely] if _is_state(region, int(one), layout)]
+
+
+def _is_state(region: Region, address: int, layout: StateLayout) -> bool:
+    """Whether every bin is empty or leads elsewhere; those of an unused arena are all zero."""
+    first = (address - region.start + layout.bins) // 8
+    links: NDArray[np.uint64] = region.words[first : first + 2 * BINS].reshape(-1, 2)
+    top = region.words[(address - region.start + layout.top) // 8]
+    system = region.words[(address - region.start + layout.system_mem) // 8]
+    if top == 0:
+        # attached_threads of a main arena is 1 from the start, and its next is itself
+        one = region.words[(address - region.start + layout.attached) // 8] == 1
+        after = region.words[(address - region.start + layout.next) // 8] == address
+        return bool(one and after and not links.any() and system == 0)
+    heads = np.uint64(layout.head(address, 1)) + np.arange(BINS, dtype=np.uint64) * np.uint64(16)
+    own = links == heads[:, None]
+    empty = own.all(axis=1)
+    elsewhere = ~own.any(axis=1) & (links % np.uint64(16) == 0).all(axis=1) & links.all(axis=1)
+    return bool(system > 0 and (empty | elsewhere).all())
+
+
+def _parameters(
+    region: Region, arena: int, mappings: Sequence[Mapping]
+) -> Iterator[tuple[int, int]]:
+    """Yield where the parameters of an arena may be, the likeliest first."""
+    near = [arena - distance for distance in PARAMETERS_BEFORE_ARENA]
+    others = range(arena - 0x80, max(arena - _FAR_BELOW, region.start) - 1, -8)
+    for address in [*near, *(one for one in others if one not in near)]:
+        if address < region.start:
+            continue
+        for number, layout in enumerate(PARAMETERS):
+            content = region.bytes_at(address, layout.size)
+            found = layout.read(address, content)
+            if found is None or found.cache_bytes == 0:
+                continue
+            base = np.array([found.sbrk_base, max(found.sbrk_base, 1) - 1], np.uint64)
+            if found.sbrk_base == 0 or in_any(mappings, base).any():
+                yield address, number

@@ -1,0 +1,227 @@
+"""The caches of threads: their tables, and the chunks in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process.glibc.arena import Walk
+from simalloc.process.glibc.chunks import CACHED, LIVE, OWN
+from simalloc.process.glibc.layouts import FLAGS, HEADER, TableLayout, tables_of
+from simalloc.process.glibc.state import Libc
+from simalloc.process.mappings import Mapping, containing
+from simalloc.process.target import Target, Thread
+
+_BELOW_POINTER: Final = 16 << 10
+"""How far below a thread's pointer the pointer to its table is looked for."""
+
+Words = Callable[[NDArray[np.uint64]], NDArray[np.uint64]]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where each thread keeps the pointer to its table."""
+
+    offset: int
+    """Relative to the thread pointer, below 0."""
+    layout: TableLayout
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, and the thread that uses it."""
+
+    address: int
+    content: bytes
+    layout: TableLayout
+    thread: int | None
+    """None: the thread existed only in the process that this one was forked from."""
+    arena: int
+    """The address of the thread's arena, or 0."""
+
+    @property
+    def entries(self) -> NDArray[np.uint64]:
+        """The first chunk's pointer of each list, or 0."""
+        return np.frombuffer(self.content, np.uint64, self.layout.lists, self.layout.entries)
+
+    def counts(self, places: int) -> NDArray[np.int64]:
+        """Return the number of chunks in each list, each of which has `places` places."""
+        counts = np.frombuffer(self.content, np.uint16, self.layout.lists).astype(np.int64)
+        return places - counts if self.layout.counts_free_places else counts
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The chunks in all caches, one entry a chunk."""
+
+    tables: Sequence[Table]
+    chunk: NDArray[np.uint64]
+    number: NDArray[np.int64]
+    """The list that contains the chunk."""
+    table: NDArray[np.int64]
+    """Which of the tables."""
+    amid: int
+    """Lists whose length is not their count: their threads were putting or taking a chunk."""
+
+    def same(self, other: Lists) -> bool:
+        """Whether nothing has changed."""
+        return self.tables == other.tables and np.array_equal(self.chunk, other.chunk)
+
+
+def find_slot(
+    target: Target,
+    threads: Sequence[Thread],
+    mappings: Sequence[Mapping],
+    libc: Libc,
+    arenas: Collection[int],
+) -> Slot | None:
+    """Return where threads keep the pointers to their tables, or None if no place fits.
+
+    At that place every thread has the address of a table of its own, or none.
+    """
+    pointers = [thread.pointer for thread in threads if thread.pointer is not None]
+    reach = min([_BELOW_POINTER, *(_below(mappings, pointer) for pointer in pointers)])
+    if not pointers or reach < 8:
+        return None
+    blocks = np.array(
+        [
+            np.frombuffer(target.bytes_at(pointer - reach, reach + 0x80), np.uint64)
+            for pointer in pointers
+        ]
+    )
+    best, best_score = None, (0, 0)
+    for layout in tables_of(libc.layout):
+        is_table: NDArray[np.bool_] = _are_tables(target, blocks, layout)
+        arena = np.roll(blocks, -(layout.arena // 8), axis=1)
+        has_arena: NDArray[np.bool_] = np.isin(arena, np.array(sorted(arenas), np.uint64))
+        for column in np.flatnonzero(is_table.any(axis=0)[: reach // 8]).tolist():
+            held = blocks[is_table[:, column], column]
+            others = np.unique(blocks[~is_table[:, column], column])
+            dummies = 1 if layout.counts_free_places else 0
+            if len(np.unique(held)) != len(held) or np.count_nonzero(others) > dummies:
+                continue
+            with_arena = is_table[:, column] & has_arena[:, column]
+            score = (int(np.count_nonzero(with_arena)), len(held))
+            if score > best_score:
+                best, best_score = Slot(8 * column - reach, layout), score
+    return best
+
+
+def _below(mappings: Sequence[Mapping], pointer: int) -> int:
+    """Return the bytes of the thread pointer's mapping below it."""
+    here = containing(mappings, pointer)
+    return 0 if here is None else pointer - here.start
+
+
+def _are_tables(
+    target: Target, blocks: NDArray[np.uint64], layout: TableLayout
+) -> NDArray[np.bool_]:
+    """Return which words point to a chunk of a table's size."""
+    likely = (blocks % np.uint64(16) == 0) & (blocks > 1 << 16) & (blocks < 1 << 47)
+    words = np.zeros(blocks.shape, np.uint64)
+    words[likely] = target.words(blocks[likely] - np.uint64(8))
+    sizes = words & np.uint64(~FLAGS & 0xFFFFFFFFFFFFFFFF)
+    found: NDArray[np.bool_] = likely & np.isin(sizes, np.array(layout.chunks, np.uint64))
+    return found
+
+
+def read_tables(target: Target, threads: Sequence[Thread], slot: Slot) -> list[Table]:
+    """Return the tables of all threads, as they are now."""
+    layout = slot.layout
+    known = [thread for thread in threads if thread.pointer is not None]
+    places = np.array([(thread.pointer or 0) + slot.offset for thread in known], np.uint64)
+    addresses = target.words(places).tolist()
+    arenas = target.words(places + np.uint64(layout.arena)).tolist()
+    heads = np.array([max(address, 8) - 8 for address in addresses], np.uint64)
+    sizes = (target.words(heads) & np.uint64(~FLAGS & 0xFFFFFFFFFFFFFFFF)).tolist()
+    return [
+        Table(address, target.bytes_at(address, layout.size), layout, thread.number, arena)
+        for thread, address, arena, size in zip(known, addresses, arenas, sizes, strict=True)
+        if address and size in layout.chunks
+    ]
+
+
+def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bool) -> Lists:
+    """Follow the lists of tables, all at once, as far as their counts allow.
+
+    `words` returns the words at addresses, and `places` is the number of places of each list.
+    """
+    counts = np.array([table.counts(places) for table in tables], np.int64).reshape(-1)
+    heads = np.array([table.entries for table in tables], np.uint64).reshape(-1)
+    lists = tables[0].layout.lists if tables else 1
+    limit = np.clip(counts, 0, 1 << 16) + 2
+    where = np.flatnonzero(heads)
+    at, length = heads[where], np.zeros(len(heads), np.int64)
+    found: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] = []
+    astray = np.zeros(len(heads), np.bool_)
+    while len(where):
+        wrong = (at % np.uint64(16) != 0) | (at >= 1 << 47) | (length[where] >= limit[where])
+        astray[where[wrong]] = True
+        where, at = where[~wrong], at[~wrong]
+        found.append((at, where))
+        length[where] += 1
+        at = words(at) ^ (at >> np.uint64(12)) if masked else words(at)
+        where, at = where[at != 0], at[at != 0]
+    items = np.concatenate([np.empty(0, np.uint64), *(one for one, _ in found)])
+    origin = np.concatenate([np.empty(0, np.int64), *(one for _, one in found)])
+    amid = int(np.count_nonzero(astray | (length != counts)))
+    return Lists(tables, items - np.uint64(HEADER), origin % lists, origin // lists, amid)
+
+
+def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    """Mark an arena's chunks that caches and their tables take.
+
+    Returns which of the cached chunks the arena contains, and those that cannot be in a cache: they
+    are not in use, or of another size.
+    """
+    place = walk.place(lists.chunk)
+    mine = place >= 0
+    here, number = place[mine], lists.number[mine]
+    layout = lists.tables[0].layout if lists.tables else None
+    bounds = np.array(
+        [layout.chunk_sizes(one) for one in range(layout.lists)] if layout else np.empty((0, 2)),
+        np.uint64,
+    )
+    size = walk.size[here]
+    right = (size >= bounds[number, 0]) & (size <= bounds[number, 1]) & (walk.kind[here] == LIVE)
+    _, first = np.unique(here, return_index=True)
+    once = np.zeros(len(here), np.bool_)
+    once[first] = True
+    walk.kind[here[right & once]] = CACHED
+    for table in lists.tables:
+        (at,) = walk.place(np.array([table.address - HEADER], np.uint64)).tolist()
+        if at >= 0 and walk.kind[at] == LIVE:
+            walk.kind[at] = OWN
+    return mine, lists.chunk[mine][~(right & once)]
+
+
+def orphans(walk: Walk, layout: TableLayout, places: int, words: Words, *, masked: bool) -> Lists:
+    """Return the tables in an arena whose threads are not in this process, with their lists.
+
+    Such a table is a live chunk of a table's size that has chunks in its lists, each of them ending
+    where its count says.
+    """
+    sizes = np.array(layout.chunks, np.uint64)
+    likely = np.flatnonzero((walk.kind == LIVE) & np.isin(walk.size, sizes))
+    found = []
+    for address in (walk.address[likely] + np.uint64(HEADER)).tolist():
+        content = _content(walk, address, layout.size)
+        table = Table(address, content, layout, None, 0)
+        counts, entries = table.counts(places), table.entries
+        if not entries.any() or ((counts != 0) != (entries != 0)).any() or (counts < 0).any():
+            continue
+        if (entries % np.uint64(16)).any() or counts.max() > max(places, 0xFFFF):
+            continue
+        lists = read_lists(words, [table], places, masked=masked)
+        if not lists.amid:
+            found.append(table)
+    return read_lists(words, found, places, masked=masked)
+
+
+def _content(walk: Walk, address: int, size: int) -> bytes:
+    region = next(one for one in walk.regions if one.start <= address < one.end)
+    return region.bytes_at(address, size)

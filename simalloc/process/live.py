@@ -1,0 +1,243 @@
+"""A running process, read through `/proc` and `process_vm_readv`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process import _walker
+from simalloc.process.mappings import PAGE, Mapping, parse_maps
+from simalloc.process.region import ABSENT, PRESENT, SWAPPED
+from simalloc.process.target import GoneError, ProcessError, Target, Thread
+
+ROBUST_LIST: Final = 0x2E0
+"""Where glibc keeps a thread's list of robust locks, behind its thread pointer."""
+
+_LONGEST_FILE: Final = 1 << 28
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A time for which the process was stopped."""
+
+    seconds: float
+    threads: int
+    rounds: int
+    """How often threads that held a lock were let go for a moment."""
+    held: bool
+    """Whether a lock was still held at the end."""
+
+
+class LiveProcess(Target):
+    """A running process. Nothing is written into it; absent pages are not read."""
+
+    knows_pages: ClassVar[bool] = True
+
+    def __init__(self, process: int) -> None:
+        self.process: int = process
+        self.name = f"process {process}"
+        self.pauses: list[Pause] = []
+        self._root = Path(f"/proc/{process}")
+        status = self._status()
+        self.command = status.get("Name", "")
+        self.resident_bytes: int | None = _kibibytes(status.get("VmRSS"))
+        if "VmRSS" not in status:
+            raise ProcessError(
+                f"{self.name} ({self.command}) has no memory: it ended, or is a kernel thread"
+            )
+        self._pagemap = self._open("pagemap")
+        if not self.mappings():
+            raise ProcessError(f"{self.name} ({self.command}) has no memory")
+
+    def __del__(self) -> None:
+        if getattr(self, "_pagemap", -1) >= 0:
+            os.close(self._pagemap)
+
+    def mappings(self) -> list[Mapping]:
+        """Return the mappings, by address, as they are now."""
+        try:
+            text = (self._root / "maps").read_text("utf-8", "surrogateescape")
+        except OSError as error:
+            raise self._explained(error) from error
+        return parse_maps(text)
+
+    def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:  # noqa: ARG002 - the kernel lists them anew
+        """Return all mappings, as they are now, with their resident bytes."""
+        try:
+            text = (self._root / "smaps").read_text("utf-8", "surrogateescape")
+        except OSError as error:
+            raise self._explained(error) from error
+        found: list[tuple[Mapping, int]] = []
+        head = ""
+        for line in text.splitlines():
+            if line.startswith("Rss:"):
+                found.append((parse_maps(head)[0], _kibibytes(line[4:]) or 0))
+            elif not line[0].isupper():
+                head = line
+        return found
+
+    def threads(self) -> list[Thread]:
+        """Return the threads, as they are now."""
+        numbers = self.thread_numbers()
+        heads = [_robust_list(number) for number in numbers]
+        pointers = np.array([max(0, head - ROBUST_LIST) for head in heads], np.uint64)
+        own, again = self.words(pointers), self.words(pointers + np.uint64(16))
+        right = (own == pointers) & (again == pointers) & (pointers != 0)
+        return [
+            Thread(number, int(pointer) if is_right else None)
+            for number, pointer, is_right in zip(numbers, pointers, right, strict=True)
+        ]
+
+    def thread_numbers(self) -> list[int]:
+        """Return the numbers of the threads."""
+        try:
+            return sorted(int(path.name) for path in (self._root / "task").iterdir())
+        except OSError as error:
+            raise self._explained(error) from error
+
+    def pages(self, start: int, end: int) -> NDArray[np.uint8]:
+        """Return the states of pages; those not in any mapping are absent."""
+        count = (end - start) // PAGE
+        entries = np.zeros(count, np.uint64)
+        try:
+            os.preadv(self._pagemap, [entries.data], start // PAGE * 8)
+        except OSError as error:
+            raise self._explained(error) from error
+        states = np.full(count, ABSENT, np.uint8)
+        states[(entries >> np.uint64(62) & np.uint64(1)) != 0] = SWAPPED
+        states[entries >> np.uint64(63) != 0] = PRESENT
+        return states
+
+    def copy(
+        self,
+        start: NDArray[np.uint64],
+        length: NDArray[np.uint64],
+        place: NDArray[np.uint64],
+        into: NDArray[np.uint8],
+    ) -> int:
+        """Copy ranges into an array at places; return the bytes that could not be read."""
+        try:
+            return _walker.copy(self.process, start, length, place, into)
+        except OSError as error:
+            raise self._explained(error) from error
+
+    def file_bytes(self, mapping: Mapping) -> bytes | None:
+        """Return the bytes of a mapped file, as the process sees it; None if it cannot be read."""
+        exact = self._root / "map_files" / f"{mapping.start:x}-{mapping.end:x}"
+        for path in (exact, self._root / "root" / mapping.path.lstrip("/")):
+            try:
+                with path.open("rb") as file:
+                    status = os.fstat(file.fileno())
+                    if status.st_ino == mapping.inode and status.st_size <= _LONGEST_FILE:
+                        return file.read()
+            except OSError:
+                continue
+        return None
+
+    @contextmanager
+    def stopped(self, locks: Sequence[int], code: Sequence[Mapping]) -> Iterator[None]:
+        """Stop all threads while the block runs, none of which holds one of the locks.
+
+        `locks` are the addresses of the words; threads in `code` are let go until none is set.
+        """
+        pairs = [(one.start, one.end) for one in code]
+        began = time.perf_counter()
+        try:
+            stop = _walker.Stop(self.process)
+        except OSError as error:
+            raise self._explained(error) from error
+        rounds = 0
+        try:
+            rounds = stop.settle(np.array(locks, np.uint64), np.array(pairs, np.uint64).reshape(-1))
+            yield
+        finally:
+            threads = stop.threads
+            stop.release()
+            seconds = time.perf_counter() - began
+            self.pauses.append(Pause(seconds, threads, max(rounds, 0), held=rounds < 0))
+
+    def _status(self) -> dict[str, str]:
+        """Return the lines of `/proc/PID/status`."""
+        try:
+            text = (self._root / "status").read_text("utf-8", "surrogateescape")
+        except OSError as error:
+            raise GoneError(f"there is no process {self.process}; `ps` lists processes") from error
+        pairs = (line.partition(":") for line in text.splitlines())
+        return {name: value.strip() for name, _, value in pairs}
+
+    def _open(self, name: str) -> int:
+        try:
+            return os.open(self._root / name, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise self._explained(error) from error
+
+    def _explained(self, error: OSError) -> ProcessError:
+        """Return what an error of the kernel means, and what to do."""
+        if isinstance(error, (FileNotFoundError, ProcessLookupError)):
+            return GoneError(f"{self.name} ended while it was read")
+        if isinstance(error, PermissionError):
+            return ProcessError(self._forbidden())
+        if isinstance(error, TimeoutError):
+            return ProcessError(f"the threads of {self.name} could not be stopped; try again")
+        return ProcessError(f"{self.name} cannot be read: {error.strerror}")
+
+    def _forbidden(self) -> str:
+        """Return the reason why the process may not be read, and what to do about it."""
+        resident = self.resident_bytes or 0
+        what = f"{self.name} ({self.command}, {resident >> 20:,} MiB resident) may not be read"
+        tracer = self._status().get("TracerPid", "0")
+        if tracer != "0":
+            return f"{what} under a stop: process {tracer} debugs it. End that debugger first."
+        owner = self._status().get("Uid", "?").split()[0]
+        if owner != str(os.geteuid()) and os.geteuid() != 0:
+            return (
+                f"{what}: it belongs to user {owner}. Run the command as that user or with sudo; "
+                "in a container, start the container with --cap-add SYS_PTRACE."
+            )
+        level = _yama()
+        if level:
+            return (
+                f"{what}: kernel.yama.ptrace_scope is {level}. Run the command with sudo, or "
+                f"{_ABOUT_YAMA.get(level, 'lower it')}."
+            )
+        return (
+            f"{what}: it is protected, or has capabilities that this command lacks. "
+            "Run the command with sudo; in a container, start the container with "
+            "--cap-add SYS_PTRACE."
+        )
+
+
+_ABOUT_YAMA: Final = {
+    1: "set it to 0: sudo sysctl kernel.yama.ptrace_scope=0",
+    2: "give the command the capability SYS_PTRACE",
+    3: "restart the machine with a lower value: this one cannot be changed while it runs",
+}
+
+
+def _yama() -> int:
+    """Return how far the kernel restricts ptrace; 0 if it does not."""
+    try:
+        return int(Path("/proc/sys/kernel/yama/ptrace_scope").read_text("ascii"))
+    except (OSError, ValueError):
+        return 0
+
+
+def _robust_list(thread: int) -> int:
+    """Return the address of a thread's list of robust locks; 0 if it is unknown."""
+    try:
+        return _walker.robust_list(thread)
+    except OSError:
+        return 0
+
+
+def _kibibytes(value: str | None) -> int | None:
+    """Return bytes from a line of `/proc/PID/status`, such as `1234 kB`."""
+    return None if value is None else int(value.split()[0]) * 1024

@@ -1,0 +1,72 @@
+"""A copy of a range of a process's memory, and the state of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process._walker import Memory
+from simalloc.process.mappings import PAGE
+
+ABSENT: Final = 0
+PRESENT: Final = 1
+SWAPPED: Final = 2
+"""The states of a page. An absent page reads as zero; a page of a core file counts as present."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """The bytes from `start` on, in whole pages."""
+
+    start: int
+    data: NDArray[np.uint8]
+    pages: NDArray[np.uint8]
+    """The state of each page, such as `PRESENT`."""
+
+    @property
+    def end(self) -> int:
+        """The address behind the last byte."""
+        return self.start + len(self.data)
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """The bytes as words."""
+        return self.data.view(np.uint64)
+
+    def bytes_at(self, address: int, size: int) -> bytes:
+        """Return bytes at an address; fewer at the region's end."""
+        place = address - self.start
+        return self.data[place : place + size].tobytes()
+
+    def resident(self, start: NDArray[np.uint64], end: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the resident bytes in each range, which the region contains."""
+        before = np.concatenate(([0], np.cumsum(self.pages != ABSENT))) * PAGE
+        return self._up_to(end, before) - self._up_to(start, before)
+
+    def _up_to(self, address: NDArray[np.uint64], before: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the resident bytes below each address."""
+        place = (address - np.uint64(self.start)).astype(np.int64)
+        page, rest = np.divmod(place, PAGE)
+        here = np.append(self.pages != ABSENT, False)[page]
+        found: NDArray[np.int64] = before[page] + rest * here
+        return found
+
+
+def memory_of(regions: Iterable[Region]) -> Memory:
+    """Return regions that do not overlap as the C code takes them."""
+    ordered = sorted(regions, key=lambda region: region.start)
+    return Memory([(region.start, region.data) for region in ordered])
+
+
+def down(address: int, grain: int = PAGE) -> int:
+    """Round down to a multiple of a power of two."""
+    return address & -grain
+
+
+def up(address: int, grain: int = PAGE) -> int:
+    """Round up to a multiple of a power of two."""
+    return -(-address // grain) * grain

@@ -1,0 +1,152 @@
+"""A snapshot of a real heap: blocks in states, sums per arena, and what keeps free memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Map
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process.glibc.chunks import STATE_NAMES
+
+NO_ARENA: Final = -1
+"""The arena of a block that was mapped on its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The blocks of a heap, one entry a block: those of each arena, then those mapped alone."""
+
+    address: NDArray[np.uint64]
+    """The address that the program has, or would get."""
+    usable: NDArray[np.int64]
+    """The bytes that the program may use."""
+    size: NDArray[np.int64]
+    """The bytes of the chunk, header included."""
+    state: NDArray[np.uint8]
+    """An index into `STATE_NAMES`."""
+    arena: NDArray[np.int32]
+    """The number of the arena, or `NO_ARENA`."""
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bytes of an arena, or of all blocks that were mapped on their own.
+
+    `live`, `headers`, `tables`, `tcache`, `fastbin`, `bins`, `top` and `holes` add up to `bytes`.
+    The figures of resident pages are None in a core file, which does not say which were.
+    """
+
+    name: str
+    """`main`, the number of the arena, or `mapped`."""
+    bytes: int
+    live: int
+    """Usable bytes of live blocks."""
+    live_blocks: int
+    headers: int
+    """Headers of live blocks."""
+    tables: int
+    """What the allocator keeps for itself: thread caches' tables, its own words, fences."""
+    tcache: int = 0
+    fastbin: int = 0
+    bins: int = 0
+    """Free between other blocks."""
+    top: int = 0
+    """Free at the top."""
+    holes: int = 0
+    """Counted by the arena, although another caller of `sbrk` has them."""
+    threads: int | None = None
+    """How many threads use the arena."""
+    max_bytes: int = 0
+    """The most bytes that the arena ever had."""
+    resident: int | None = None
+    live_resident: int | None = None
+    """Resident bytes of live blocks, with their headers."""
+    cached_resident: int | None = None
+    """Resident bytes in thread caches."""
+    free_resident: int | None = None
+    """Resident bytes that are free: in fast bins, in bins or at the top."""
+    free_absent: int | None = None
+    """Free bytes in pages that were never touched, or that were returned to the system."""
+    trimmable: int | None = None
+    """Resident bytes that `malloc_trim(0)` would return."""
+    break_falls: int = 0
+    """Bytes by which `malloc_trim(0)` would lower the break."""
+    kept: int | None = None
+    """Free resident bytes in bins that `malloc_trim(0)` would not return."""
+    kept_blocks: int = 0
+    """Live blocks in pages with such bytes."""
+    released: int = 0
+    """Bytes at the end of the arena's heaps that it has given back; no longer in `bytes`."""
+    problem: str | None = None
+    """Why the arena could not be walked; then only `bytes` is known."""
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Live blocks of one size that keep free memory resident."""
+
+    usable: int
+    blocks: int
+    kept: int
+    """Free bytes in their pages; blocks in one page share these by their bytes in it."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """Memory of the process outside of glibc's heaps."""
+
+    name: str
+    bytes: int
+    resident: int | None
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """How long the process was stopped."""
+
+    stops: int = 0
+    longest: float = 0.0
+    """In seconds."""
+    total: float = 0.0
+    rounds: int = 0
+    """How often threads that held a lock were let go for a moment."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The heaps of a process, or of a core file, at one moment."""
+
+    name: str
+    """`process 123` or the core file's path."""
+    command: str
+    process: int | None
+    resident: int | None
+    """The resident bytes of the whole process."""
+    threads: int
+    parts: Sequence[Part]
+    """Each arena, then the blocks mapped on their own."""
+    blocks: Blocks
+    keepers: Sequence[Keeper]
+    others: Sequence[Other] = ()
+    pauses: Pauses = Pauses()
+    seconds: float = 0.0
+    """How long it took to read."""
+    problems: Sequence[str] = ()
+    """What could not be read, or does not agree; one sentence each."""
+    mallinfo: Map[str, int] = field(default_factory=dict)
+    """What `mallinfo2` would report, by its field names."""
+
+    def total(self, figure: str) -> int:
+        """Return the sum of one figure over all parts; parts without it count as 0."""
+        return sum(getattr(part, figure) or 0 for part in self.parts)
+
+    def count(self, state: str) -> int:
+        """Return the number of blocks in a state, by its name."""
+        return int(np.count_nonzero(self.blocks.state == STATE_NAMES.index(state)))

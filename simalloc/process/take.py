@@ -1,0 +1,221 @@
+"""Takes a snapshot of a process or a core file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from simalloc.plural import counted
+from simalloc.process.glibc.capture import ArenaHeap, Capture, Heap, capture
+from simalloc.process.glibc.chunks import MAPPED_ALONE
+from simalloc.process.glibc.layouts import HEADER
+from simalloc.process.glibc.main_arena import break_end
+from simalloc.process.glibc.mapped import MappedBlocks
+from simalloc.process.glibc.own_figures import mallinfo
+from simalloc.process.glibc.pages import Pins, amounts, pins
+from simalloc.process.glibc.trim import predict_trim
+from simalloc.process.live import LiveProcess
+from simalloc.process.others import others
+from simalloc.process.snapshot import NO_ARENA, Blocks, Keeper, Part, Pauses, Snapshot
+from simalloc.process.target import ProcessError, Target
+
+_USABLE_LESS = 8
+"""A chunk's bytes that the program may not use; one that was mapped alone has 8 more."""
+
+
+def take_snapshot(target: Target) -> Snapshot:
+    """Return a snapshot of the heaps of a process or a core file.
+
+    Raises `ProcessError` if it cannot be read or has no heap of glibc.
+    """
+    began = time.perf_counter()
+    found = capture(target)
+    if not found.heaps:
+        raise ProcessError(_no_heap(target, found))
+    parts: list[Part] = []
+    keepers: list[Pins] = []
+    for heap in found.heaps:
+        for arena in heap.arenas:
+            name = "main" if arena.main and not parts else str(len(parts))
+            part, kept = _part(target, heap, arena, name)
+            parts.append(part if target.knows_pages else _without_pages(part))
+            keepers += [kept] if kept is not None else []
+    parts.append(_mapped_part(found.mapped, knows_pages=target.knows_pages))
+    pauses = target.pauses if isinstance(target, LiveProcess) else []
+    figures = mallinfo(found.heaps[0], found.mapped) if len(found.heaps) == 1 else None
+    return Snapshot(
+        name=target.name,
+        command=target.command,
+        process=target.process,
+        resident=target.resident_bytes,
+        threads=len(found.threads),
+        parts=parts,
+        blocks=_blocks(found),
+        keepers=_keepers(keepers),
+        others=others(target, found),
+        pauses=Pauses(
+            len(pauses),
+            max((one.seconds for one in pauses), default=0.0),
+            sum(one.seconds for one in pauses),
+            sum(one.rounds for one in pauses),
+        ),
+        seconds=time.perf_counter() - began,
+        problems=_problems(found),
+        mallinfo=figures or {},
+    )
+
+
+def _no_heap(target: Target, found: Capture) -> str:
+    if found.unused:
+        return (
+            f"{target.name} has never used glibc's malloc: {found.unused[0].file} is loaded, but "
+            "its main arena is empty. The program has another allocator"
+        )
+    return (
+        f"{target.name} has no heap of glibc's malloc: it uses another C library, such as musl, or "
+        "a version that is not known (2.31 to 2.44 on x86-64 are)"
+    )
+
+
+def _part(target: Target, heap: Heap, arena: ArenaHeap, name: str) -> tuple[Part, Pins | None]:
+    """Return the bytes of an arena, and what keeps its free memory."""
+    walk, state = arena.walk, arena.state
+    if walk is None:
+        problem = arena.problem or "It could not be read"
+        return Part(name, state.system_mem, 0, 0, 0, 0, max_bytes=state.max_system_mem,
+                    threads=state.attached, problem=problem), None  # fmt: skip
+    falls_from = break_end(target, heap.parameters) if arena.main and state.contiguous else None
+    trim = predict_trim(walk, heap.parameters, falls_from)
+    kept = pins(walk, trim)
+    has = amounts(walk)
+    free = [has[one] for one in ("fastbin", "bin", "top")]
+    headers = _USABLE_LESS * has["live"].blocks
+    part = Part(
+        name=name,
+        bytes=state.system_mem,
+        live=has["live"].bytes - headers,
+        live_blocks=has["live"].blocks,
+        headers=headers,
+        tables=has["own"].bytes + walk.header_bytes,
+        tcache=has["tcache"].bytes,
+        fastbin=has["fastbin"].bytes,
+        bins=has["bin"].bytes,
+        top=has["top"].bytes,
+        holes=state.system_mem - walk.size_in_pieces,
+        threads=state.attached,
+        max_bytes=state.max_system_mem,
+        resident=sum(one.resident for one in has.values()) + walk.header_bytes,
+        live_resident=has["live"].resident,
+        cached_resident=has["tcache"].resident,
+        free_resident=sum(one.resident for one in free),
+        free_absent=sum(one.bytes - one.resident for one in [*free, has["tcache"]]),
+        trimmable=trim.resident,
+        break_falls=trim.break_falls,
+        kept=kept.kept_bytes,
+        kept_blocks=kept.kept_blocks,
+        released=sum(piece.writable_end - piece.end for piece in walk.pieces),
+        problem=arena.problem,
+    )
+    return part, kept
+
+
+def _without_pages(part: Part) -> Part:
+    """Return a part without the figures that need to know which pages are resident."""
+    return replace(
+        part, resident=None, live_resident=None, cached_resident=None, free_resident=None,
+        free_absent=None,
+    )  # fmt: skip
+
+
+def _mapped_part(mapped: MappedBlocks, *, knows_pages: bool) -> Part:
+    blocks = mapped.blocks
+    usable = sum(block.size - HEADER for block in blocks)
+    whole = sum(block.pages_size for block in blocks)
+    resident = sum(block.resident for block in blocks) if knows_pages else None
+    return Part(
+        name="mapped",
+        bytes=whole,
+        live=usable,
+        live_blocks=len(blocks),
+        headers=whole - usable,
+        tables=0,
+        max_bytes=whole,
+        resident=resident,
+        live_resident=resident,
+        cached_resident=0 if knows_pages else None,
+        free_resident=0 if knows_pages else None,
+        free_absent=0 if knows_pages else None,
+        trimmable=0,
+        kept=0,
+    )
+
+
+def _blocks(found: Capture) -> Blocks:
+    """Return all blocks as columns."""
+    address, usable, size, state, arena = [], [], [], [], []
+    number = 0
+    for heap in found.heaps:
+        for one in heap.arenas:
+            if one.walk is not None:
+                walk = one.walk
+                address.append(walk.address + np.uint64(HEADER))
+                size.append(walk.size.astype(np.int64))
+                usable.append(size[-1] - _USABLE_LESS)
+                state.append(walk.kind)
+                arena.append(np.full(len(walk.kind), number, np.int32))
+            number += 1
+    blocks = found.mapped.blocks
+    less = found.heaps[0].parameters.chunk_less
+    chunk = np.array([block.address for block in blocks], np.uint64)
+    address.append(chunk + np.uint64(HEADER))
+    size.append(np.array([block.size for block in blocks], np.int64))
+    usable.append(size[-1] - (_USABLE_LESS if less else HEADER))
+    state.append(np.full(len(blocks), MAPPED_ALONE, np.uint8))
+    arena.append(np.full(len(blocks), NO_ARENA, np.int32))
+    return Blocks(*(np.concatenate(column) for column in (address, usable, size, state, arena)))
+
+
+def _keepers(found: Sequence[Pins]) -> list[Keeper]:
+    """Return what keeps free memory in all arenas, by size, the most first."""
+    if not found:
+        return []
+    size = np.concatenate([one.size for one in found])
+    each, place = np.unique(size, return_inverse=True)
+    blocks = np.bincount(place, np.concatenate([one.blocks for one in found]), len(each))
+    kept = np.bincount(place, np.concatenate([one.kept for one in found]), len(each))
+    order = np.argsort(-kept, kind="stable")
+    return [
+        Keeper(int(each[at]) - _USABLE_LESS, int(blocks[at]), round(float(kept[at])))
+        for at in order.tolist()
+    ]
+
+
+def _problems(found: Capture) -> list[str]:
+    """Return what could not be read, or does not agree."""
+    said = []
+    for heap in found.heaps:
+        for arena in heap.arenas:
+            if arena.problem is not None:
+                what = "is not walked" if arena.walk is None else "does not agree"
+                said.append(
+                    f"The arena at {arena.state.address:#x} ({arena.state.system_mem:,} bytes) "
+                    f"{what}: {arena.problem}."
+                )
+        if heap.slot is None:
+            said.append("No thread caches were found: their blocks are counted as live.")
+        if heap.odd:
+            said.append(
+                f"{counted(len(heap.odd), 'block')} in thread caches belong to no arena and to no "
+                "block mapped on its own; they are not counted."
+            )
+    mapped = found.mapped
+    if not mapped.agrees:
+        said.append(
+            f"glibc counts {counted(mapped.counted, 'block')} mapped on their own "
+            f"({mapped.counted_bytes:,} bytes); {len(mapped.blocks):,} ({mapped.bytes:,} bytes) "
+            "were found."
+        )
+    return said

@@ -1,0 +1,155 @@
+"""Memory that can be examined: a running process or a core file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.errors import SimallocError
+from simalloc.process.mappings import PAGE, Mapping
+from simalloc.process.region import ABSENT, Region, down, up
+
+_SLACK: Final = 1 << 20
+"""Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
+
+
+class ProcessError(SimallocError):
+    """A process or a core file cannot be read, or its heap is not what it should be."""
+
+
+class GoneError(ProcessError):
+    """The process has ended."""
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread of the process."""
+
+    number: int
+    pointer: int | None
+    """The thread pointer, where glibc's block of the thread begins; None if it is unknown."""
+
+
+class Target(ABC):
+    """The memory of a process: mappings, bytes and the states of pages."""
+
+    name: str
+    """What messages call it."""
+    process: int | None = None
+    """Its number; None for a core file."""
+    command: str
+    """The name of its program."""
+    resident_bytes: int | None = None
+    """The resident bytes of the whole process; None if they are unknown."""
+    knows_pages: ClassVar[bool]
+    """Whether resident pages can be told from others."""
+
+    @abstractmethod
+    def mappings(self) -> list[Mapping]:
+        """Return the mappings, by address, as they are now."""
+
+    def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:
+        """Return mappings with their resident bytes; 0 where these are unknown."""
+        return [(one, 0) for one in mappings]
+
+    @abstractmethod
+    def threads(self) -> list[Thread]:
+        """Return the threads, as they are now."""
+
+    @abstractmethod
+    def pages(self, start: int, end: int) -> NDArray[np.uint8]:
+        """Return the states of pages; `start` and `end` are multiples of a page."""
+
+    @abstractmethod
+    def copy(
+        self,
+        start: NDArray[np.uint64],
+        length: NDArray[np.uint64],
+        place: NDArray[np.uint64],
+        into: NDArray[np.uint8],
+    ) -> int:
+        """Copy ranges into an array at places; return the bytes that could not be read.
+
+        Those bytes are zero. The caller asks for pages that are resident only.
+        """
+
+    @abstractmethod
+    def file_bytes(self, mapping: Mapping) -> bytes | None:
+        """Return the bytes of a mapped file, or None if it cannot be read."""
+
+    def region(self, start: int, end: int, old: Region | None = None) -> Region:
+        """Return a copy of a range of memory, in whole pages; absent pages are not read.
+
+        `old` is an earlier copy whose array is used again, to spare page faults.
+        """
+        start, end = down(start), up(end)
+        pages = self.pages(start, end)
+        data = _room(start, end, pages, old)
+        runs, ends = runs_of(pages != ABSENT)
+        first, length = _split(runs * PAGE, ends * PAGE)
+        self.copy(first + np.uint64(start), length, first, data)
+        return Region(start, data, pages)
+
+    def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the words at addresses that are in resident pages; 0 where none can be read."""
+        into = np.zeros(len(address), np.uint64)
+        length = np.full(len(address), 8, np.uint64)
+        place = np.arange(len(address), dtype=np.uint64) * np.uint64(8)
+        self.copy(address, length, place, into.view(np.uint8))
+        return into
+
+    def bytes_at(self, address: int, size: int) -> bytes:
+        """Return a few bytes of memory; zeros where none can be read."""
+        into = np.zeros(size, np.uint8)
+        start, length, place = np.array([[address], [size], [0]], np.uint64)
+        self.copy(start, length, place, into)
+        return into.tobytes()
+
+
+def _room(start: int, end: int, pages: NDArray[np.uint8], old: Region | None) -> NDArray[np.uint8]:
+    """Return an array for a range; bytes of absent pages in it are zero.
+
+    It is a part of a longer one, into which the range can grow without page faults elsewhere.
+    """
+    size = end - start
+    whole = None if old is None else old.data.base
+    if old is None or old.start != start or not isinstance(whole, np.ndarray) or len(whole) < size:
+        return np.zeros(size + size // 8 + _SLACK, np.uint8)[:size]
+    now = np.zeros(len(old.pages), np.bool_)
+    now[: len(pages)] = (pages != ABSENT)[: len(now)]
+    stale, stale_ends = runs_of((old.pages != ABSENT) & ~now)
+    for first, last in zip(stale.tolist(), stale_ends.tolist(), strict=True):
+        whole[first * PAGE : last * PAGE] = 0
+    grown: NDArray[np.uint8] = whole[:size]
+    return grown
+
+
+def runs_of(marked: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the runs of marked items begin, and where they end."""
+    edges = np.diff(np.concatenate(([0], marked.view(np.int8), [0])))
+    return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+
+
+def _split(
+    start: NDArray[np.int64], end: NDArray[np.int64], most: int = 64 << 20
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return ranges as starts and lengths, cut into such of at most `most` bytes."""
+    pieces = -(-(end - start) // most)
+    number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    first = np.repeat(start, pieces) + number * most
+    length = np.minimum(np.repeat(end, pieces) - first, most)
+    return first.astype(np.uint64), length.astype(np.uint64)
+
+
+def in_any(mappings: Sequence[Mapping], address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which addresses some mapping contains; the mappings are ordered."""
+    starts = np.array([one.start for one in mappings], np.uint64)
+    ends = np.array([one.end for one in mappings], np.uint64)
+    place = np.searchsorted(starts, address, side="right").astype(np.int64) - 1
+    found: NDArray[np.bool_] = (place >= 0) & (address < ends[place])
+    return found

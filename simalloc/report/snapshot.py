@@ -1,0 +1,146 @@
+"""A snapshot of a running process, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from simalloc.measure.waste import PARTS
+from simalloc.plural import counted
+from simalloc.process import Part, Snapshot, answer
+from simalloc.report.table import Table, Value
+from simalloc.report.units import spell_bytes
+
+_MOST_ARENAS: Final = 20
+_MOST_KEEPERS: Final = 10
+
+_COLUMNS: Final = {
+    "bytes": "heap",
+    "live": PARTS["live"],
+    "headers": PARTS["headers"],
+    "tables": PARTS["tables"],
+    "cached": PARTS["cached"],
+    "bins": PARTS["free_inside"],
+    "top": PARTS["free_at_top"],
+    "holes": "foreign",
+    "resident": "resident",
+    "free_resident": "free: resident",
+    "free_absent": "free: not resident",
+    "trimmable": "trimmable",
+}
+"""The figures of an arena, in the words of `simalloc waste`."""
+
+
+def snapshot_answer(snapshot: Snapshot) -> str:
+    """Return the sentence that says what the memory is."""
+    return answer(snapshot, spell_bytes)
+
+
+def snapshot_tables(snapshot: Snapshot) -> list[Table]:
+    """Return the tables of a snapshot: arenas, what keeps free memory, and other memory."""
+    tables = [_arenas(snapshot)]
+    if any(keeper.kept for keeper in snapshot.keepers):
+        tables.append(_keepers(snapshot))
+    if snapshot.others:
+        tables.append(_others(snapshot))
+    return tables
+
+
+def snapshot_record(snapshot: Snapshot) -> dict[str, Any]:
+    """Return a snapshot without its blocks, for JSON."""
+    return {
+        "answer": snapshot_answer(snapshot),
+        "name": snapshot.name,
+        "command": snapshot.command,
+        "process": snapshot.process,
+        "threads": snapshot.threads,
+        "resident_bytes": snapshot.resident,
+        "arenas": [asdict(part) for part in snapshot.parts],
+        "total": _total(snapshot.parts),
+        "blocks": {
+            name: snapshot.count(name)
+            for name in ("live", "tcache", "fastbin", "bin", "top", "mmapped", "own")
+        },
+        "keepers": [asdict(keeper) for keeper in snapshot.keepers[:_MOST_KEEPERS]],
+        "others": [asdict(other) for other in snapshot.others],
+        "mallinfo": dict(snapshot.mallinfo),
+        "pauses": asdict(snapshot.pauses),
+        "seconds": snapshot.seconds,
+        "problems": list(snapshot.problems),
+    }
+
+
+def _total(parts: Sequence[Part]) -> dict[str, Any]:
+    """Return the sums of all figures that are numbers of bytes or blocks."""
+    names = [name for name in asdict(parts[0]) if name not in {"name", "problem", "threads"}]
+    return {name: sum(getattr(part, name) or 0 for part in parts) for name in names}
+
+
+def _figure(part: Part, name: str) -> int | None:
+    if name == "cached":
+        return part.tcache + part.fastbin
+    value: int | None = getattr(part, name)
+    return value
+
+
+def _arenas(snapshot: Snapshot) -> Table:
+    parts = snapshot.parts
+    names = [name for name in _COLUMNS if any(_figure(part, name) for part in parts)]
+    largest = sorted(parts, key=lambda part: -part.bytes)[:_MOST_ARENAS]
+    shown = [part for part in parts if part in largest and part.bytes]
+    rows: list[tuple[Value, ...]] = [
+        (part.name, *(_figure(part, name) for name in names)) for part in shown
+    ]
+    left = [part for part in parts if part not in largest and part.bytes]
+    if left:
+        rows.append((f"{len(left)} smaller", *(_sum(left, name) for name in names)))
+    rows.append(("total", *(_sum(parts, name) for name in names)))
+    columns = ("arena", *(_COLUMNS[name] for name in names))
+    return Table(f"Where the bytes are; {snapshot.name}, {snapshot.command}", columns, rows,
+                 _notes(snapshot))  # fmt: skip
+
+
+def _sum(parts: Sequence[Part], name: str) -> int:
+    return sum(_figure(part, name) or 0 for part in parts)
+
+
+def _notes(snapshot: Snapshot) -> list[str]:
+    notes = ["Bytes. Live: usable bytes of live blocks. Mapped: blocks that malloc mapped alone."]
+    if snapshot.resident is not None:
+        notes.append(
+            "Trimmable: resident bytes that malloc_trim(0) would return to the system now."
+        )
+    else:
+        notes.append("A core file does not say which pages were resident.")
+    pauses = snapshot.pauses
+    if pauses.stops:
+        notes.append(
+            f"The process was stopped {counted(pauses.stops, 'time')}, for "
+            f"{1e3 * pauses.longest:,.0f} ms at most and {1e3 * pauses.total:,.0f} ms in total."
+        )
+    elif snapshot.process is not None:
+        notes.append("The process was never stopped.")
+    return notes
+
+
+def _keepers(snapshot: Snapshot) -> Table:
+    rows: list[tuple[Value, ...]] = [
+        (keeper.usable, keeper.blocks, keeper.kept) for keeper in snapshot.keepers[:_MOST_KEEPERS]
+    ]
+    return Table(
+        "Live blocks that keep free memory resident, by size",
+        ("size", "blocks", "free bytes kept"),
+        rows,
+        ["Free bytes of a page are divided among its blocks by their bytes in the page."],
+    )
+
+
+def _others(snapshot: Snapshot) -> Table:
+    known = snapshot.resident is not None
+    rows: list[tuple[Value, ...]] = [
+        (other.name, other.bytes, *((other.resident,) if known else ()))
+        for other in snapshot.others
+    ]
+    columns = ("memory outside of malloc", "bytes", *(("resident",) if known else ()))
+    return Table("The rest of the process", columns, rows)

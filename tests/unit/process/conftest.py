@@ -1,0 +1,35 @@
+"""What tests of snapshots share."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from simalloc.process import LiveProcess, ProcessError
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """Return a function that compiles a program of `programs/`."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    try:
+        LiveProcess(os.getppid())
+    except ProcessError as error:
+        pytest.skip(f"other processes may not be read: {error}")
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compile_program(name, *options):
+        target = folder / "".join([name, *options])
+        if not target.exists():
+            source = PROGRAMS / f"{name}.c"
+            command = [compiler, "-O1", "-pthread", *options, "-o", target, source]
+            subprocess.run(command, check=True)
+        return target
+
+    return compile_program

@@ -1,0 +1,119 @@
+"""Snapshots of programs that know every one of their blocks."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from process_programs import Told, running
+
+from simalloc.process import LiveProcess, Snapshot, take_snapshot
+from simalloc.process.glibc.capture import Heap, capture
+from simalloc.process.glibc.chunks import LIVE, MAPPED_ALONE
+from simalloc.process.glibc.main_arena import break_end
+from simalloc.process.glibc.own_figures import arena_info
+from simalloc.process.glibc.trim import predict_trim
+
+WAYS = ("threads", "mappings", "pieces", "fork")
+THREADS = 3
+OF_THREADS = (272, 280, 288)
+"""Usable sizes of what `pthread_create` allocates for a thread."""
+
+
+@dataclass
+class Examined:
+    told: Told
+    process: LiveProcess
+    residents: list
+    snapshot: Snapshot
+    heap: Heap
+    end: int
+
+
+def anonymous(process):
+    """Return the resident bytes of memory that belongs to no file: to read it must add none."""
+    return [pair for pair in process.residents([]) if pair[0].anonymous]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(way, options) for options in ((), ("-static",)) for way in WAYS],
+    ids=lambda pair: "".join([pair[0], *pair[1]]),
+)
+def examined(request, compiled):
+    way, options = request.param
+    with running(compiled("blocks", *options), way) as told:
+        process = LiveProcess(told.process)
+        residents = anonymous(process)
+        snapshot = take_snapshot(process)
+        (heap,) = capture(process).heaps
+        yield Examined(
+            told, process, residents, snapshot, heap, break_end(process, heap.parameters)
+        )
+
+
+def test_every_block_is_found_and_none_more(examined):
+    blocks = examined.snapshot.blocks
+    live = np.isin(blocks.state, (LIVE, MAPPED_ALONE))
+    found = dict(zip(blocks.address[live].tolist(), blocks.usable[live].tolist(), strict=True))
+    told = examined.told.blocks
+    first = min(told)
+    more = [size for at, size in found.items() if at not in told and at > first]
+    assert {address: found.get(address) for address in told} == told
+    assert len(more) <= THREADS  # below the first block are those of a static program's start
+    assert set(more) <= set(OF_THREADS)
+    assert not examined.snapshot.problems
+
+
+def test_it_is_neither_stopped_nor_touched(examined):
+    assert not examined.snapshot.pauses.stops
+    assert anonymous(examined.process) == examined.residents
+
+
+def test_mallinfo_is_what_the_process_reports(examined):
+    assert list(examined.snapshot.mallinfo.values()) == examined.told.mallinfo
+
+
+def test_arenas_are_what_malloc_info_reports(examined):
+    assert len(examined.told.heaps) == len(examined.heap.arenas)
+    for arena, text in zip(examined.heap.arenas, examined.told.heaps, strict=True):
+        info = arena_info(arena.walk, main=arena.main)
+        lines = re.findall(r'<(\w+) type="(\w+)"(?: count="(\d+)")? size="(\d+)"/>', text)
+        found = {
+            ("total", "fast"): (str(info.fast_count), info.fast_size),
+            ("total", "rest"): (str(info.rest_count), info.rest_size),
+            ("system", "current"): ("", info.system_current),
+            ("system", "max"): ("", info.system_max),
+            ("aspace", "total"): ("", info.aspace_total),
+            ("aspace", "mprotect"): ("", info.aspace_mprotect),
+            ("aspace", "subheaps"): ("", info.subheaps),
+        }
+        for element, kind, count, size in lines:
+            assert found[element, kind] == (count, int(size))
+
+
+def test_parts_add_up_to_what_malloc_has_from_the_system(examined):
+    snapshot = examined.snapshot
+    for part in snapshot.parts:
+        named = ("live", "headers", "tables", "tcache", "fastbin", "bins", "top", "holes")
+        assert sum(getattr(part, name) for name in named) == part.bytes
+        assert part.trimmable + part.kept <= part.free_resident
+    # Free bytes in a page without a live block are kept by the free chunk's own header.
+    kept = sum(keeper.kept for keeper in snapshot.keepers)
+    assert 0 < kept <= snapshot.total("kept") + len(snapshot.keepers)
+
+
+def test_a_trim_returns_the_pages_that_were_predicted(examined):
+    process, heap = examined.process, examined.heap
+    expected, falls = {}, 0
+    for arena in heap.arenas:
+        limit = examined.end if arena.main and arena.state.contiguous else None
+        trim = predict_trim(arena.walk, heap.parameters, limit)
+        falls += trim.break_falls
+        for region in arena.walk.regions:
+            expected[region.start, region.end] = (region.pages != 0) & ~trim.returned[region.start]
+    answer = examined.told.ask("trim")
+    for (start, end), pages in expected.items():
+        assert np.array_equal(process.pages(start, end) != 0, pages)
+    if falls:
+        assert int(answer[1], 16) == examined.end - falls
