@@ -97,8 +97,8 @@ def find_slot(
     for layout in tables_of(libc.layout):
         is_table: NDArray[np.bool_] = _are_tables(target, blocks, layout)
         arena = np.roll(blocks, -(layout.arena // 8), axis=1)
-        has_arena: NDArray[np.bool_] = np.isin(arena, np.array(sorted(arenas), np.uint64))
-        for column in np.flatnonzero(is_table.any(axis=0)[: reach // 8]).tolist():
+        has_arena = np.isin(arena, np.array(sorted(arenas), np.uint64))
+        for column in np.flatnonzero(np.any(is_table[:, : reach // 8], axis=0)).tolist():
             held = blocks[is_table[:, column], column]
             others = np.unique(blocks[~is_table[:, column], column])
             dummies = 1 if layout.counts_free_places else 0
