@@ -25,7 +25,7 @@ from experiments.gabber.ranks import ranks, same_order
 from experiments.gabber.runs import GabberRuns
 from experiments.mallocs import with_mechanism
 from experiments.output import Exhibit, fill_page, listed
-from simalloc.trace.workloads.sizes import exponent
+from simalloc.trace.workloads.drawn_sizes import exponent
 
 PAGE: Final = "gabber.md"
 

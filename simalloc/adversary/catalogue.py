@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from simalloc.adversary.every_size import every_size
 from simalloc.adversary.game import Game
 from simalloc.adversary.robson import against_buddies, robson
-from simalloc.adversary.sizes import every_size
 from simalloc.errors import SimallocError
 from simalloc.policy import AnyPolicy, spell
 from simalloc.trace import Op, Trace

@@ -31,7 +31,7 @@ from simalloc.heap import simulate
 from simalloc.heap.real import NativeRun, installed, passes, replay_natively
 from simalloc.measure.sites import best_apart, events_of_best_apart
 from simalloc.report import Format, write_table
-from simalloc.report.arenas import arena_code_table, arenas_table, arenas_text
+from simalloc.report.held_arenas import arena_code_table, arenas_table, arenas_text
 from simalloc.report.settings import (
     model_beside_real,
     settings_records,

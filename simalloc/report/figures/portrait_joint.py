@@ -16,7 +16,7 @@ from simalloc.report.figures.portrait_live import BOUNDS, class_colours
 from simalloc.report.palettes import Palette
 from simalloc.report.units import spell_bytes, spell_events
 from simalloc.trace.statistics import SHARES, LifeEvents, Quantiles
-from simalloc.trace.statistics.sizes import SizeCounts
+from simalloc.trace.statistics.object_sizes import SizeCounts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from simalloc.trace.statistics.describe import Statistics, describe
 from simalloc.trace.statistics.life_reader import Ended, LifeEvents, LifeReader
 from simalloc.trace.statistics.lifetimes import neighbour_waits, neighbours_of
 from simalloc.trace.statistics.liveness import Peak, most_together
+from simalloc.trace.statistics.object_sizes import COVERAGE, SizeClass
 from simalloc.trace.statistics.quantiles import SHARES, Quantiles
-from simalloc.trace.statistics.sizes import COVERAGE, SizeClass
 from simalloc.trace.statistics.spread import Spread, Steps, spread_of
 from simalloc.trace.statistics.threads import Thread, threads_at_once
 

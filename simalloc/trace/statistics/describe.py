@@ -24,8 +24,8 @@ from simalloc.trace.statistics.lifetimes import (
     lifetimes_of,
 )
 from simalloc.trace.statistics.liveness import Curve, LiveCurve, Peak, Peaks
+from simalloc.trace.statistics.object_sizes import SizeClass, SizeClasses, SizeCounts, Sizes
 from simalloc.trace.statistics.quantiles import passes
-from simalloc.trace.statistics.sizes import SizeClass, SizeClasses, SizeCounts, Sizes
 from simalloc.trace.statistics.threads import Thread, ThreadCounts
 
 

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.trace.trace import Trace
+from simalloc.trace.workloads.drawn_sizes import STEP, exact_counts, power_law
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, generated
-from simalloc.trace.workloads.sizes import STEP, exact_counts, power_law
 
 OBJECTS: Final = 10_350_000
 """Of the full trace: with those that are never freed they make 20 million events."""

@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.trace.trace import Trace
+from simalloc.trace.workloads.drawn_sizes import exact_counts, power_law, power_law_ascending
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, generated
-from simalloc.trace.workloads.sizes import exact_counts, power_law, power_law_ascending
 
 OBJECTS: Final = 29_700_000
 """Of the full trace: with those that are never freed they make 58 million events."""

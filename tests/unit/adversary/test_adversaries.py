@@ -7,9 +7,9 @@ import pytest
 
 import simalloc
 from simalloc.adversary import ADVERSARIES, Game, attack
+from simalloc.adversary.every_size import spare
 from simalloc.adversary.game import Placed
 from simalloc.adversary.robson import occupying
-from simalloc.adversary.sizes import spare
 from simalloc.bound import first_fit_bound, robson_bound
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate

@@ -4,8 +4,8 @@ import pytest
 
 from simalloc.errors import PolicyError
 from simalloc.heap.reference import heap_for
-from simalloc.heap.reference.families.jemalloc.cache import capacities
-from simalloc.heap.reference.families.jemalloc.sizes import Sizes, class_number
+from simalloc.heap.reference.families.jemalloc.size_classes import Sizes, class_number
+from simalloc.heap.reference.families.jemalloc.tcache import capacities
 from simalloc.heap.reference.parts.pairing_heap import PairingHeap
 from simalloc.policy.families.jemalloc import Jemalloc
 

@@ -4,7 +4,7 @@ import pytest
 from small_traces import heap_with
 
 from simalloc.errors import PolicyError
-from simalloc.heap.reference.parts.classes import SizeClasses
+from simalloc.heap.reference.parts.size_class import SizeClasses
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 from simalloc.policy.parts import Coalescing, Spacing
 

@@ -6,7 +6,7 @@ import pytest
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.reference import heap_for
-from simalloc.heap.reference.families.tcmalloc.classes import size_classes
+from simalloc.heap.reference.families.tcmalloc.size_map import size_classes
 from simalloc.heap.reference.heap import Request
 from simalloc.policy.families.tcmalloc import Tcmalloc
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simalloc.trace.workloads import gabber_emacs, hummingbird
-from simalloc.trace.workloads.sizes import exact_counts, exponent, power_law
+from simalloc.trace.workloads.drawn_sizes import exact_counts, exponent, power_law
 
 
 def test_counts_are_whole_and_add_up():

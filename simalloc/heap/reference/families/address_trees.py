@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simalloc.heap.reference.parts.address_tree import AddressTree, Node
 from simalloc.heap.reference.parts.classed_heap import ClassedHeap
-from simalloc.heap.reference.parts.classes import SizeClasses
+from simalloc.heap.reference.parts.size_class import SizeClasses
 from simalloc.policy.families.address_trees import AddressTrees, TreeFit
 from simalloc.policy.parts import Coalescing
 

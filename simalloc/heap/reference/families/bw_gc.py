@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.parts.pages import PagedHeap
+from simalloc.heap.reference.parts.page_runs import PagedHeap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.bw_gc import BwGc
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.parts.pages import PagedHeap
+from simalloc.heap.reference.parts.page_runs import PagedHeap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.gnu import Gnu
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from simalloc.heap.reference.parts.fixed_sizes import smallest_size
 from simalloc.heap.reference.parts.sized_heap import RefilledHeap
-from simalloc.heap.reference.parts.sizes import smallest_size
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.kingsley import Kingsley, Variant
 from simalloc.policy.parts import Order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from dataclasses import dataclass, field
 
-from simalloc.heap.reference.parts.pages import PagedHeap
+from simalloc.heap.reference.parts.page_runs import PagedHeap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.phk import PageOrder, Phk
 

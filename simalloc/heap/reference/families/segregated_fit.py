@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simalloc.heap.reference.parts.classed_heap import ClassedHeap
-from simalloc.heap.reference.parts.classes import SizeClasses
+from simalloc.heap.reference.parts.size_class import SizeClasses
 from simalloc.policy.families.segregated_fit import ListFit, ListOrder, SegregatedFit
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sortedcontainers import SortedSet
 
 from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.fixed_sizes import FreeLists
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.parts.sizes import FreeLists
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.tlsf import Tlsf
 from simalloc.policy.parts import Order

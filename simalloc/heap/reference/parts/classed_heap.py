@@ -6,8 +6,8 @@ from abc import abstractmethod
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.layers.trimming import trim_tail
-from simalloc.heap.reference.parts.classes import SizeClasses
 from simalloc.heap.reference.parts.overhead import round_up
+from simalloc.heap.reference.parts.size_class import SizeClasses
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.address_trees import AddressTrees
 from simalloc.policy.families.segregated_fit import SegregatedFit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.parts.sizes import FreeLists, smallest_size
+from simalloc.heap.reference.parts.fixed_sizes import FreeLists, smallest_size
 from simalloc.heap.reference.space import State
 from simalloc.policy.parts import Order
 

@@ -7,8 +7,8 @@ from typing import Final
 from simalloc.heap.reference.families.jemalloc.bins import Bin, Slab
 from simalloc.heap.reference.families.jemalloc.decay import Random
 from simalloc.heap.reference.families.jemalloc.extents import Extent
-from simalloc.heap.reference.families.jemalloc.pages import Pages
-from simalloc.heap.reference.families.jemalloc.sizes import PAGE, SMALL_CLASSES, offset_step
+from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
+from simalloc.heap.reference.families.jemalloc.size_classes import PAGE, SMALL_CLASSES, offset_step
 from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.space import Blocks, State
 

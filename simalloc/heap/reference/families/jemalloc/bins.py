@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sortedcontainers import SortedSet
 
 from simalloc.heap.reference.families.jemalloc.extents import Extent
-from simalloc.heap.reference.families.jemalloc.sizes import SMALL_CLASSES
+from simalloc.heap.reference.families.jemalloc.size_classes import SMALL_CLASSES
 
 
 class Slab:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from simalloc.heap.reference.families.jemalloc.sizes import PAGE, Sizes
+from simalloc.heap.reference.families.jemalloc.size_classes import PAGE, Sizes
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.pairing_heap import PairingHeap
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.families.jemalloc.pages import Pages
+    from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
 
 _MOST_LOOKED_AT: Final = 32
 """Of the bin below the first whose extents all fit, this many are looked at."""

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from simalloc.heap.reference.families.jemalloc.arena import Arena, Large
-from simalloc.heap.reference.families.jemalloc.arenas import Arenas
+from simalloc.heap.reference.families.jemalloc.arena_choice import Arenas
 from simalloc.heap.reference.families.jemalloc.bins import Slab
-from simalloc.heap.reference.families.jemalloc.cache import Stack, ThreadCache
 from simalloc.heap.reference.families.jemalloc.decay import Random, Ticker
-from simalloc.heap.reference.families.jemalloc.sizes import (
+from simalloc.heap.reference.families.jemalloc.size_classes import (
     PAGE,
     SMALL_CLASSES,
     SMALLEST_LARGE,
@@ -19,6 +18,7 @@ from simalloc.heap.reference.families.jemalloc.sizes import (
     small_class,
 )
 from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
+from simalloc.heap.reference.families.jemalloc.tcache import Stack, ThreadCache
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.jemalloc import Jemalloc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simalloc.heap.reference.families.jemalloc.sizes import (
+from simalloc.heap.reference.families.jemalloc.size_classes import (
     HUGE_PAGE,
     PAGE,
     class_above,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.reference.families.jemalloc.extents import Extent, Mapping
-from simalloc.heap.reference.families.jemalloc.sizes import HUGE_PAGE, PAGE, Sizes
+from simalloc.heap.reference.families.jemalloc.size_classes import HUGE_PAGE, PAGE, Sizes
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.jemalloc import Jemalloc
 
 if TYPE_CHECKING:
     from simalloc.heap.reference.families.jemalloc.metadata import Metadata
-    from simalloc.heap.reference.families.jemalloc.pages import Pages
+    from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
 
 _TOP: Final = 0x7FFFE5800000
 """Where the first mapping ends; each later one lies below those before."""

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from sortedcontainers import SortedDict
 
+from simalloc.heap.reference.families.mimalloc.block_sizes import SLICE, block_size
 from simalloc.heap.reference.families.mimalloc.page import Page
-from simalloc.heap.reference.families.mimalloc.sizes import SLICE, block_size
 from simalloc.heap.reference.families.mimalloc.theap import Theap
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simalloc.heap.reference.families.mimalloc.heap import SMALL, MimallocHeap
-from simalloc.heap.reference.families.mimalloc.sizes import (
+from simalloc.heap.reference.families.mimalloc.block_sizes import (
     KIB,
     SLICE,
     block_size,
@@ -13,6 +12,7 @@ from simalloc.heap.reference.families.mimalloc.sizes import (
     round_up,
     system_size,
 )
+from simalloc.heap.reference.families.mimalloc.heap import SMALL, MimallocHeap
 from simalloc.heap.reference.families.mimalloc2.page import (
     LARGEST_IN_SEGMENT,
     LARGEST_MEDIUM,

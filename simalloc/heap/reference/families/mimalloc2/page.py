@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.mimalloc.block_sizes import KIB, MIB, SLICE, round_up
 from simalloc.heap.reference.families.mimalloc.page import Page as SomePage
-from simalloc.heap.reference.families.mimalloc.sizes import KIB, MIB, SLICE, round_up
 from simalloc.heap.reference.families.mimalloc2.segment import Segment
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simalloc.heap.reference.families.mimalloc.sizes import MIB
+from simalloc.heap.reference.families.mimalloc.block_sizes import MIB
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.mimalloc.sizes import MIB, SLICE, round_up, system_size
+from simalloc.heap.reference.families.mimalloc.block_sizes import MIB, SLICE, round_up, system_size
 from simalloc.heap.reference.families.mimalloc2.reserve import Reserve
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simalloc.heap.reference.families.mimalloc.sizes import MIB, SLICE, round_up, system_size
+from simalloc.heap.reference.families.mimalloc.block_sizes import MIB, SLICE, round_up, system_size
 from simalloc.heap.reference.families.mimalloc3.bitmap import CHUNK, SliceMap, rotated
 from simalloc.heap.reference.families.mimalloc3.page import Page
 from simalloc.heap.reference.heap import Heap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 
-from simalloc.heap.reference.families.mimalloc.sizes import lowest_bit
+from simalloc.heap.reference.families.mimalloc.block_sizes import lowest_bit
 
 CHUNK = 512
 """The slices of a chunk, in which a search looks for a run."""

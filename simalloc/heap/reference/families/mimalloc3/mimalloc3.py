@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simalloc.heap.reference.families.mimalloc.heap import SMALL, MimallocHeap
-from simalloc.heap.reference.families.mimalloc.sizes import (
+from simalloc.heap.reference.families.mimalloc.block_sizes import (
     KIB,
     SLICE,
     block_size,
     lowest_bit,
     system_size,
 )
+from simalloc.heap.reference.families.mimalloc.heap import SMALL, MimallocHeap
 from simalloc.heap.reference.families.mimalloc.theap import Queue
 from simalloc.heap.reference.families.mimalloc3.arena import Arena, Arenas
 from simalloc.heap.reference.families.mimalloc3.page import (

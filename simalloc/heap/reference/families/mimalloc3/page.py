@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simalloc.heap.reference.families.mimalloc.block_sizes import KIB, SLICE, lowest_bit, round_up
 from simalloc.heap.reference.families.mimalloc.page import Page as SomePage
-from simalloc.heap.reference.families.mimalloc.sizes import KIB, SLICE, lowest_bit, round_up
 
 if TYPE_CHECKING:
     from simalloc.heap.reference.families.mimalloc3.arena import Mapping

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simalloc.heap.reference.families.musl.classes import (
+from simalloc.heap.reference.families.musl.groups import Group, Mapping, Memory
+from simalloc.heap.reference.families.musl.size_classes import (
     COUNTED,
     PAGE,
     SIZES,
@@ -11,7 +12,6 @@ from simalloc.heap.reference.families.musl.classes import (
     lowered_count,
     slot_count,
 )
-from simalloc.heap.reference.families.musl.groups import Group, Mapping, Memory
 from simalloc.heap.reference.families.musl.writing import ALONE, Held, WritingHeap
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State

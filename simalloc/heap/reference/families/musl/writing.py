@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simalloc.heap.reference.families.musl.classes import PAGE, SIZES, UNIT
 from simalloc.heap.reference.families.musl.groups import Group
+from simalloc.heap.reference.families.musl.size_classes import PAGE, SIZES, UNIT
 from simalloc.heap.reference.heap import Heap
 from simalloc.policy.families.musl import Musl
 

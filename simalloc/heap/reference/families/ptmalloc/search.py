@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections import defaultdict
 
 from simalloc.heap.reference.families.ptmalloc.arena import Arena
-from simalloc.heap.reference.families.ptmalloc.cache import ThreadCache
 from simalloc.heap.reference.families.ptmalloc.memory import PtmallocMemory
+from simalloc.heap.reference.families.ptmalloc.tcache import ThreadCache
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.ptmalloc import Ptmalloc
 

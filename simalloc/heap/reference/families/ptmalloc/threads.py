@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simalloc.heap.reference.families.ptmalloc.arena import Arena
-from simalloc.heap.reference.families.ptmalloc.cache import ThreadCache
 from simalloc.heap.reference.families.ptmalloc.search import PtmallocSearch
+from simalloc.heap.reference.families.ptmalloc.tcache import ThreadCache
 from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import State

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from simalloc.heap.reference.families import heap_for
-from simalloc.heap.reference.families.pymalloc.arenas import GRAIN, Arena, Pool, UsableArenas
+from simalloc.heap.reference.families.pymalloc.pools import GRAIN, Arena, Pool, UsableArenas
 from simalloc.heap.reference.heap import Heap, Request
 from simalloc.heap.reference.parts.overhead import gross_size, round_up
 from simalloc.heap.reference.space import State

@@ -21,7 +21,7 @@ from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.families.scudo.cache import LocalCache
+    from simalloc.heap.reference.families.scudo.local_cache import LocalCache
 
 _SLOT_ALIGNMENT = 2 << 20
 """The reservation of all regions begins at a multiple of this."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from simalloc.heap.reference.families.scudo.cache import LocalCache
 from simalloc.heap.reference.families.scudo.chunk import Chunk
 from simalloc.heap.reference.families.scudo.configuration import BATCHES, CONFIGURATIONS, PAGE
-from simalloc.heap.reference.families.scudo.locals import Local, Locals
+from simalloc.heap.reference.families.scudo.local_cache import LocalCache
 from simalloc.heap.reference.families.scudo.primary import (
     Memory,
     RecordRegion,
@@ -17,9 +16,10 @@ from simalloc.heap.reference.families.scudo.primary import (
 from simalloc.heap.reference.families.scudo.quarantine import BATCH_BYTES, Batch, Waiting
 from simalloc.heap.reference.families.scudo.release import Kind, Release
 from simalloc.heap.reference.families.scudo.secondary import Secondary
+from simalloc.heap.reference.families.scudo.thread_caches import Local, Locals
 from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.fixed_sizes import smallest_size
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.parts.sizes import smallest_size
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.scudo import Purge, Scudo
 

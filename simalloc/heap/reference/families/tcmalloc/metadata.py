@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simalloc.policy.families.tcmalloc import Tcmalloc
 
 if TYPE_CHECKING:
-    from simalloc.heap.reference.families.tcmalloc.pages import SpanHeap
+    from simalloc.heap.reference.families.tcmalloc.page_heap import SpanHeap
 
 METADATA_PIECE = 8 << 20
 """What is got from the system at once."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from simalloc.heap.reference.families.tcmalloc.caches import Caches, ThreadCache
-from simalloc.heap.reference.families.tcmalloc.centre import Centre, Span
-from simalloc.heap.reference.families.tcmalloc.classes import (
+from simalloc.heap.reference.families.tcmalloc.central_free_list import Centre, Span
+from simalloc.heap.reference.families.tcmalloc.metadata import METADATA_PIECE
+from simalloc.heap.reference.families.tcmalloc.page_heap import Kind, SpanHeap
+from simalloc.heap.reference.families.tcmalloc.size_map import (
     LARGEST,
     SizeClass,
     rounded_request,
     size_classes,
 )
-from simalloc.heap.reference.families.tcmalloc.metadata import METADATA_PIECE
-from simalloc.heap.reference.families.tcmalloc.pages import Kind, SpanHeap
+from simalloc.heap.reference.families.tcmalloc.thread_caches import Caches, ThreadCache
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.tcmalloc import Tcmalloc

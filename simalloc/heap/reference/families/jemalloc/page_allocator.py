@@ -7,7 +7,7 @@ from typing import Final
 from simalloc.heap.reference.families.jemalloc.decay import Decay
 from simalloc.heap.reference.families.jemalloc.extents import Extent, ExtentCache, Use
 from simalloc.heap.reference.families.jemalloc.metadata import Metadata
-from simalloc.heap.reference.families.jemalloc.sizes import (
+from simalloc.heap.reference.families.jemalloc.size_classes import (
     HUGE_PAGE,
     PAGE,
     SMALLEST_LARGE,

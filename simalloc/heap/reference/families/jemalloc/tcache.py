@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from simalloc.heap.reference.families.jemalloc.sizes import (
+from simalloc.heap.reference.families.jemalloc.size_classes import (
     HUGE_PAGE,
     SMALL_CLASSES,
     class_number,

@@ -9,8 +9,8 @@ from simalloc.heap.reference.families.jemalloc.arena import Arena, Large
 from simalloc.heap.reference.families.jemalloc.bins import Slab
 from simalloc.heap.reference.families.jemalloc.extents import Extent
 from simalloc.heap.reference.families.jemalloc.metadata import QUANTUM, Metadata, NoMetadata
-from simalloc.heap.reference.families.jemalloc.pages import Pages
-from simalloc.heap.reference.families.jemalloc.sizes import PAGE, SMALLEST_LARGE
+from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
+from simalloc.heap.reference.families.jemalloc.size_classes import PAGE, SMALLEST_LARGE
 from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.space import Blocks
 from simalloc.policy.families.jemalloc import Version

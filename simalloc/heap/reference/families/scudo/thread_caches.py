@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from simalloc.heap.reference.families.scudo.cache import LocalCache
+from simalloc.heap.reference.families.scudo.local_cache import LocalCache
 from simalloc.heap.reference.families.scudo.quarantine import Waiting
 
 

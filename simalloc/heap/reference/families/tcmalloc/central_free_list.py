@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.tcmalloc.classes import SizeClass
+from simalloc.heap.reference.families.tcmalloc.size_map import SizeClass
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.tcmalloc.centre import Centre
+from simalloc.heap.reference.families.tcmalloc.central_free_list import Centre
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
