@@ -23,7 +23,7 @@ def heap(**parameters):
 def test_the_classes_are_those_of_the_library():
     lines = (MEASURED / "classes.txt").read_text().splitlines()[1:]
     classes = enumerate(size_classes(PAGE, 32), 1)
-    mine = [(i, each.size, each.pages, each.move, each.most_chains) for i, each in classes]
+    mine = [(i, each.size, each.pages, each.move, each.max_cache_size) for i, each in classes]
     assert mine == [tuple(map(int, line.split())) for line in lines]
 
 

@@ -220,17 +220,17 @@ static bool init(void *memory)
 {
     struct tcmalloc *state = memory;
     tcmalloc_classes_init(&state->table, state->page, state->transfer_num_obj);
-    tcmalloc_centres_init(state);
+    tcmalloc_central_lists_init(state);
     tcmalloc_caches_init(state);
-    return tcmalloc_pages_init(state);
+    return tcmalloc_page_heap_init(state);
 }
 
 static void release_all(void *memory)
 {
     struct tcmalloc *state = memory;
     tcmalloc_caches_release(state);
-    tcmalloc_centres_release(state);
-    tcmalloc_pages_release(state);
+    tcmalloc_central_lists_release(state);
+    tcmalloc_page_heap_release(state);
     links_release(&state->links);
 }
 
@@ -240,7 +240,8 @@ static uint64_t cached(const void *memory)
     const struct tcmalloc *state = memory;
     uint64_t blocks = 0;
     for (uint32_t class = 1; class < state->table.count; class++)
-        blocks += state->centres[class].chain_count * (uint64_t)state->table.classes[class].move;
+        blocks += state->central_lists[class].used_slots *
+                  (uint64_t)state->table.classes[class].move;
     for (const struct thread_cache *cache = state->caches.newest; cache; cache = cache->older)
         for (uint32_t class = 1; class < state->table.count; class++)
             blocks += cache->lists[class].count;
@@ -253,9 +254,11 @@ static const char *check(const void *memory)
     uint64_t blocks = 0;
     const char *wrong = heap_check(&state->heap);
     if (wrong == NULL)
-        wrong = tcmalloc_pages_check(state, &blocks);
+        wrong = tcmalloc_page_heap_check(state, &blocks);
     if (wrong == NULL)
-        wrong = tcmalloc_centres_check(state, &blocks);
+        wrong = tcmalloc_central_lists_check(state, &blocks);
+    if (wrong == NULL)
+        wrong = tcmalloc_caches_check(state);
     if (wrong == NULL && blocks != state->heap.counters.free_blocks)
         wrong = "the free blocks are miscounted";
     return wrong;
@@ -267,22 +270,22 @@ static const char *const figure_names[] = {"heap",   "ph_free",  "ph_returned", 
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct tcmalloc *state = (const struct tcmalloc *)heap;
-    uint64_t cached_bytes = 0, centre = 0, transfer = 0;
+    uint64_t cached_bytes = 0, central = 0, transfer = 0;
     for (const struct thread_cache *cache = state->caches.newest; cache; cache = cache->older)
         cached_bytes += cache->size;
     for (uint32_t class = 1; class < state->table.count; class++) {
         const struct size_class *kind = &state->table.classes[class];
-        const struct centre *of = &state->centres[class];
+        const struct central_free_list *of = &state->central_lists[class];
         uint64_t tail = kind->pages * state->page - kind->blocks * (uint64_t)kind->size;
-        centre += of->free_blocks * kind->size + of->spans * tail;
-        transfer += of->chain_count * (uint64_t)kind->move * kind->size;
+        central += of->free_blocks * kind->size + of->spans * tail;
+        transfer += of->used_slots * (uint64_t)kind->move * kind->size;
     }
     const uint64_t values[] = {
-        state->pages.system * state->page,
-        state->pages.free[0] * state->page,
-        state->pages.free[1] * state->page,
+        state->page_heap.system * state->page,
+        state->page_heap.free[0] * state->page,
+        state->page_heap.free[1] * state->page,
         cached_bytes,
-        centre,
+        central,
         transfer,
         state->metadata.taken,
     };

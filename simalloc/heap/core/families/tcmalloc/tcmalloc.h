@@ -1,14 +1,26 @@
 /* What the parts of tcmalloc share (policy/families/tcmalloc.md).
  *
- *   thread caches   lists of blocks of each class, one cache a thread    caches.c
- *   centre          chains of blocks, and spans cut into blocks          centre.c
- *   pages           free spans, normal ones and such as were returned    pages.c
- *   metadata        records and tables, in pieces of the break           metadata.c */
+ *   thread caches       lists of blocks of each class, one cache a thread    thread_caches.c
+ *   central free lists  a class's spans, cut into blocks, and its transfer
+ *                       cache: chains of as many blocks as move at once      central_free_list.c
+ *   page heap           free spans, normal ones and those returned           page_heap.c
+ *   metadata            records and tables, in pieces of the break           metadata.c
+ *
+ * Names are upstream's where it has one. After each event:
+ *
+ *   of a span                free_count + blocks given out == class->blocks
+ *   of a central free list   free_blocks == sum of free_count over its spans
+ *                            used_slots <= cache_size <= class->max_cache_size
+ *   of a thread cache        size == sum over the classes of list->count * class->size
+ *                            list->lowater <= list->count
+ *   of all thread caches     unclaimed_cache_space + sum of max_size ==
+ *                            max_total_thread_cache_bytes, within its limits
+ *   of the page heap         free[kind] == sum of the lengths of its spans of that kind */
 #ifndef SIMALLOC_TCMALLOC_H
 #define SIMALLOC_TCMALLOC_H
 
 #include "families/family.h"
-#include "families/tcmalloc/classes.h"
+#include "families/tcmalloc/size_map.h"
 #include "index/chain.h"
 #include "index/size/size_tree.h"
 #include "parts/thread_table.h"
@@ -22,7 +34,8 @@ enum tcmalloc_version { VERSION_2_10, VERSION_2_18 };
 #define NO_SPAN UINT32_MAX
 
 enum { KINDS = 2, MOST_LISTED = 256, METADATA_PIECE = 8 << 20 };
-enum { SPAN_RECORD = 48, LONG_SPAN_RECORD = 48, GROWTH_RECORD = 264, CACHE_RECORD = 4224 }; /* bytes */
+/* Bytes of records. */
+enum { SPAN_RECORD = 48, LONG_SPAN_RECORD = 48, GROWTH_RECORD = 264, CACHE_RECORD = 4224 };
 
 /* Blocks, each linked to the next by `links.of[].older`. */
 struct run {
@@ -49,16 +62,16 @@ struct spans {
 };
 
 /* What all threads share of a class. */
-struct centre {
+struct central_free_list {
     uint32_t newest; /* span with free blocks; or NO_SPAN */
     uint32_t spans;
     uint64_t free_blocks; /* of these spans */
-    uint32_t room;        /* for this many chains */
-    uint32_t chain_count;
-    uint32_t chains[MOST_CHAINS]; /* the first block of each, the newest chain last */
+    uint32_t cache_size; /* how many slots the transfer cache has */
+    uint32_t used_slots;
+    uint32_t slots[MOST_SLOTS]; /* the first block of each, the newest chain last */
 };
 
-struct pages {
+struct page_heap {
     struct chain lists[KINDS][MOST_LISTED + 1]; /* by length */
     struct size_tree long_spans[KINDS];
     uint64_t free[KINDS]; /* pages */
@@ -87,15 +100,15 @@ struct metadata {
 struct cache_list {
     uint32_t newest; /* the first of a run */
     uint32_t count;
-    uint32_t low;  /* the lowest count since the last scavenge */
-    uint32_t most; /* with more, some are given back */
-    uint32_t overages;
+    uint32_t lowater;    /* the lowest count since the last scavenge */
+    uint32_t max_length; /* with more, some are given back */
+    uint32_t length_overages;
 };
 
 struct thread_cache {
     struct thread_cache *older; /* or NULL */
     uint64_t size;     /* bytes of its blocks */
-    uint64_t limit;
+    uint64_t max_size; /* with more bytes, it is scavenged */
     struct cache_list lists[MOST_CLASSES];
 };
 
@@ -103,7 +116,7 @@ struct caches {
     struct thread_cache *newest; /* NULL: there is none */
     struct thread_cache *victim; /* whose limit is lowered next; NULL: the newest's */
     struct thread_table of_threads;
-    int64_t unclaimed;           /* bytes that are in no cache's limit */
+    int64_t unclaimed_cache_space; /* bytes that are in no cache's limit */
 };
 
 struct tcmalloc {
@@ -120,9 +133,9 @@ struct tcmalloc {
     struct size_classes table;
     struct links links;
     struct spans spans;
-    struct centre centres[MOST_CLASSES];
+    struct central_free_list central_lists[MOST_CLASSES];
     uint32_t turn; /* the class whose room is taken next */
-    struct pages pages;
+    struct page_heap page_heap;
     struct metadata metadata;
     struct caches caches;
     uint64_t visited; /* in the event under way */
@@ -138,7 +151,7 @@ void tcmalloc_give_record(struct tcmalloc *state, struct records *records);
 /* Records a growth, and makes sure of the parts of the table of pages that new memory needs. */
 void tcmalloc_describe(struct tcmalloc *state, uint64_t address, uint64_t size);
 
-/* pages.c. Makes a span, which is in no state yet; NO_BLOCK, with the heap's failure set, if
+/* page_heap.c. Makes a span, which is in no state yet; NO_BLOCK, with the heap's failure set, if
  * that cannot be. */
 uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages);
 /* Cuts a span that is not free in two, and returns the high one. */
@@ -147,22 +160,22 @@ uint32_t tcmalloc_split_span(struct tcmalloc *state, uint32_t id, uint64_t pages
 void tcmalloc_free_span(struct tcmalloc *state, uint32_t id);
 /* Gives at least this many pages to the system, if there are; returns how many. */
 uint64_t tcmalloc_release_spans(struct tcmalloc *state, uint64_t least);
-bool tcmalloc_pages_init(struct tcmalloc *state);
-void tcmalloc_pages_release(struct tcmalloc *state);
+bool tcmalloc_page_heap_init(struct tcmalloc *state);
+void tcmalloc_page_heap_release(struct tcmalloc *state);
 /* Counts the free spans; returns what is wrong with them, or NULL. */
-const char *tcmalloc_pages_check(const struct tcmalloc *state, uint64_t *blocks);
+const char *tcmalloc_page_heap_check(const struct tcmalloc *state, uint64_t *blocks);
 
-/* centre.c. Takes back a run of cached blocks, the first of it first. */
+/* central_free_list.c. Takes back a run of cached blocks, the first of it first. */
 void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run);
-/* Returns a run of up to `count` cached blocks; of none, with the heap's failure set, if that cannot
- * be. */
+/* Returns a run of up to `count` cached blocks; of none, with the heap's failure set, if that
+ * cannot be. */
 struct run tcmalloc_fetch(struct tcmalloc *state, uint32_t class, uint32_t count);
-void tcmalloc_centres_init(struct tcmalloc *state);
-void tcmalloc_centres_release(struct tcmalloc *state);
+void tcmalloc_central_lists_init(struct tcmalloc *state);
+void tcmalloc_central_lists_release(struct tcmalloc *state);
 /* Counts the free and the cached blocks; returns what is wrong with them, or NULL. */
-const char *tcmalloc_centres_check(const struct tcmalloc *state, uint64_t *blocks);
+const char *tcmalloc_central_lists_check(const struct tcmalloc *state, uint64_t *blocks);
 
-/* caches.c. Makes a cache for a thread that has none; NULL, with the heap's failure set,
+/* thread_caches.c. Makes a cache for a thread that has none; NULL, with the heap's failure set,
  * when memory is exhausted. */
 struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread);
 /* Makes a cache that is no thread's; NULL as above. */
@@ -170,6 +183,8 @@ struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state);
 void tcmalloc_end_thread(struct tcmalloc *state, uint32_t thread);
 void tcmalloc_caches_init(struct tcmalloc *state);
 void tcmalloc_caches_release(struct tcmalloc *state);
+/* Returns what is wrong with the caches, or NULL. */
+const char *tcmalloc_caches_check(const struct tcmalloc *state);
 /* Fills an empty list, and returns the block that is not entered; NO_BLOCK, with the heap's failure
  * set, if there is none. */
 uint32_t tcmalloc_refill(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);
@@ -192,8 +207,8 @@ ALWAYS_INLINE uint32_t tcmalloc_take(struct tcmalloc *state, struct thread_cache
     uint32_t id = list->newest;
     list->newest = state->links.of[id].older;
     list->count--;
-    if (list->count < list->low)
-        list->low = list->count;
+    if (list->count < list->lowater)
+        list->lowater = list->count;
     cache->size -= state->table.classes[class].size;
     state->visited++;
     return id;
@@ -209,7 +224,7 @@ ALWAYS_INLINE void tcmalloc_give(struct tcmalloc *state, struct thread_cache *ca
     list->newest = id;
     list->count++;
     cache->size += state->table.classes[class].size;
-    if (UNLIKELY(list->count > list->most || cache->size > cache->limit))
+    if (UNLIKELY(list->count > list->max_length || cache->size > cache->max_size))
         tcmalloc_shrink(state, cache, class);
 }
 

@@ -11,7 +11,7 @@ from simalloc.heap.reference.space import State
 if TYPE_CHECKING:
     from simalloc.heap.reference.families.tcmalloc.tcmalloc import TcmallocHeap
 
-_FIRST_CHAINS = 16
+_FIRST_CACHE_SIZE = 16
 """For how many chains there is room at first."""
 
 
@@ -25,28 +25,28 @@ class Span:
     free: list[int] = field(default_factory=list)
 
 
-class Slots:
+class TransferCache:
     """Room for chains of just as many blocks as move at once; the newest is taken first."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.room = min(_FIRST_CHAINS, most)
+        self.size = min(_FIRST_CACHE_SIZE, most)
         self.chains: list[list[int]] = []
 
     @property
     def is_full(self) -> bool:
         """Whether there is no room for a chain."""
-        return len(self.chains) == self.room
+        return len(self.chains) == self.size
 
 
-class Centre:
+class CentralFreeList:
     """The shared part of one class: `number` is the class's, from 1 on."""
 
     def __init__(self, heap: TcmallocHeap, number: int, kind: SizeClass) -> None:
         self._heap = heap
         self.number = number
         self.kind = kind
-        self.slots = Slots(kind.most_chains)
+        self.transfer = TransferCache(kind.max_cache_size)
         self.span_count = 0
         self._with_room: dict[Span, None] = {}
 
@@ -60,7 +60,7 @@ class Centre:
     @property
     def chained_bytes(self) -> int:
         """The bytes of the blocks that wait in chains."""
-        return sum(map(len, self.slots.chains)) * self.kind.size
+        return sum(map(len, self.transfer.chains)) * self.kind.size
 
     def listed(self) -> list[int]:
         """Return the free blocks of the spans."""
@@ -68,20 +68,20 @@ class Centre:
 
     def chained(self) -> list[int]:
         """Return the blocks that wait in chains."""
-        return [block for chain in self.slots.chains for block in chain]
+        return [block for chain in self.transfer.chains for block in chain]
 
     def insert(self, chain: list[int]) -> None:
         """Take a chain back, the first of it first."""
         if len(chain) == self.kind.move and self._has_room():
-            self.slots.chains.append(chain)
+            self.transfer.chains.append(chain)
         else:
             self.give_to_spans(chain)
 
     def fetch(self, count: int) -> list[int]:
         """Return a chain of up to `count` blocks, at least one."""
-        if count == self.kind.move and self.slots.chains:
+        if count == self.kind.move and self.transfer.chains:
             self._heap.visited += 1
-            return self.slots.chains.pop()
+            return self.transfer.chains.pop()
         if not self._with_room:
             self._add_span()
         chain: list[int] = []
@@ -102,13 +102,13 @@ class Centre:
 
     def _has_room(self) -> bool:
         """Make room for a chain, at the cost of another class if need be; say whether there is."""
-        slots = self.slots
-        if slots.is_full and slots.room < slots.most:
+        transfer = self.transfer
+        if transfer.is_full and transfer.size < transfer.most:
             took = self._heap.take_room(self, forced=False) or self._heap.take_room(
                 self, forced=True
             )
-            slots.room += took
-        return not slots.is_full
+            transfer.size += took
+        return not transfer.is_full
 
     def _take_from_first(self, count: int) -> list[int]:
         self._heap.visited += 1

@@ -23,7 +23,7 @@ class SizeClass:
     move: int
 
     @property
-    def most_chains(self) -> int:
+    def max_cache_size(self) -> int:
         """How many chains of `move` blocks may wait between the threads, at the very most."""
         return min(_MOST_CHAINS, max(1, _CHAINED_BYTES // (self.size * self.move)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from simalloc.heap.reference.families.tcmalloc.central_free_list import Centre, Span
+from simalloc.heap.reference.families.tcmalloc.central_free_list import CentralFreeList, Span
 from simalloc.heap.reference.families.tcmalloc.metadata import METADATA_PIECE
 from simalloc.heap.reference.families.tcmalloc.page_heap import Kind, SpanHeap
 from simalloc.heap.reference.families.tcmalloc.size_map import (
@@ -22,10 +22,10 @@ _POOL_OF_EXCEPTIONS = 72704
 """What the C++ library allocates when a program that it is loaded into starts."""
 
 _THREAD_BLOCK = 304
-"""What the C library allocates for each thread that is started, with as many libraries."""
+"""What the C library allocates for each thread that is started, with the libraries loaded here."""
 
 _IDLE_RECORDS = 2
-"""Records of spans that are made first of all, so that the others lie elsewhere in caches."""
+"""Records of spans that the library makes first: the later ones lie in other cache lines."""
 
 _UNUSED = SizeClass(1, 1, 1)
 """Class 0, which no request takes; but other classes can take the room of its chains."""
@@ -41,7 +41,9 @@ class TcmallocHeap(SpanHeap):
         self._has_prelude = description.mechanism
         kinds = [_UNUSED, *size_classes(self.page, description.transfer_num_obj)]
         self._sizes = [kind.size for kind in kinds]
-        self.centres = [Centre(self, number, kind) for number, kind in enumerate(kinds)]
+        self.central_lists = [
+            CentralFreeList(self, number, kind) for number, kind in enumerate(kinds)
+        ]
         self.caches = Caches(self, description.max_total_thread_cache_bytes)
         self._span_at: dict[int, Span] = {}
         self._turn = 0
@@ -65,12 +67,12 @@ class TcmallocHeap(SpanHeap):
         if address // self.page not in self._span_at:
             self.free_span(address)
             return
-        centre = self.centres[self.span_of(address).number]
+        central = self.central_lists[self.span_of(address).number]
         cache = self.caches.existing(self.request.thread)
         if cache:
-            cache.free(address, centre)
+            cache.free(address, central)
         else:
-            centre.insert([address])
+            central.insert([address])
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Stay if the block is no less than the size and not too large for it."""
@@ -97,7 +99,7 @@ class TcmallocHeap(SpanHeap):
         """Return the size of its class, or of the pages that a request takes."""
         if size > LARGEST:
             return round_up(size, self.page)
-        return self._centre_for(size).kind.size
+        return self._central_for(size).kind.size
 
     def end_thread(self) -> None:
         """Give up the cache of the thread."""
@@ -114,8 +116,8 @@ class TcmallocHeap(SpanHeap):
             "ph_free": self.free_pages(Kind.NORMAL) * self.page,
             "ph_returned": self.free_pages(Kind.RETURNED) * self.page,
             "thread_caches": sum(cache.size for cache in self.caches),
-            "centre": sum(centre.free_bytes for centre in self.centres),
-            "transfer": sum(centre.chained_bytes for centre in self.centres),
+            "centre": sum(central.free_bytes for central in self.central_lists),
+            "transfer": sum(central.chained_bytes for central in self.central_lists),
             "metadata": self.metadata.taken if self.metadata else 0,
         }
 
@@ -125,12 +127,12 @@ class TcmallocHeap(SpanHeap):
 
     def listed(self) -> list[int]:
         """Return the free spans, and the free blocks of others."""
-        blocks = [block for centre in self.centres for block in centre.listed()]
+        blocks = [block for central in self.central_lists for block in central.listed()]
         return [*self._kind, *blocks]
 
     def cached(self) -> list[int]:
         """Return the blocks in the threads' caches, and those in chains between them."""
-        chained = [block for centre in self.centres for block in centre.chained()]
+        chained = [block for central in self.central_lists for block in central.chained()]
         return [*chained, *(block for cache in self.caches for block in cache.blocks())]
 
     def span_of(self, block: int) -> Span:
@@ -148,18 +150,21 @@ class TcmallocHeap(SpanHeap):
         for page in range(first, first + pages):
             del self._span_at[page]
 
-    def take_room(self, taker: Centre, *, forced: bool) -> bool:
-        """Take the room of a chain from the class whose turn it is; say whether it had one."""
-        turn = self._turn % len(self.centres)
-        self._turn = turn if self._turn >= len(self.centres) else turn + 1
-        victim = self.centres[turn]
-        slots = victim.slots
-        if victim is taker or not slots.room or (slots.is_full and not forced):
+    def take_room(self, taker: CentralFreeList, *, forced: bool) -> bool:
+        """Take a slot from the transfer cache whose turn it is; say whether it had one to give.
+
+        Upstream's counter is not raised when it begins anew, so class 0 comes twice in a row.
+        """
+        turn = self._turn % len(self.central_lists)
+        self._turn = turn if self._turn >= len(self.central_lists) else turn + 1
+        victim = self.central_lists[turn]
+        transfer = victim.transfer
+        if victim is taker or not transfer.size or (transfer.is_full and not forced):
             return False
-        was_full = slots.is_full
-        slots.room -= 1
+        was_full = transfer.is_full
+        transfer.size -= 1
         if was_full:
-            victim.give_to_spans(slots.chains.pop())
+            victim.give_to_spans(transfer.chains.pop())
         return True
 
     def count_cache(self, change: int) -> None:
@@ -171,7 +176,7 @@ class TcmallocHeap(SpanHeap):
         cache = self.caches.of(self.request.thread)
         if size > LARGEST:
             return self.allocate_span(-(-size // self.page))
-        block = cache.allocate(self._centre_for(size))
+        block = cache.allocate(self._central_for(size))
         self.blocks.mark(block, State.ALLOCATED)
         return block
 
@@ -188,8 +193,8 @@ class TcmallocHeap(SpanHeap):
             self.free_span(self.split_span(span, needed))
         return span
 
-    def _centre_for(self, size: int) -> Centre:
-        return self.centres[bisect_left(self._sizes, rounded_request(size))]
+    def _central_for(self, size: int) -> CentralFreeList:
+        return self.central_lists[bisect_left(self._sizes, rounded_request(size))]
 
     def _start_program(self) -> None:
         """Allocate and free what is allocated and freed before a program's own first call."""
@@ -201,7 +206,7 @@ class TcmallocHeap(SpanHeap):
             self._keep(self.caches.of(0), _THREAD_BLOCK)
 
     def _pass_through_caches(self) -> None:
-        smallest = self._centre_for(1)
+        smallest = self._central_for(1)
         if self._is_old:
             self._keep(self.caches.add(), _POOL_OF_EXCEPTIONS)
             smallest.insert(smallest.fetch(1))
@@ -216,4 +221,4 @@ class TcmallocHeap(SpanHeap):
 
     def _keep(self, cache: ThreadCache, size: int) -> None:
         """Allocate a block that is never freed."""
-        self.blocks.mark(cache.allocate(self._centre_for(size)), State.TABLE)
+        self.blocks.mark(cache.allocate(self._central_for(size)), State.TABLE)

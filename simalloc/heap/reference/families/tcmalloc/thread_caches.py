@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simalloc.heap.reference.families.tcmalloc.central_free_list import Centre
+from simalloc.heap.reference.families.tcmalloc.central_free_list import CentralFreeList
 from simalloc.heap.reference.space import State
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LONGEST = 8192
 """A list may not grow longer than this."""
 
-_MOST_OVERAGES = 3
+_MAX_OVERAGES = 3
 
 _STEP = 64 * 1024
 """By what a cache's limit rises."""
@@ -31,18 +31,18 @@ class CacheList:
     """A thread's free blocks of one class, the newest last."""
 
     blocks: list[int] = field(default_factory=list)
-    low: int = 0
+    lowater: int = 0
     """The fewest blocks since the last scavenge."""
-    most: int = 1
+    max_length: int = 1
     """With more blocks than this, some are given back."""
-    overages: int = 0
-    """How often there were too many since `most` was last lowered."""
+    length_overages: int = 0
+    """How often there were too many since `max_length` was last lowered."""
 
     def take(self, count: int) -> list[int]:
         """Take a chain of the `count` newest, the newest first."""
         chain = self.blocks[: -count - 1 : -1]
         del self.blocks[len(self.blocks) - len(chain) :]
-        self.low = min(self.low, len(self.blocks))
+        self.lowater = min(self.lowater, len(self.blocks))
         return chain
 
 
@@ -51,77 +51,77 @@ class ThreadCache:
 
     def __init__(self, heap: TcmallocHeap) -> None:
         self._heap = heap
-        self._lists = [CacheList() for _ in heap.centres]
+        self._lists = [CacheList() for _ in heap.central_lists]
         self.size = 0
-        self.limit = 0
+        self.max_size = 0
 
-    def allocate(self, centre: Centre) -> int:
+    def allocate(self, central: CentralFreeList) -> int:
         """Return the newest block of a class, fetching some if there is none."""
-        mine = self._lists[centre.number]
+        mine = self._lists[central.number]
         if mine.blocks:
             self._heap.visited += 1
-            self.size -= centre.kind.size
+            self.size -= central.kind.size
             return mine.take(1)[0]
-        chain = centre.fetch(min(mine.most, centre.kind.move))
+        chain = central.fetch(min(mine.max_length, central.kind.move))
         mine.blocks += reversed(chain[1:])
-        self.size += (len(chain) - 1) * centre.kind.size
-        move = centre.kind.move
-        if mine.most < move:
-            mine.most += 1
+        self.size += (len(chain) - 1) * central.kind.size
+        move = central.kind.move
+        if mine.max_length < move:
+            mine.max_length += 1
         else:
-            mine.most = min(mine.most + move, _LONGEST) // move * move
+            mine.max_length = min(mine.max_length + move, _LONGEST) // move * move
         return chain[0]
 
-    def free(self, block: int, centre: Centre) -> None:
+    def free(self, block: int, central: CentralFreeList) -> None:
         """Keep a block; give some back if there are too many."""
-        mine = self._lists[centre.number]
+        mine = self._lists[central.number]
         mine.blocks.append(block)
         self._heap.blocks.mark(block, State.CACHED)
-        self.size += centre.kind.size
-        if len(mine.blocks) > mine.most:
-            self._shorten(mine, centre)
-        if self.size > self.limit:
+        self.size += central.kind.size
+        if len(mine.blocks) > mine.max_length:
+            self._shorten(mine, central)
+        if self.size > self.max_size:
             self._scavenge()
 
     def empty(self) -> None:
         """Give all blocks back."""
-        for centre, mine in zip(self._heap.centres, self._lists, strict=True):
-            self._give_back(mine, centre, len(mine.blocks))
+        for central, mine in zip(self._heap.central_lists, self._lists, strict=True):
+            self._give_back(mine, central, len(mine.blocks))
 
     def blocks(self) -> list[int]:
         """Return all blocks."""
         return [block for mine in self._lists for block in mine.blocks]
 
-    def _shorten(self, mine: CacheList, centre: Centre) -> None:
-        move = centre.kind.move
-        self._give_back(mine, centre, move)
-        if mine.most < move:
-            mine.most += 1
-        elif mine.most > move:
-            mine.overages += 1
-            if mine.overages > _MOST_OVERAGES:
-                mine.most -= move
-                mine.overages = 0
+    def _shorten(self, mine: CacheList, central: CentralFreeList) -> None:
+        move = central.kind.move
+        self._give_back(mine, central, move)
+        if mine.max_length < move:
+            mine.max_length += 1
+        elif mine.max_length > move:
+            mine.length_overages += 1
+            if mine.length_overages > _MAX_OVERAGES:
+                mine.max_length -= move
+                mine.length_overages = 0
 
     def _scavenge(self) -> None:
         """Give back half of what has not been needed since the last time; then raise the limit."""
-        for centre, mine in zip(self._heap.centres, self._lists, strict=True):
-            if mine.low > 0:
-                self._give_back(mine, centre, max(1, mine.low // 2))
-                move = centre.kind.move
-                if mine.most > move:
-                    mine.most = max(mine.most - move, move)
-            mine.low = len(mine.blocks)
-        self._heap.caches.raise_limit(self)
+        for central, mine in zip(self._heap.central_lists, self._lists, strict=True):
+            if mine.lowater > 0:
+                self._give_back(mine, central, max(1, mine.lowater // 2))
+                move = central.kind.move
+                if mine.max_length > move:
+                    mine.max_length = max(mine.max_length - move, move)
+            mine.lowater = len(mine.blocks)
+        self._heap.caches.raise_max_size(self)
 
-    def _give_back(self, mine: CacheList, centre: Centre, count: int) -> None:
+    def _give_back(self, mine: CacheList, central: CentralFreeList, count: int) -> None:
         """Give the newest blocks back, in chains of as many as move at once."""
         count = min(count, len(mine.blocks))
         while count:
-            chain = mine.take(min(count, centre.kind.move))
+            chain = mine.take(min(count, central.kind.move))
             count -= len(chain)
-            self.size -= len(chain) * centre.kind.size
-            centre.insert(chain)
+            self.size -= len(chain) * central.kind.size
+            central.insert(chain)
 
 
 class Caches:
@@ -129,7 +129,7 @@ class Caches:
 
     def __init__(self, heap: TcmallocHeap, total: int) -> None:
         self._heap = heap
-        self._unclaimed = min(max(total, _LEAST_LIMIT), _MOST_TOTAL)
+        self._unclaimed_cache_space = min(max(total, _LEAST_LIMIT), _MOST_TOTAL)
         self._ring: list[ThreadCache] = []
         self._victim: ThreadCache | None = None
         self._of_thread: dict[int, ThreadCache] = {}
@@ -153,10 +153,10 @@ class Caches:
         """Make a cache, which takes the least limit if there is none left for it."""
         self._heap.count_cache(1)
         cache = ThreadCache(self._heap)
-        self.raise_limit(cache)
-        if not cache.limit:
-            cache.limit = _LEAST_LIMIT
-            self._unclaimed -= _LEAST_LIMIT
+        self.raise_max_size(cache)
+        if not cache.max_size:
+            cache.max_size = _LEAST_LIMIT
+            self._unclaimed_cache_space -= _LEAST_LIMIT
         self._ring.insert(0, cache)
         if len(self._ring) == 1:
             self._victim = cache
@@ -172,21 +172,21 @@ class Caches:
             self._victim = self._next(cache)
         self._ring.remove(cache)
         self._victim = self._victim or next(iter(self._ring), None)
-        self._unclaimed += cache.limit
+        self._unclaimed_cache_space += cache.max_size
         self._heap.count_cache(-1)
 
-    def raise_limit(self, cache: ThreadCache) -> None:
+    def raise_max_size(self, cache: ThreadCache) -> None:
         """Raise a limit: by what none has claimed, or else at the cost of another cache."""
-        if self._unclaimed > 0:
-            self._unclaimed -= _STEP
-            cache.limit += _STEP
+        if self._unclaimed_cache_space > 0:
+            self._unclaimed_cache_space -= _STEP
+            cache.max_size += _STEP
             return
         for _ in range(10):
             victim = self._victim or self._ring[0]
             self._victim = self._next(victim)
-            if victim is not cache and victim.limit > _LEAST_LIMIT:
-                victim.limit -= _STEP
-                cache.limit += _STEP
+            if victim is not cache and victim.max_size > _LEAST_LIMIT:
+                victim.max_size -= _STEP
+                cache.max_size += _STEP
                 return
 
     def _next(self, cache: ThreadCache) -> ThreadCache | None:

@@ -5,18 +5,42 @@
 
 enum {
     LONGEST = 8192, /* the most blocks that a list may come to hold */
-    MOST_OVERAGES = 3,
+    MAX_OVERAGES = 3,
     STEP = 64 * 1024, /* by what a cache's limit rises */
     LEAST_LIMIT = 512 * 1024,
     MOST_TOTAL = 1 << 30,
     MOST_ASKED = 10, /* caches, for a part of their limit */
 };
 
-void tcmalloc_caches_init(struct tcmalloc *state)
+/* The bytes that all caches may hold together. */
+static int64_t total_space(const struct tcmalloc *state)
 {
     uint64_t total = state->max_total_thread_cache_bytes;
     total = total < LEAST_LIMIT ? LEAST_LIMIT : total;
-    state->caches.unclaimed = (int64_t)(total > MOST_TOTAL ? MOST_TOTAL : total);
+    return (int64_t)(total > MOST_TOTAL ? MOST_TOTAL : total);
+}
+
+void tcmalloc_caches_init(struct tcmalloc *state)
+{
+    state->caches.unclaimed_cache_space = total_space(state);
+}
+
+const char *tcmalloc_caches_check(const struct tcmalloc *state)
+{
+    int64_t space = state->caches.unclaimed_cache_space;
+    for (const struct thread_cache *cache = state->caches.newest; cache; cache = cache->older) {
+        uint64_t bytes = 0;
+        for (uint32_t class = 0; class < state->table.count; class++) {
+            const struct cache_list *list = &cache->lists[class];
+            bytes += list->count * (uint64_t)state->table.classes[class].size;
+            if (list->lowater > list->count)
+                return "a list has less blocks than it ever had";
+        }
+        if (bytes != cache->size)
+            return "the bytes in a thread's cache are miscounted";
+        space += (int64_t)cache->max_size;
+    }
+    return space == total_space(state) ? NULL : "space of the threads' caches is lost";
 }
 
 void tcmalloc_caches_release(struct tcmalloc *state)
@@ -32,17 +56,17 @@ void tcmalloc_caches_release(struct tcmalloc *state)
 /* Raises a limit: by what none has claimed, or else at the cost of another cache. */
 static void raise_limit(struct caches *caches, struct thread_cache *cache)
 {
-    if (caches->unclaimed > 0) {
-        caches->unclaimed -= STEP;
-        cache->limit += STEP;
+    if (caches->unclaimed_cache_space > 0) {
+        caches->unclaimed_cache_space -= STEP;
+        cache->max_size += STEP;
         return;
     }
     for (unsigned i = 0; i < MOST_ASKED; i++) {
         struct thread_cache *victim = caches->victim == NULL ? caches->newest : caches->victim;
         caches->victim = victim->older;
-        if (victim != cache && victim->limit > LEAST_LIMIT) {
-            victim->limit -= STEP;
-            cache->limit += STEP;
+        if (victim != cache && victim->max_size > LEAST_LIMIT) {
+            victim->max_size -= STEP;
+            cache->max_size += STEP;
             return;
         }
     }
@@ -56,11 +80,11 @@ struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state)
         return NULL;
     tcmalloc_take_record(state, &state->metadata.caches, CACHE_RECORD);
     for (uint32_t class = 0; class < state->table.count; class++)
-        cache->lists[class].most = 1;
+        cache->lists[class].max_length = 1;
     raise_limit(caches, cache);
-    if (cache->limit == 0) {
-        cache->limit = LEAST_LIMIT;
-        caches->unclaimed -= LEAST_LIMIT;
+    if (cache->max_size == 0) {
+        cache->max_size = LEAST_LIMIT;
+        caches->unclaimed_cache_space -= LEAST_LIMIT;
     }
     if (caches->newest == NULL)
         caches->victim = cache;
@@ -91,8 +115,8 @@ static void give_back(struct tcmalloc *state, struct thread_cache *cache, uint32
             list->newest = state->links.of[list->newest].older;
         count -= run.count;
         list->count -= run.count;
-        if (list->count < list->low)
-            list->low = list->count;
+        if (list->count < list->lowater)
+            list->lowater = list->count;
         cache->size -= run.count * (uint64_t)kind->size;
         tcmalloc_insert(state, class, run);
     }
@@ -114,7 +138,7 @@ void tcmalloc_end_thread(struct tcmalloc *state, uint32_t thread)
     *place = cache->older;
     if (caches->victim == NULL)
         caches->victim = caches->newest;
-    caches->unclaimed += (int64_t)cache->limit;
+    caches->unclaimed_cache_space += (int64_t)cache->max_size;
     thread_table_keep(&caches->of_threads, thread, NULL);
     tcmalloc_give_record(state, &state->metadata.caches);
     free(cache);
@@ -125,16 +149,18 @@ uint32_t tcmalloc_refill(struct tcmalloc *state, struct thread_cache *cache, uin
     struct cache_list *list = &cache->lists[class];
     const struct size_class *kind = &state->table.classes[class];
     uint32_t move = kind->move;
-    struct run run = tcmalloc_fetch(state, class, list->most < move ? list->most : move);
+    struct run run =
+        tcmalloc_fetch(state, class, list->max_length < move ? list->max_length : move);
     if (run.count == 0)
         return NO_BLOCK;
     list->newest = state->links.of[run.first].older;
     list->count = run.count - 1;
     cache->size += list->count * (uint64_t)kind->size;
-    if (list->most < move)
-        list->most++;
+    if (list->max_length < move)
+        list->max_length++;
     else
-        list->most = (list->most + move < LONGEST ? list->most + move : LONGEST) / move * move;
+        list->max_length =
+            (list->max_length + move < LONGEST ? list->max_length + move : LONGEST) / move * move;
     return run.first;
 }
 
@@ -144,11 +170,11 @@ static void shorten(struct tcmalloc *state, struct thread_cache *cache, uint32_t
     struct cache_list *list = &cache->lists[class];
     uint32_t move = state->table.classes[class].move;
     give_back(state, cache, class, list->count < move ? list->count : move);
-    if (list->most < move) {
-        list->most++;
-    } else if (list->most > move && ++list->overages > MOST_OVERAGES) {
-        list->most -= move;
-        list->overages = 0;
+    if (list->max_length < move) {
+        list->max_length++;
+    } else if (list->max_length > move && ++list->length_overages > MAX_OVERAGES) {
+        list->max_length -= move;
+        list->length_overages = 0;
     }
 }
 
@@ -158,12 +184,12 @@ static void scavenge(struct tcmalloc *state, struct thread_cache *cache)
     for (uint32_t class = 1; class < state->table.count; class++) {
         struct cache_list *list = &cache->lists[class];
         uint32_t move = state->table.classes[class].move;
-        if (list->low > 0) {
-            give_back(state, cache, class, list->low > 1 ? list->low / 2 : 1);
-            if (list->most > move)
-                list->most = list->most - move > move ? list->most - move : move;
+        if (list->lowater > 0) {
+            give_back(state, cache, class, list->lowater > 1 ? list->lowater / 2 : 1);
+            if (list->max_length > move)
+                list->max_length = list->max_length - move > move ? list->max_length - move : move;
         }
-        list->low = list->count;
+        list->lowater = list->count;
     }
     raise_limit(&state->caches, cache);
 }
@@ -171,8 +197,8 @@ static void scavenge(struct tcmalloc *state, struct thread_cache *cache)
 void tcmalloc_shrink(struct tcmalloc *state, struct thread_cache *cache, uint32_t class)
 {
     const struct cache_list *list = &cache->lists[class];
-    if (list->count > list->most)
+    if (list->count > list->max_length)
         shorten(state, cache, class);
-    if (cache->size > cache->limit)
+    if (cache->size > cache->max_size)
         scavenge(state, cache);
 }

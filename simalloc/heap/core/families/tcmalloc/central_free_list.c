@@ -1,21 +1,21 @@
-/* What all threads of tcmalloc share of one size class: chains of blocks, and spans cut into blocks. */
+/* The central free lists of tcmalloc, and their transfer caches. */
 #include "families/tcmalloc/tcmalloc.h"
 #include "space/residence.h"
 #include "space/table.h"
 
-enum { FIRST_ROOM = 16 };
+enum { FIRST_CACHE_SIZE = 16 };
 
-void tcmalloc_centres_init(struct tcmalloc *state)
+void tcmalloc_central_lists_init(struct tcmalloc *state)
 {
     state->spans.unused = NO_SPAN;
     for (uint32_t class = 0; class < state->table.count; class++) {
-        uint32_t most = state->table.classes[class].most_chains;
-        state->centres[class].newest = NO_SPAN;
-        state->centres[class].room = most < FIRST_ROOM ? most : FIRST_ROOM;
+        uint32_t most = state->table.classes[class].max_cache_size;
+        state->central_lists[class].newest = NO_SPAN;
+        state->central_lists[class].cache_size = most < FIRST_CACHE_SIZE ? most : FIRST_CACHE_SIZE;
     }
 }
 
-void tcmalloc_centres_release(struct tcmalloc *state)
+void tcmalloc_central_lists_release(struct tcmalloc *state)
 {
     table_release(state->spans.of);
 }
@@ -39,19 +39,19 @@ static uint32_t new_span(struct tcmalloc *state)
 static void enter(struct tcmalloc *state, uint32_t number)
 {
     struct span *span = &state->spans.of[number];
-    struct centre *centre = &state->centres[span->class];
+    struct central_free_list *central = &state->central_lists[span->class];
     span->newer = NO_SPAN;
-    span->older = centre->newest;
-    if (centre->newest != NO_SPAN)
-        state->spans.of[centre->newest].newer = number;
-    centre->newest = number;
+    span->older = central->newest;
+    if (central->newest != NO_SPAN)
+        state->spans.of[central->newest].newer = number;
+    central->newest = number;
 }
 
 static void leave(struct tcmalloc *state, uint32_t number)
 {
     const struct span *span = &state->spans.of[number];
     if (span->newer == NO_SPAN)
-        state->centres[span->class].newest = span->older;
+        state->central_lists[span->class].newest = span->older;
     else
         state->spans.of[span->newer].older = span->older;
     if (span->older != NO_SPAN)
@@ -67,7 +67,7 @@ static void push(struct tcmalloc *state, uint32_t number, uint32_t id)
     state->links.of[id].older = span->free;
     span->free = id;
     span->free_count++;
-    state->centres[span->class].free_blocks++;
+    state->central_lists[span->class].free_blocks++;
 }
 
 /* Cuts new memory into the free blocks of a span, the lowest the first. */
@@ -98,7 +98,7 @@ static bool add_span(struct tcmalloc *state, uint32_t number_of_class)
     if (number == NO_SPAN)
         return false;
     state->spans.of[number] = (struct span){.lowest = id, .class = number_of_class};
-    state->centres[number_of_class].spans++;
+    state->central_lists[number_of_class].spans++;
     cut(state, number, id);
     return true;
 }
@@ -110,8 +110,8 @@ static void drop_span(struct tcmalloc *state, uint32_t number)
     const struct size_class *class = &state->table.classes[span->class];
     uint32_t id = span->lowest;
     leave(state, number);
-    state->centres[span->class].spans--;
-    state->centres[span->class].free_blocks -= class->blocks;
+    state->central_lists[span->class].spans--;
+    state->central_lists[span->class].free_blocks -= class->blocks;
     heap_join_all(&state->heap, id, class->pages * state->page);
     span->older = state->spans.unused;
     state->spans.unused = number;
@@ -134,19 +134,21 @@ static void give_to_spans(struct tcmalloc *state, struct run run)
     }
 }
 
-/* Takes the room of a chain from the class whose turn it is; false if that has none. */
+/* Takes a slot from the transfer cache whose turn it is; false if that has none to give. Upstream's
+ * counter is not raised when it begins anew, so class 0 comes twice in a row. */
 static bool take_room(struct tcmalloc *state, uint32_t taker, bool is_forced)
 {
     uint32_t turn = state->turn < state->table.count ? state->turn : 0;
     state->turn = state->turn < state->table.count ? turn + 1 : 0;
-    struct centre *victim = &state->centres[turn];
-    bool is_full = victim->chain_count == victim->room;
-    if (turn == taker || victim->room == 0 || (is_full && !is_forced))
+    struct central_free_list *victim = &state->central_lists[turn];
+    bool is_full = victim->used_slots == victim->cache_size;
+    if (turn == taker || victim->cache_size == 0 || (is_full && !is_forced))
         return false;
-    victim->room--;
+    victim->cache_size--;
     if (is_full) {
-        uint32_t first = victim->chains[--victim->chain_count];
-        give_to_spans(state, (struct run){.first = first, .count = state->table.classes[turn].move});
+        uint32_t first = victim->slots[--victim->used_slots];
+        struct run run = {.first = first, .count = state->table.classes[turn].move};
+        give_to_spans(state, run);
     }
     return true;
 }
@@ -154,19 +156,19 @@ static bool take_room(struct tcmalloc *state, uint32_t taker, bool is_forced)
 /* Makes room for a chain, at the cost of another class if need be; false if there is none. */
 static bool has_room(struct tcmalloc *state, uint32_t class)
 {
-    struct centre *centre = &state->centres[class];
-    bool is_full = centre->chain_count == centre->room;
-    if (is_full && centre->room < state->table.classes[class].most_chains &&
+    struct central_free_list *central = &state->central_lists[class];
+    bool is_full = central->used_slots == central->cache_size;
+    if (is_full && central->cache_size < state->table.classes[class].max_cache_size &&
         (take_room(state, class, false) || take_room(state, class, true)))
-        centre->room++;
-    return centre->chain_count < centre->room;
+        central->cache_size++;
+    return central->used_slots < central->cache_size;
 }
 
 void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run)
 {
-    struct centre *centre = &state->centres[class];
+    struct central_free_list *central = &state->central_lists[class];
     if (run.count == state->table.classes[class].move && has_room(state, class))
-        centre->chains[centre->chain_count++] = run.first;
+        central->slots[central->used_slots++] = run.first;
     else
         give_to_spans(state, run);
 }
@@ -174,8 +176,8 @@ void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run)
 /* Takes up to `count` blocks from the first span of a class. */
 static struct run take_from_newest(struct tcmalloc *state, uint32_t class, uint32_t count)
 {
-    struct centre *centre = &state->centres[class];
-    uint32_t number = centre->newest;
+    struct central_free_list *central = &state->central_lists[class];
+    uint32_t number = central->newest;
     struct span *span = &state->spans.of[number];
     struct run run = {.first = span->free};
     uint32_t id = span->free;
@@ -186,7 +188,7 @@ static struct run take_from_newest(struct tcmalloc *state, uint32_t class, uint3
     }
     span->free = id;
     span->free_count -= run.count;
-    centre->free_blocks -= run.count;
+    central->free_blocks -= run.count;
     if (span->free_count == 0)
         leave(state, number);
     state->visited++;
@@ -195,15 +197,15 @@ static struct run take_from_newest(struct tcmalloc *state, uint32_t class, uint3
 
 struct run tcmalloc_fetch(struct tcmalloc *state, uint32_t class, uint32_t count)
 {
-    struct centre *centre = &state->centres[class];
-    if (count == state->table.classes[class].move && centre->chain_count > 0) {
+    struct central_free_list *central = &state->central_lists[class];
+    if (count == state->table.classes[class].move && central->used_slots > 0) {
         state->visited++;
-        return (struct run){.first = centre->chains[--centre->chain_count], .count = count};
+        return (struct run){.first = central->slots[--central->used_slots], .count = count};
     }
-    if (centre->newest == NO_SPAN && !add_span(state, class))
+    if (central->newest == NO_SPAN && !add_span(state, class))
         return (struct run){.first = NO_BLOCK};
     struct run run = take_from_newest(state, class, count);
-    while (run.count < count && centre->newest != NO_SPAN) {
+    while (run.count < count && central->newest != NO_SPAN) {
         struct run more = take_from_newest(state, class, count - run.count);
         state->links.of[more.last].older = run.first;
         run = (struct run){more.first, run.last, more.count + run.count};
@@ -211,19 +213,19 @@ struct run tcmalloc_fetch(struct tcmalloc *state, uint32_t class, uint32_t count
     return run;
 }
 
-const char *tcmalloc_centres_check(const struct tcmalloc *state, uint64_t *blocks)
+const char *tcmalloc_central_lists_check(const struct tcmalloc *state, uint64_t *blocks)
 {
     for (uint32_t class = 1; class < state->table.count; class++) {
-        const struct centre *centre = &state->centres[class];
+        const struct central_free_list *central = &state->central_lists[class];
         uint64_t free = 0;
-        for (uint32_t i = centre->newest; i != NO_SPAN; i = state->spans.of[i].older) {
+        for (uint32_t i = central->newest; i != NO_SPAN; i = state->spans.of[i].older) {
             if (state->spans.of[i].class != class || state->spans.of[i].free_count == 0)
                 return "a class has a span that is not to be there";
             free += state->spans.of[i].free_count;
         }
-        if (free != centre->free_blocks)
+        if (free != central->free_blocks)
             return "the free blocks of a class are miscounted";
-        if (centre->chain_count > centre->room)
+        if (central->used_slots > central->cache_size)
             return "a class has more chains than room";
         *blocks += free;
     }

@@ -6,7 +6,7 @@
 
 enum {
     MOST_CLASSES = 128,
-    MOST_CHAINS = 64,
+    MOST_SLOTS = 64,
     LARGEST = 256 * 1024, /* larger requests have spans of their own */
     FINE_UP_TO = 1024,    /* requests are rounded up to multiples of FINE, above this of COARSE */
     FINE = 8,
@@ -18,7 +18,7 @@ struct size_class {
     uint32_t pages;       /* of a span */
     uint32_t blocks;      /* of a span */
     uint32_t move;        /* how many blocks move at once */
-    uint32_t most_chains; /* of `move` blocks, that may wait between the threads */
+    uint32_t max_cache_size; /* of `move` blocks, that may wait between the threads */
 };
 
 /* Class 0 is no request's; the classes begin with 1. */

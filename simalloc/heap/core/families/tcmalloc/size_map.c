@@ -1,4 +1,4 @@
-#include "families/tcmalloc/classes.h"
+#include "families/tcmalloc/size_map.h"
 
 enum { MOVED_BYTES = 64 * 1024, CHAINED_BYTES = 1024 * 1024 };
 
@@ -31,7 +31,7 @@ static struct size_class class_for(uint32_t size, uint64_t page, uint64_t most_m
         .pages = pages,
         .blocks = (uint32_t)(pages * page / size),
         .move = move,
-        .most_chains = chains < 1 ? 1 : chains > MOST_CHAINS ? MOST_CHAINS : chains,
+        .max_cache_size = chains < 1 ? 1 : chains > MOST_SLOTS ? MOST_SLOTS : chains,
     };
 }
 
@@ -48,7 +48,7 @@ static void fill(uint8_t *table, uint32_t unit, uint32_t most, const struct size
 
 void tcmalloc_classes_init(struct size_classes *table, uint64_t page, uint64_t most_moved)
 {
-    table->classes[0] = (struct size_class){.most_chains = MOST_CHAINS};
+    table->classes[0] = (struct size_class){.max_cache_size = MOST_SLOTS};
     table->count = 1;
     for (uint32_t size = 8; size <= LARGEST; size = next_size(size, page)) {
         struct size_class new = class_for(size, page, most_moved);

@@ -20,7 +20,7 @@ static uint64_t length_of(const struct tcmalloc *state, uint32_t id)
 /* Enters a free span, the newest of its length and kind. */
 static void put(struct tcmalloc *state, uint32_t id, unsigned kind)
 {
-    struct pages *pages = &state->pages;
+    struct page_heap *pages = &state->page_heap;
     uint64_t length = length_of(state, id);
     state->heap.blocks[id].family_data = SPAN_NORMAL + kind;
     pages->free[kind] += length;
@@ -37,7 +37,7 @@ static void put(struct tcmalloc *state, uint32_t id, unsigned kind)
 /* Takes a free span out, which stays in state free; returns its kind. */
 static unsigned take(struct tcmalloc *state, uint32_t id)
 {
-    struct pages *pages = &state->pages;
+    struct page_heap *pages = &state->page_heap;
     struct block *block = &state->heap.blocks[id];
     unsigned kind = block->family_data - SPAN_NORMAL;
     uint64_t length = length_of(state, id);
@@ -97,7 +97,7 @@ static void enter(struct tcmalloc *state, uint32_t id, unsigned kind)
 }
 
 /* The span to be returned at the cursor: the oldest of a length, past them the best long one. */
-static uint32_t next_to_release(const struct pages *pages)
+static uint32_t next_to_release(const struct page_heap *pages)
 {
     if (pages->cursor <= pages->listed)
         return pages->lists[NORMAL][pages->cursor].oldest;
@@ -106,7 +106,7 @@ static uint32_t next_to_release(const struct pages *pages)
 
 uint64_t tcmalloc_release_spans(struct tcmalloc *state, uint64_t least)
 {
-    struct pages *pages = &state->pages;
+    struct page_heap *pages = &state->page_heap;
     uint64_t released = 0;
     while (released < least && pages->free[NORMAL] > 0) {
         uint32_t id = next_to_release(pages);
@@ -123,7 +123,7 @@ uint64_t tcmalloc_release_spans(struct tcmalloc *state, uint64_t least)
 
 void tcmalloc_free_span(struct tcmalloc *state, uint32_t id)
 {
-    struct pages *pages = &state->pages;
+    struct page_heap *pages = &state->page_heap;
     pages->delay -= (int64_t)length_of(state, id);
     heap_mark(&state->heap, id, STATE_FREE);
     if (state->aggressive_decommit)
@@ -160,19 +160,19 @@ static uint32_t use(struct tcmalloc *state, uint32_t id, uint64_t pages)
 /* The pages got for everything, less those returned. */
 static uint64_t held(const struct tcmalloc *state)
 {
-    return state->heap.mapped / state->page - state->pages.free[RETURNED];
+    return state->heap.mapped / state->page - state->page_heap.free[RETURNED];
 }
 
 static bool has_room(const struct tcmalloc *state, uint64_t pages)
 {
-    return state->pages.limit == 0 || held(state) + pages <= state->pages.limit;
+    return state->page_heap.limit == 0 || held(state) + pages <= state->page_heap.limit;
 }
 
 /* Whether this many pages more may be held, once others have been given back if need be. */
 static bool make_room(struct tcmalloc *state, uint64_t pages)
 {
     if (!has_room(state, pages))
-        tcmalloc_release_spans(state, held(state) + pages - state->pages.limit);
+        tcmalloc_release_spans(state, held(state) + pages - state->page_heap.limit);
     return has_room(state, pages);
 }
 
@@ -190,8 +190,8 @@ static uint32_t find_long(struct tcmalloc *state, uint64_t pages)
 {
     for (;;) {
         uint64_t size = pages * state->page;
-        uint32_t normal = size_tree_best(&state->pages.long_spans[NORMAL], size);
-        uint32_t returned = size_tree_best(&state->pages.long_spans[RETURNED], size);
+        uint32_t normal = size_tree_best(&state->page_heap.long_spans[NORMAL], size);
+        uint32_t returned = size_tree_best(&state->page_heap.long_spans[RETURNED], size);
         bool prefers = returned != NO_BLOCK &&
                        (normal == NO_BLOCK || is_better(state, returned, normal));
         uint32_t id = prefers ? returned : normal;
@@ -205,7 +205,7 @@ static uint32_t find_long(struct tcmalloc *state, uint64_t pages)
 /* A free span that is long enough, or NO_BLOCK. */
 static uint32_t find(struct tcmalloc *state, uint64_t pages)
 {
-    const struct pages *free = &state->pages;
+    const struct page_heap *free = &state->page_heap;
     for (uint64_t length = pages; length <= free->listed; length++) {
         const struct chain *returned = &free->lists[RETURNED][length];
         if (free->lists[NORMAL][length].newest != NO_BLOCK)
@@ -220,7 +220,7 @@ static uint32_t find(struct tcmalloc *state, uint64_t pages)
 /* Whether the heap is so empty, and has so grown, that all is given back before it grows. */
 static bool gives_all_back(const struct tcmalloc *state, uint64_t pages)
 {
-    const struct pages *free = &state->pages;
+    const struct page_heap *free = &state->page_heap;
     uint64_t interval = FORCED_BYTES / state->page;
     return free->free[NORMAL] > 0 && free->free[RETURNED] > 0 &&
            4 * (free->free[NORMAL] + free->free[RETURNED]) >= free->system &&
@@ -232,8 +232,8 @@ static bool gives_all_back(const struct tcmalloc *state, uint64_t pages)
 static bool grow(struct tcmalloc *state, uint64_t pages)
 {
     struct heap *heap = &state->heap;
-    uint64_t asked = pages < state->pages.listed ? state->pages.listed : pages;
-    bool is_first = state->pages.system == 0; /* it comes before the settings are read */
+    uint64_t asked = pages < state->page_heap.listed ? state->page_heap.listed : pages;
+    bool is_first = state->page_heap.system == 0; /* it comes before the settings are read */
     if (!is_first && !make_room(state, asked)) {
         asked = pages;
         if (!make_room(state, asked)) {
@@ -247,7 +247,7 @@ static bool grow(struct tcmalloc *state, uint64_t pages)
     heap->counters.growths++;
     tcmalloc_describe(state, heap->blocks[id].address, heap->blocks[id].size);
     tcmalloc_take_record(state, &state->metadata.spans, SPAN_RECORD);
-    state->pages.system += asked;
+    state->page_heap.system += asked;
     if (is_first) {
         heap_mark(heap, id, STATE_FREE);
         enter(state, id, NORMAL);
@@ -261,7 +261,7 @@ uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages)
 {
     uint32_t id = find(state, pages);
     if (id == NO_BLOCK && gives_all_back(state, pages)) {
-        tcmalloc_release_spans(state, state->pages.free[NORMAL]);
+        tcmalloc_release_spans(state, state->page_heap.free[NORMAL]);
         id = find(state, pages);
     }
     if (id != NO_BLOCK)
@@ -274,9 +274,9 @@ uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages)
     return id;
 }
 
-bool tcmalloc_pages_init(struct tcmalloc *state)
+bool tcmalloc_page_heap_init(struct tcmalloc *state)
 {
-    struct pages *pages = &state->pages;
+    struct page_heap *pages = &state->page_heap;
     pages->listed = LISTED_BYTES / state->page;
     pages->limit = (state->heap_limit_mb << 20) / state->page;
     pages->cursor = pages->listed + 1;
@@ -285,15 +285,15 @@ bool tcmalloc_pages_init(struct tcmalloc *state)
            size_tree_init(&pages->long_spans[RETURNED], &state->heap);
 }
 
-void tcmalloc_pages_release(struct tcmalloc *state)
+void tcmalloc_page_heap_release(struct tcmalloc *state)
 {
-    size_tree_release(&state->pages.long_spans[NORMAL]);
-    size_tree_release(&state->pages.long_spans[RETURNED]);
+    size_tree_release(&state->page_heap.long_spans[NORMAL]);
+    size_tree_release(&state->page_heap.long_spans[RETURNED]);
 }
 
 static const char *check_list(const struct tcmalloc *state, unsigned kind, uint64_t length)
 {
-    const struct chain *list = &state->pages.lists[kind][length];
+    const struct chain *list = &state->page_heap.lists[kind][length];
     uint32_t count = 0;
     for (uint32_t id = list->oldest; id != NO_BLOCK; id = state->links.of[id].newer) {
         if (length_of(state, id) != length || !heap_is_free(&state->heap, id))
@@ -305,9 +305,9 @@ static const char *check_list(const struct tcmalloc *state, unsigned kind, uint6
     return count == list->count ? NULL : "a list's spans are miscounted";
 }
 
-const char *tcmalloc_pages_check(const struct tcmalloc *state, uint64_t *blocks)
+const char *tcmalloc_page_heap_check(const struct tcmalloc *state, uint64_t *blocks)
 {
-    const struct pages *pages = &state->pages;
+    const struct page_heap *pages = &state->page_heap;
     const char *wrong = NULL;
     for (unsigned kind = NORMAL; kind < KINDS && wrong == NULL; kind++) {
         *blocks += pages->long_spans[kind].blocks;
