@@ -24,6 +24,16 @@ LOGALLOC = "7 8 malloc(32)=0x10\n7 8 calloc(3,7)=0x20\n7 9 realloc(0x10,64)=0x30
 REPLAY = (
     "12: malloc 0x10 100{0}\n12: calloc 0x20 3 7{0}\n12: realloc 0x30 0x10 9{0}\n12: free 0x20{0}\n"
 )
+BOARD_LOGS = {
+    "esp-sysview": '[0.5] HEAP: Allocated 100 bytes @ 0x3ff8 from task "a" on core 0 by:\n/a.c:4\n'
+    '[1.25] HEAP: Freed bytes @ 0x3ff8 from task "b" on core 1 by:\n/a.c:9 (discriminator 2)\n',
+    "esp-heap-trace": "32 bytes (@ 0x3ff8, Internal) allocated CPU 0 ccount 0x2e caller 0x40:0x41\n"
+    "freed by 0x44\n0x40: leak at /a.c:27\n8 bytes (@ 0x4ff8) allocated CPU 0 ccount 0x3 freed\n",
+    "zephyr-heap": "Memory allocated at 0x2000, size 24\nMemory freed at 0x2000, size 24\n",
+    "nuttx-note": "a-5 [0] 0.10: tracing_mark_write: C|5|Heap Usage|96|malloc: heap: 0x6 size:72,"
+    " address: 0x607\na-5 [0] 0.2: tracing_mark_write: C|5|Heap Usage|0|free: heap: 0x6 size:72,"
+    " address: 0x607\n",
+}
 SNAPSHOT = [
     {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": 1700, "frames": []}
     for action, addr, size in [
@@ -76,6 +86,7 @@ def samples(name):
         "gabber": "Allocate 0x10 8\nAllocate 0x20 9\nFree 0x10\n",
         "lifetimes": "id,lower,upper,size\n0,0,5,8\n1,2,3,9\n",
         "logalloc": LOGALLOC,
+        **BOARD_LOGS,
         "memory_replay": REPLAY.format(""),
         "pattern": "# mine\ntake 8 at 0x10\ntake 0x9 at b\nturn 0x10 into 0x20 of 20\ndrop b\n",
         "pattern-numbered": "Alloc(552)\nAlloc(8)\nFree(0)\nAlloc(3)\nFree(2)\n",

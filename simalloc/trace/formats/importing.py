@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 from simalloc.errors import TraceError
 from simalloc.files import keep_apart, legible
 from simalloc.trace.events import Reason, complaint
-from simalloc.trace.formats import board, pytorch
+from simalloc.trace.formats import pytorch
 from simalloc.trace.formats.log import Batch, Format, Log, MatchFrees, Reading, Tally
 from simalloc.trace.formats.registry import FORMATS, detect
 from simalloc.trace.formats.stream import LogStream
@@ -22,6 +22,9 @@ from simalloc.trace.header import Totals
 from simalloc.trace.intake import Collector, Intake
 from simalloc.trace.trace import Trace
 from simalloc.trace.writer import TraceWriter
+
+_WITH_ADDRESSES: Final = ("board", "esp-heap-trace")
+"""Formats whose return addresses `--elf` names."""
 
 STDIN: Final = "-"
 
@@ -79,7 +82,7 @@ class Opened:
             raise self.log.wrong(
                 f"is of no device that could be chosen ({self.format.title}): leave out --device"
             )
-        if self.log.elf is not None and self.format is not board.FORMAT:
+        if self.log.elf is not None and self.format.name not in _WITH_ADDRESSES:
             raise self.log.wrong(
                 f"has no return addresses of a board ({self.format.title}): leave out --elf"
             )

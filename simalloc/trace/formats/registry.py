@@ -10,6 +10,7 @@ from simalloc.errors import TraceError
 from simalloc.trace.archive import ZIP_START
 from simalloc.trace.formats import (
     board,
+    board_logs,
     gabber,
     glibc_trace,
     heaptrack,
@@ -46,6 +47,7 @@ _FORMATS: Final[tuple[Format, ...]] = (
     glibc_trace.FORMAT,
     johnstone_wilson.FORMAT,
     board.FORMAT,
+    *board_logs.FORMATS,
 )
 
 FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}
