@@ -77,6 +77,8 @@ static const char *verify(const struct replay *replay, uint32_t taken)
     if (wrong == NULL)
         wrong = free_cache_check(heap, pymalloc_cached(heap) +
                                          (family->cached == NULL ? 0 : family->cached(heap)));
+    if (wrong == NULL && heap->pymalloc != NULL)
+        wrong = pymalloc_check(heap);
     /* An aligned allocation is one, and two frees. */
     uint32_t steps = heap->request.alignment > 0 ? 3 : 1;
     if (wrong == NULL && taken > steps * family->blocks_an_event + heap->reserved)

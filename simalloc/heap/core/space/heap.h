@@ -139,6 +139,15 @@ struct trimming;
 
 enum { PAGES_MAY_CHANGE = 2 };
 
+/* A heap of any family. After each event, as heap_check() verifies on request:
+ *
+ *   of each block            previous->address + previous->size == address
+ *                            next->previous == the block itself
+ *   mapped + untouched       == sum of the sizes of all blocks that are no holes
+ *   counters.allocated       == sum of the sizes of the allocated blocks
+ *   counters.cached_blocks   == number of blocks in STATE_CACHED
+ *   counters.free_blocks     == number of blocks that the family's own structures hold as free
+ *   segments[i] == edge      <=> blocks[edge].family_data == i */
 struct heap {
     uint64_t brk;
     uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments */

@@ -12,6 +12,7 @@ enum {
     HUGE_OF_GROUP = PAGES_OF_GROUP / PAGES_OF_HUGE,
 };
 
+/* split & ~huge == 0: only a huge page can have lost a part. */
 struct page_group {
     uint64_t key; /* the number of its first page / PAGES_OF_GROUP, plus 1; 0: no entry */
     void *of_pages; /* what is known of each; NULL: nothing */
@@ -19,6 +20,8 @@ struct page_group {
     uint8_t split;  /* those of them of which a part was given back, and never all since then */
 };
 
+/* `used` is the number of groups with a key other than 0, and below `capacity`, so that a search
+ * ends; the group of page `number` has key == number / PAGES_OF_GROUP + 1. */
 struct page_table {
     struct page_group *groups;
     uint64_t capacity; /* a power of two */

@@ -10,6 +10,13 @@
 
 enum { KNOWN_BITS = 10, KNOWN_PAGES = 1 << KNOWN_BITS };
 
+/* After each event:
+ *
+ *   pages          == number of bits that are set in the table
+ *   pages * page   == heap_resident()
+ *   faults         >= pages: what was given back and written again counts twice
+ *   dense % page   == 0, and the bits of all pages below dense / page are set
+ *   known[i]       == 0, or known[i] - 1 is the number of a resident page, and i its lowest bits */
 struct residence {
     uint64_t page;  /* its size in scaled bytes */
     unsigned shift; /* of which this power of two is; 0: it is none */

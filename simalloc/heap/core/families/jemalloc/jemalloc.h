@@ -41,7 +41,11 @@ enum {
 enum version { V5_3_0, V5_3_1 };
 enum use { ACTIVE, DIRTY, MUZZY, RETAINED };
 
-/* A run of pages of one mapping in one use. */
+/* A run of pages of one mapping in one use. After each event:
+ *
+ *   of a slab                free_regions == number of bits that are set in is_free
+ *   of any other cached one  the block has its address and size
+ *   of two neighbours        below->address + below->size == address */
 struct extent {
     uint64_t address;
     uint64_t size;
@@ -76,7 +80,8 @@ struct pairing {
     uint32_t waiting; /* how many have joined the chain since all was merged, or the root is new */
 };
 
-/* The extents of one use, in bins by size and in the order in which they came. */
+/* The extents of one use, in bins by size and in the order in which they came:
+ * pages * PAGE == sum of their sizes. */
 struct extent_cache {
     struct pairing bins[PAGE_BINS];
     uint32_t least[PAGE_BINS]; /* the first extent of each bin */

@@ -104,6 +104,15 @@ static const char *check_cache(const struct jemalloc *state, const struct extent
     return pages == cache->pages ? NULL : "the pages of a cache are miscounted";
 }
 
+static const char *check_slab(const struct extent *slab, uint64_t *count)
+{
+    unsigned free = 0;
+    for (size_t i = 0; i < REGION_WORDS; i++)
+        free += (unsigned)__builtin_popcountll(slab->is_free[i]);
+    *count += free;
+    return free == slab->free_regions ? NULL : "the free regions of a slab are miscounted";
+}
+
 static const char *check(const void *memory)
 {
     const struct jemalloc *state = memory;
@@ -121,8 +130,8 @@ static const char *check(const void *memory)
             wrong = check_cache(state, &arena->retained, &retained);
     }
     for (uint32_t i = 1; i < state->extents.used; i++)
-        if (state->extents.at[i].regions != NULL)
-            free_blocks += state->extents.at[i].free_regions;
+        if (state->extents.at[i].regions != NULL && wrong == NULL)
+            wrong = check_slab(&state->extents.at[i], &free_blocks);
     if (wrong == NULL && free_blocks != state->heap.counters.free_blocks)
         wrong = "the free blocks are miscounted";
     return wrong;

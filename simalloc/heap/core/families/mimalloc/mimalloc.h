@@ -26,7 +26,12 @@ enum {
 struct segment;
 
 /* A run of slices for blocks of one size. Lists are chained by `family_data`; that of an allocated
- * block is its page's number. */
+ * block is its page's number. After each event (|list| is a list's length):
+ *
+ *   used + |free| + |local|   == capacity
+ *   |remote|                  == remote_count, and is part of `used`
+ *   capacity                  <= reserved, and == reserved if and only if rest == NO_BLOCK
+ *   is_marked                 only if owner == NULL */
 struct page {
     uint64_t start;
     uint64_t absolute; /* where the real one begins */

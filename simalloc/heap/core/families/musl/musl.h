@@ -33,7 +33,12 @@ struct musl_mapping {
 };
 
 /* Slots of one class. A bit of `avail` and `freed` stands for a slot, the lowest for the first; the
- * others are in use. */
+ * others are in use. After each event:
+ *
+ *   avail & freed                      == 0
+ *   avail & ~active_slots()            == 0
+ *   state->usage[class]                == sum of `count` over the groups of the class
+ *   heap.counters.free_blocks          == sum of the bits in avail | freed over all groups */
 struct musl_group {
     uint64_t first; /* where slot 0 begins */
     uint64_t stride;

@@ -38,6 +38,13 @@ struct arena_heap {
     uint32_t edge; /* of the segment that it is */
 };
 
+/* After each event:
+ *
+ *   attached                    == number of threads whose arena this is
+ *   top                         == NO_BLOCK, or ends where the arena's memory ends
+ *   of each of its heaps        size <= ever <= HEAP_SIZE
+ *   heap.counters.free_blocks   == sum over the arenas of
+ *                                  bins.block_count + unsorted.count + (top != NO_BLOCK) */
 struct arena {
     uint32_t number; /* 0: the main arena, which has the break */
     uint32_t attached; /* threads */

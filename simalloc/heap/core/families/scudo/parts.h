@@ -67,6 +67,11 @@ struct release_state {
     uint64_t last;
 };
 
+/* The memory of a class. After each event:
+ *
+ *   count   == sum of `count` over its groups, but in class 0, whose blocks record themselves
+ *   made    <= mapped
+ *   made % block == 0, and tail is what is between them: mapped - made bytes, or NO_BLOCK for none */
 struct region {
     uint64_t block; /* the size of one */
     uint64_t start; /* the address of the first one */

@@ -279,12 +279,32 @@ static uint64_t cached(const void *memory)
     return blocks;
 }
 
+/* Those of class 0 are in no groups: they record themselves. */
+static const char *check_region(const struct scudo *state, const struct region *region,
+                                bool is_of_records)
+{
+    const struct block *tail = &state->heap.blocks[region->tail];
+    uint64_t free = 0;
+    for (uint32_t number = 0; number < region->group_capacity; number++)
+        free += region->groups[number].count;
+    if (free != region->count && !is_of_records)
+        return "the free blocks of a region are miscounted";
+    if (region->mapped - region->made != (region->tail == NO_BLOCK ? 0 : tail->size))
+        return "what a region has not made blocks of is no block";
+    return NULL;
+}
+
 static const char *check(const void *memory)
 {
     const struct scudo *state = memory;
     uint64_t blocks = 0;
-    for (uint32_t number = 0; number < state->configuration->classes; number++)
-        blocks += state->regions[number].count + (state->regions[number].tail != NO_BLOCK);
+    for (uint32_t number = 0; number < state->configuration->classes; number++) {
+        const struct region *region = &state->regions[number];
+        const char *wrong = check_region(state, region, number == 0);
+        if (wrong != NULL)
+            return wrong;
+        blocks += region->count + (region->tail != NO_BLOCK);
+    }
     return blocks == state->heap.counters.free_blocks ? heap_check(&state->heap)
                                                       : "the free blocks are miscounted";
 }

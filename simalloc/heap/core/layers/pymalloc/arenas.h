@@ -18,6 +18,7 @@ enum {
     NO_ARENA = UINT32_MAX
 };
 
+/* Blocks of one size: used + those chained from `freed` + those from `fresh` to `last` are all. */
 struct pool {
     uint32_t lowest;     /* of its blocks */
     uint32_t size;       /* of a block; 0: the pool was never used */
@@ -29,6 +30,7 @@ struct pool {
     uint32_t previous;   /* in the list of a size */
 };
 
+/* While it is live, carved <= total, and free_count == total - pools with a used block. */
 struct arena {
     uint64_t base;
     uint64_t number; /* among all that ever were */

@@ -266,6 +266,40 @@ void pymalloc_locate(const struct heap *heap, uint32_t id, struct location *loca
         (int64_t)(heap->blocks[id].address + heap->setting.payload - arena->base);
 }
 
+/* How many blocks of a pool are free: those freed, and those that were never used. */
+static uint64_t free_in_pool(const struct heap *heap, const struct pool *pool)
+{
+    uint64_t count = 0;
+    for (uint32_t id = pool->freed; id != NO_BLOCK; id = heap->pymalloc->owned[id].older)
+        count++;
+    for (uint32_t id = pool->fresh; id != NO_BLOCK; id = heap->blocks[id].next) {
+        count++;
+        if (id == pool->last)
+            break;
+    }
+    return count;
+}
+
+const char *pymalloc_check(const struct heap *heap)
+{
+    const struct pymalloc *python = heap->pymalloc;
+    const uint64_t header = heap->setting.mechanism ? POOL_HEADER : 0;
+    for (uint32_t number = 0; number < python->arena_count; number++) {
+        const struct arena *arena = &python->arenas[number];
+        uint32_t in_use = 0;
+        for (uint32_t i = 0; i < arena->carved && arena->is_live; i++) {
+            const struct pool *pool = &arena->pools[i];
+            in_use += pool->used > 0;
+            if (pool->used > 0 && pool->used + free_in_pool(heap, pool) !=
+                                      (pool_size(heap) - header) / pool->size)
+                return "the blocks of a pool are miscounted";
+        }
+        if (arena->is_live && arena->free_count != arena->total - in_use)
+            return "the free pools of an arena are miscounted";
+    }
+    return NULL;
+}
+
 uint64_t pymalloc_cached(const struct heap *heap)
 {
     const struct pymalloc *python = heap->pymalloc;

@@ -27,6 +27,9 @@ bool pymalloc_has(const struct heap *heap, uint32_t id);
 /* Tells arena and offset of a block of a pool, in region -1; 0 of another. */
 void pymalloc_locate(const struct heap *heap, uint32_t id, struct location *location);
 
+/* Returns what is wrong with pools and arenas, or NULL. */
+const char *pymalloc_check(const struct heap *heap);
+
 /* The number of cached blocks in arenas. */
 uint64_t pymalloc_cached(const struct heap *heap);
 
