@@ -129,3 +129,13 @@ def test_a_static_program_s_allocator_is_named(tmp_path):
         subprocess.run(["cc", "-static", "-o", program, source], check=True)
         with pytest.raises(ProgramError, match=message):
             find_program([str(program)])
+
+
+def test_an_allocator_that_env_preloads(tmp_path):
+    program = compile_program("objects.cc", tmp_path, "-std=c++17")
+    library = compile_program("fenced.cc", tmp_path, "-std=c++17", "-shared", "-fPIC")
+    run = run_recorded(["env", "-i", f"LD_PRELOAD={library}", program], tmp_path / "raw")
+    first, second = run.raws
+    assert (first.process, first.image) == (second.process, 1)
+    assert second.malloc == str(library)
+    read_objects(second)

@@ -308,3 +308,11 @@ def test_a_block_that_is_written_again_has_no_unwritten_pages(tmp_path, monkeypa
     trace = read_trace(tmp_path / "out.npz")
     (third,) = np.flatnonzero(trace.size % (1 << 20) == 3)
     assert trace.unwritten[third] == 0
+
+
+def test_programs_are_recorded_whatever_environment_they_are_given(tmp_path):
+    program = compile_program("becomes.c", tmp_path)
+    run = run_recorded([program], tmp_path / "raw")
+    assert run.code == 0
+    started = [raw for raw in run.raws if raw.command == ["true", "an argument"]]
+    assert len(started) == 11

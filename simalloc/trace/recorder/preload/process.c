@@ -27,6 +27,7 @@ static uint32_t columns;
 static uint32_t depth;
 static char directory[PATH_BYTES];
 static char path[PATH_BYTES + 64];
+static char settings[SETTINGS][PATH_BYTES + 64];
 static char allocator[EXECUTABLE_BYTES]; /* found once: a forked child had better not ask */
 static struct {
     int descriptor; /* below 0: none. The program may have closed it and reused its number */
@@ -225,26 +226,37 @@ static bool begin(void)
     return true;
 }
 
-static uint32_t number_from(const char *variable, uint32_t most)
+/* Returns the value of a variable, "" if it is not set, and keeps it for programs to be started. */
+static const char *setting(size_t number, const char *variable)
 {
     const char *text = getenv(variable);
-    unsigned long number = text == NULL ? 0 : strtoul(text, NULL, 10);
-    return number > most ? most : (uint32_t)number;
+    if (text == NULL)
+        text = "";
+    snprintf(settings[number], sizeof settings[number], "%s=%s", variable, text);
+    return text;
+}
+
+const char *process_setting(size_t number)
+{
+    return directory[0] != '\0' ? settings[number] : "";
 }
 
 /* False: there is nothing to record into, or it is too early to tell. */
 static bool read_settings(void)
 {
-    const char *wanted = environ == NULL ? NULL : getenv("SIMALLOC_RECORD_DIRECTORY");
-    const char *with = environ == NULL ? NULL : getenv("SIMALLOC_RECORD_COLUMNS");
-    off = environ != NULL && (wanted == NULL || strlen(wanted) >= sizeof directory);
-    if (wanted == NULL || off)
+    if (environ == NULL)
         return false;
-    strcpy(directory, wanted);
-    if (with != NULL && strstr(with, "time") != NULL)
+    const char *wanted = setting(0, "SIMALLOC_RECORD_DIRECTORY");
+    off = *wanted == '\0' || strlen(wanted) >= sizeof directory;
+    if (off)
+        return false;
+    if (strstr(setting(1, "SIMALLOC_RECORD_COLUMNS"), "time") != NULL)
         columns |= COLUMN_TIME;
-    depth = number_from("SIMALLOC_RECORD_DEPTH", MOST_DEPTH);
+    unsigned long most = strtoul(setting(2, "SIMALLOC_RECORD_DEPTH"), NULL, 10);
+    depth = most > MOST_DEPTH ? MOST_DEPTH : (uint32_t)most;
     columns |= depth > 0 ? COLUMN_SITE : 0;
+    setting(3, "SIMALLOC_RECORD_EVERY");
+    strcpy(directory, wanted);
     return true;
 }
 

@@ -32,6 +32,11 @@ struct process *process_begun(void);
 /* True when nothing is being recorded, now and later in this process. Cheap. */
 bool process_stopped(void);
 
+/* The variables of the environment that a recording needs, each as NAME=VALUE; "" if there is no
+ * recording. Programs that this process starts get them as this process has got them. */
+enum { SETTINGS = 4 };
+const char *process_setting(size_t number);
+
 /* For what follows, and for the list of idle streams. Signals must be blocked. */
 void process_lock(struct process *process);
 void process_unlock(struct process *process);
