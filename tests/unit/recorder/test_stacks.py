@@ -124,3 +124,19 @@ def test_a_damaged_path_ends(damaged):
     assert list(path_of(damaged, 1)) == [("f", "", 0)]
     assert list(path_of(damaged, 5)) == []
     assert list(path_of({}, 1)) == []
+
+
+def test_the_kernel_is_not_asked_about_each_frame_without_tables(tmp_path):
+    options = ["-O2", "-fno-asynchronous-unwind-tables", "-fno-omit-frame-pointer"]
+    program = compile_program("tableless.c", tmp_path, *options, "-fno-optimize-sibling-calls")
+    run = run_recorded([program], tmp_path / "raw", Wanted(depth=64))
+    assert int(run.output) < 100
+    events = read_all(run.raw)
+    for size in (1001, 1002):
+        (site,) = set(events.columns["site"][events.size == size].tolist())
+        depth = 0
+        while site:
+            site, depth = int(run.raw.sites[site][0]), depth + 1
+        assert depth > 20
+    without = run_recorded([program], tmp_path / "without")
+    assert len(read_all(without.raw)) == len(events), "asking for a thread's bounds is no event"

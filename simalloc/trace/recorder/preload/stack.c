@@ -3,6 +3,7 @@
  * frame pointers where they lead up the stack. On other machines, the compiler's library unwinds. */
 #include "stack.h"
 
+#include "bounds.h"
 #include "process.h"
 #include "tables.h"
 
@@ -12,9 +13,7 @@ enum { MOST_OWN = 16 }; /* our own functions, and what handles signals, before t
 
 #if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 
-#include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 enum { KEPT_BITS = 14, KEPT = 1 << KEPT_BITS, FARTHEST = 1 << 20, ADDRESS_BITS = 48 };
 
@@ -37,6 +36,11 @@ _Bool stack_begin(void)
     if (kept == NULL)
         kept = process_memory(KEPT * sizeof *kept);
     return kept != NULL;
+}
+
+void stack_begin_thread(void)
+{
+    stack_find_bounds();
 }
 
 static struct rule rule_of(uintptr_t instruction)
@@ -65,13 +69,8 @@ static uintptr_t word_at(uintptr_t address)
 /* Whether a frame pointer may be one: a little up the stack, in memory that is there. */
 static bool leads_up(const struct place *place)
 {
-    unsigned char resident;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t last = place->bp + sizeof(uintptr_t);
     return place->bp >= place->sp && place->bp - place->sp < FARTHEST &&
-           place->bp % sizeof(uintptr_t) == 0 &&
-           mincore((void *)(place->bp / page * page), 1, &resident) == 0 &&
-           mincore((void *)(last / page * page), 1, &resident) == 0;
+           place->bp % sizeof(uintptr_t) == 0 && stack_is_readable(place->sp, place->bp);
 }
 
 static bool leave_signal(struct place *place)
@@ -155,6 +154,10 @@ struct search {
 _Bool stack_begin(void)
 {
     return true;
+}
+
+void stack_begin_thread(void)
+{
 }
 
 static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *argument)

@@ -11,6 +11,9 @@ uint32_t stack_epoch(void);
 /* Gets ready, once in a process; false if there is no memory. */
 _Bool stack_begin(void);
 
+/* Gets ready in a thread. Signals must be blocked. */
+void stack_begin_thread(void);
+
 /* Writes the return addresses from `caller` outward, which one of our callers has, `most` of them
  * at most and at least that one. Allocates nothing. Returns how many there are. */
 size_t stack_from(const void *caller, uintptr_t *addresses, size_t most);

@@ -1,6 +1,7 @@
 #include "stream.h"
 
 #include "process.h"
+#include "stack.h"
 #include "stream_parts.h"
 
 #include <errno.h>
@@ -123,6 +124,8 @@ static struct stream *stream_with_room(struct process *process)
         return current->cursor < current->limit || add_segment(process, current) ? current : NULL;
     if (!thread_end_known)
         thread_end_known = pthread_key_create(&thread_end, end_thread) == 0;
+    if (process->header->depth > 1)
+        stack_begin_thread();
     current = take_stream(process);
     if (current != NULL && thread_end_known)
         pthread_setspecific(thread_end, current);

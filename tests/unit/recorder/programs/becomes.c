@@ -1,4 +1,5 @@
 /* Starts `true` in every way, with an environment that has nothing left of the recorder. */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -6,8 +7,6 @@
 #include <unistd.h>
 
 #define TRUE "/bin/true"
-
-extern char **environ;
 
 static char *arguments[] = {"true", "an argument", NULL};
 static char *bare[] = {"A=1", NULL};
