@@ -17,6 +17,7 @@ def trace_of_lives(
     until: ArrayLike,
     *,
     order: ArrayLike | None = None,
+    threads: tuple[ArrayLike, ArrayLike] | None = None,
     name: str,
     provenance: Mapping[str, Any],
 ) -> Trace:
@@ -24,8 +25,9 @@ def trace_of_lives(
 
     Object i has `size[i]` bytes and is freed just before object `until[i]` is allocated: `until[i]`
     exceeds i. The number of objects means the end of the trace, anything above it never. Objects
-    freed at the same time go by ascending `order`, or as they were allocated. All arrays are
-    one-dimensional, of one entry an object.
+    freed at the same time go by ascending `order`, or as they were allocated. `threads` has the
+    threads that allocate and that free each object. All arrays are one-dimensional, of one entry
+    an object.
     """
     sizes = np.asarray(size, np.int64)
     ends = np.asarray(until, np.int64)
@@ -43,4 +45,7 @@ def trace_of_lives(
     mallocs = op == Op.MALLOC
     key, requested = np.empty(len(op), np.int64), np.zeros(len(op), np.int64)
     key[frees], key[mallocs], requested[mallocs] = freed, born, sizes
-    return Trace.from_events(op, key, requested, name=name, provenance=provenance)
+    thread = None
+    if threads is not None:
+        thread = np.where(mallocs, *(np.asarray(each, np.uint32)[key] for each in threads))
+    return Trace.from_events(op, key, requested, name=name, provenance=provenance, thread=thread)

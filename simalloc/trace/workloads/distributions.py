@@ -1,0 +1,327 @@
+"""Distributions of sizes and lifetimes, given as text: `lognormal:median=64,sigma=1.2`."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import Any, Final, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.errors import SimallocError
+from simalloc.files import read_text
+from simalloc.trace.catalogue import load
+from simalloc.trace.events import MAX_SIZE
+from simalloc.trace.lives import lives_of
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+
+_FACTOR: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class Sizes(Protocol):
+    """A distribution of requested sizes in bytes."""
+
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return `count` sizes; they are rounded to whole bytes of at least 1 afterwards."""
+
+
+class Lifetimes(Protocol):
+    """A distribution of lifetimes, counted in allocations."""
+
+    def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
+        """Return a lifetime for each size; infinity for an object that is never freed."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same value always."""
+
+    value: float = 64
+
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:  # noqa: ARG002 - as others
+        """Return the value `count` times."""
+        return np.full(count, float(self.value))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every value from `min` to `max` alike."""
+
+    min: float = 16
+    max: float = 1024
+
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return `count` values."""
+        _check(self.min <= self.max, "uniform: min exceeds max")
+        return np.floor(generator.uniform(self.min, self.max + 1, count))
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """Values whose logarithm is normal: half of them are below `median`; none exceeds `max`."""
+
+    median: float = 64
+    sigma: float = 1.2
+    max: float = 1 << 30
+
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return `count` values."""
+        _check(self.median > 0 and self.sigma >= 0, "lognormal: median and sigma are positive")
+        drawn = self.median * np.exp(self.sigma * generator.standard_normal(count))
+        return np.minimum(drawn, self.max)
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """Values from `min` to `max` with a density proportional to x ** -`alpha` (bounded Pareto)."""
+
+    alpha: float = 2
+    min: float = 16
+    max: float = 1 << 20
+
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return `count` values, by inversion of the distribution function."""
+        _check(0 < self.min < self.max, "powerlaw: min is positive and below max")
+        place = generator.random(count)
+        if self.alpha == 1:
+            return np.asarray(self.min * (self.max / self.min) ** place)
+        power = 1 - self.alpha
+        low, high = self.min**power, self.max**power
+        return np.asarray((low + place * (high - low)) ** (1 / power))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Sizes from a CSV `file` without a heading, or the sizes of a `trace` (a name or a path).
+
+    A line is size,weight or size,weight,live. `weight` is proportional to the number of allocations
+    of the size, `live` to the mean number of live objects of the size. The distributions that
+    Google publishes with fleetbench (size, alloc_rate, num_live) have this form.
+    """
+
+    file: str = ""
+    trace: str = ""
+
+    def draw(self, count: int, generator: np.random.Generator) -> Floats:
+        """Return `count` sizes."""
+        size, weight, _ = self.columns()
+        return size[generator.choice(len(size), count, p=weight / weight.sum())]
+
+    def columns(self) -> tuple[Floats, Floats, Floats]:
+        """Return sizes, weights and live numbers (0 where the file has none)."""
+        _check(bool(self.file) != bool(self.trace), "a table has either file=FILE or trace=TRACE")
+        return _columns_of_file(self.file) if self.file else _columns_of_trace(self.trace)
+
+
+@cache
+def _columns_of_file(path: str) -> tuple[Floats, Floats, Floats]:
+    try:
+        rows = [row for row in csv.reader(read_text(path).splitlines()) if row]
+        size, weight, live = np.array([(*map(float, row), 0.0)[:3] for row in rows]).T
+    except OSError as error:
+        raise SimallocError(f"{path}: {error.strerror}") from None
+    except (ValueError, csv.Error):
+        raise SimallocError(
+            f"{path}: every line needs two or three numbers: size,weight[,live]"
+        ) from None
+    sound = (size >= 0) & (size <= MAX_SIZE) & (weight >= 0) & (live >= 0)
+    finite = np.isfinite(weight) & np.isfinite(live)
+    if not (sound & finite).all() or not weight.sum() > 0:
+        raise SimallocError(f"{path}: sizes, weights and live numbers are 0 or more")
+    return size, weight, live
+
+
+@cache
+def _columns_of_trace(name: str) -> tuple[Floats, Floats, Floats]:
+    sizes, lifetimes = _objects_of(name)
+    size, place, weight = np.unique(sizes, return_inverse=True, return_counts=True)
+    live = np.bincount(place, lifetimes) / len(sizes)
+    return size, weight.astype(np.float64), live
+
+
+@cache
+def _objects_of(name: str) -> tuple[Floats, Floats]:
+    """Return the size and the lifetime, in allocations, of each object of a trace."""
+    lives = lives_of(load(name))
+    if not len(lives):
+        raise SimallocError(f"{name} has no objects to take sizes from")
+    return lives.size.astype(np.float64), lives.length.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """Exponential lifetimes with the mean `mean`: an object's age says nothing of its end."""
+
+    mean: float = 1000
+
+    def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
+        """Return a lifetime for each size."""
+        return generator.exponential(self.mean, len(sizes))
+
+
+@dataclass(frozen=True)
+class PowerLawLifetimes(PowerLaw):
+    """Lifetimes from `min` to `max` allocations with a density proportional to x ** -`alpha`."""
+
+    min: float = 1
+    max: float = 100_000
+
+    def draw(self, sizes: Any, generator: np.random.Generator) -> Floats:
+        """Return a lifetime for each size."""
+        return super().draw(len(sizes), generator)
+
+
+@dataclass(frozen=True)
+class Fifo:
+    """A queue of `length` objects: the oldest is freed first."""
+
+    length: float = 1000
+
+    def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:  # noqa: ARG002 - as others
+        """Return the length of the queue for each size."""
+        return np.full(len(sizes), float(self.length))
+
+
+@dataclass(frozen=True)
+class Lifo:
+    """A stack of at most `depth` objects: the newest is freed first.
+
+    The depth is a random walk with steps of 1 that is reflected at 0 and at `depth`.
+    """
+
+    depth: float = 1000
+
+    def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
+        """Return the lifetimes that the walk gives, one for each size."""
+        count, depth = len(sizes), max(int(self.depth), 1)
+        walk = np.cumsum(generator.integers(2, size=2 * count) * 2 - 1)
+        after = np.abs((walk + depth) % (2 * depth) - depth)
+        before = np.concatenate([[0], after[:-1]])
+        # A pop is the next step between the same two depths as its push.
+        level = np.minimum(before, after)
+        order = np.argsort(level, kind="stable")
+        follows = np.full(2 * count, 2 * count)
+        same = level[order[1:]] == level[order[:-1]]
+        follows[order[:-1][same]] = order[1:][same]
+        pushes = np.flatnonzero(after > before)  # at least half of the steps
+        popped = follows[pushes]
+        until = np.searchsorted(pushes, popped)
+        lifetimes = np.where(popped < 2 * count, until - np.arange(len(pushes)), np.inf)
+        return np.asarray(lifetimes[:count], np.float64)
+
+
+@dataclass(frozen=True)
+class Generational:
+    """Most objects die young: a share `old` has the mean lifetime `tenured`, the rest `young`."""
+
+    young: float = 50
+    tenured: float = 20_000
+    old: float = 0.05
+
+    def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
+        """Return a lifetime for each size."""
+        mean = np.where(generator.random(len(sizes)) < self.old, self.tenured, self.young)
+        return np.asarray(generator.exponential(1, len(sizes)) * mean)
+
+
+@dataclass(frozen=True)
+class BySize(Table):
+    """Exponential lifetimes whose mean depends on the size, from a table with live numbers.
+
+    The mean is live / weight * total weight allocations (Little's law). A size that is not in the
+    table has the mean of the next larger one.
+    """
+
+    def draw(self, sizes: Any, generator: np.random.Generator) -> Floats:
+        """Return a lifetime for each size."""
+        size, weight, live = self.columns()
+        used = np.flatnonzero(weight > 0)
+        used = used[np.argsort(size[used], kind="stable")]
+        mean = live[used] / weight[used] * weight.sum()
+        place = np.clip(np.searchsorted(size[used], sizes), 0, len(used) - 1)
+        return np.asarray(generator.exponential(1, len(sizes)) * mean[place])
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """The lifetime of a random object of the same size in a `trace` (a name or a path)."""
+
+    trace: str
+
+    def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
+        """Return a lifetime for each size; that of the next larger one for an unknown size."""
+        known, lifetimes = _objects_of(self.trace)
+        order = np.argsort(known, kind="stable")
+        size, first, count = np.unique(known[order], return_index=True, return_counts=True)
+        place = np.clip(np.searchsorted(size, sizes), 0, len(size) - 1)
+        drawn = first[place] + (generator.random(len(sizes)) * count[place]).astype(np.int64)
+        return np.asarray(lifetimes[order[drawn]])
+
+
+SIZES: Final[Mapping[str, Callable[..., Sizes]]] = {
+    "constant": Constant,
+    "uniform": Uniform,
+    "lognormal": LogNormal,
+    "powerlaw": PowerLaw,
+    "table": Table,
+}
+
+LIFETIMES: Final[Mapping[str, Callable[..., Lifetimes]]] = {
+    "exponential": Exponential,
+    "powerlaw": PowerLawLifetimes,
+    "fifo": Fifo,
+    "lifo": Lifo,
+    "generational": Generational,
+    "by-size": BySize,
+    "resampled": Resampled,
+}
+
+
+def read_distribution(text: str, kinds: Mapping[str, Callable[..., T]], what: str) -> T:
+    """Return the distribution that text such as `uniform:min=16,max=4K` names.
+
+    `kinds` maps names to classes; `what` says in errors what is distributed. Raises
+    `SimallocError` for an unknown name, an unknown parameter, or a value that is no number.
+    """
+    name, _, tail = text.strip().partition(":")
+    if name not in kinds:
+        raise SimallocError(f"there are no {what} {name!r}; there are {', '.join(kinds)}")
+    kind: Any = kinds[name]
+    known = {field.name: field for field in fields(kind)}
+    given: dict[str, float | str] = {}
+    for part in filter(None, tail.split(",")):
+        key, _, value = part.partition("=")
+        if key not in known:
+            raise SimallocError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
+        given[key] = value if key in {"file", "trace"} else read_number(key, value)
+    missing = [key for key, field in known.items() if field.default is MISSING and key not in given]
+    if missing:
+        raise SimallocError(f"{name} needs {missing[0]}, as in {name}:{missing[0]}=espresso")
+    distribution: T = kind(**given)
+    return distribution
+
+
+def read_number(name: str, text: str) -> float:
+    """Return the number of text such as `0.5`, `2000` or `64K`; K is 1024.
+
+    Raises `SimallocError`, naming the parameter, for anything else and for less than 0.
+    """
+    factor = _FACTOR.get(text[-1:].upper(), 1)
+    try:
+        number = float(text[:-1] if factor > 1 else text) * factor
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise SimallocError(f"{name} is {text!r}; it takes a number of 0 or more, such as 64K")
+    return number
+
+
+def _check(holds: bool, words: str) -> None:  # noqa: FBT001 - a condition
+    if not holds:
+        raise SimallocError(words)

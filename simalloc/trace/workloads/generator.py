@@ -1,0 +1,212 @@
+"""A generator of synthetic traces: sizes, lifetimes, phases and threads, each chosen by itself.
+
+Zorn and Grunwald ("Evaluating models of memory allocation", ACM TOMACS 4(1), 1994) and Johnstone
+and Wilson (1998) warn of such traces: a trace that meets the statistics of a program may fragment a
+heap quite differently. docs/workloads.md has the error on each shipped trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.errors import SimallocError
+from simalloc.trace.events import MAX_SIZE
+from simalloc.trace.trace import Trace
+from simalloc.trace.workloads.distributions import (
+    LIFETIMES,
+    SIZES,
+    Floats,
+    Lifo,
+    read_distribution,
+    read_number,
+)
+from simalloc.trace.workloads.lives import trace_of_lives
+
+MAX_OBJECTS: Final = 1 << 28
+PHASES: Final = {
+    "plateau": (),
+    "ramp": ("kept",),
+    "sawtooth": ("periods", "kept"),
+    "peaks": ("periods", "width", "height"),
+}
+_PHASE_DEFAULTS: Final = {"periods": 4.0, "kept": 0.05, "width": 0.1, "height": 10.0}
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """The description of a synthetic workload.
+
+    Parameters
+    ----------
+    objects : int
+        Number of objects that are allocated.
+    sizes : str
+        Distribution of requested sizes in bytes: `constant`, `uniform`, `lognormal`, `powerlaw` or
+        `table` (an empirical histogram, of a CSV file or of a trace), with parameters:
+        `lognormal:median=64,sigma=1.2`.
+    lifetimes : str
+        Distribution of lifetimes in allocations: `exponential`, `powerlaw`, `fifo`, `lifo`,
+        `generational`, `by-size` (from a table with live numbers) or `resampled` (from a trace).
+    correlation : float
+        Rank correlation of size and lifetime, from -1 to 1 (a Gaussian copula).
+    batch : float
+        Mean number of neighbours in time that are freed together, at least 1.
+    phases : str
+        `plateau`; `ramp:kept=0.05` (a share of the objects is never freed);
+        `sawtooth:periods=4,kept=0.05` (all but a share of the objects of a period are freed at its
+        end); `peaks:periods=4,width=0.1,height=10` (in the last tenth of each period lifetimes are
+        ten times as long, up to the end of the period).
+    threads : int
+        Number of threads; each object is allocated by a random one.
+    remote : float
+        Share of the objects that another thread frees, from 0 to 1.
+
+    """
+
+    objects: int = 100_000
+    sizes: str = "lognormal"
+    lifetimes: str = "exponential"
+    correlation: float = 0.0
+    batch: float = 1.0
+    phases: str = "plateau"
+    threads: int = 1
+    remote: float = 0.0
+
+    def __post_init__(self) -> None:
+        bounds = {
+            "objects": (1, MAX_OBJECTS),
+            "correlation": (-1, 1),
+            "batch": (1, MAX_OBJECTS),
+            "threads": (1, 1 << 16),
+            "remote": (0, 1),
+        }
+        for name, (low, high) in bounds.items():
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not low <= value <= high:
+                raise SimallocError(
+                    f"{name} is {value!r}; it takes a number from {low:,} to {high:,}"
+                )
+        if self.remote and self.threads == 1:
+            raise SimallocError("remote frees need at least two threads")
+        read_distribution(self.sizes, SIZES, "sizes")
+        read_distribution(self.lifetimes, LIFETIMES, "lifetimes")
+        _read_phases(self.phases)
+
+
+def generate(synthetic: Synthetic, seed: int = 1, name: str = "synthetic") -> Trace:
+    """Return the trace of a description; the same seed gives the same trace.
+
+    Raises `SimallocError` if a file that the description names cannot be used.
+    """
+    generator = np.random.default_rng(seed)
+    count = int(synthetic.objects)
+    sizes = read_distribution(synthetic.sizes, SIZES, "sizes").draw(count, generator)
+    sizes = np.clip(np.rint(sizes), 1, MAX_SIZE)
+    law = read_distribution(synthetic.lifetimes, LIFETIMES, "lifetimes")
+    lifetimes = np.maximum(law.draw(sizes, generator), 1)
+    if synthetic.correlation:
+        lifetimes = _correlated(sizes, lifetimes, synthetic.correlation, generator)
+    until = _until(np.arange(count) + np.ceil(np.minimum(lifetimes, 2 * count)), count)
+    if synthetic.batch > 1:
+        until = _batched(until, synthetic.batch, generator)
+    until = _phased(until, synthetic.phases, generator)
+    owner, freer = _threads(synthetic, count, generator)
+    return trace_of_lives(
+        sizes,
+        until,
+        order=-np.arange(count) if isinstance(law, Lifo) else None,
+        threads=(owner, freer) if synthetic.threads > 1 else None,
+        name=name,
+        provenance={"kind": "synthetic", "program": name, "seed": seed, **asdict(synthetic)},
+    )
+
+
+def _until(until: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """Return before which object each object is freed; count + 1 for never."""
+    return np.asarray(np.minimum(until, count + 1), np.int64)
+
+
+def _correlated(
+    sizes: Floats, lifetimes: Floats, correlation: float, generator: np.random.Generator
+) -> Floats:
+    """Return the same lifetimes in another order, in which their ranks follow those of sizes."""
+    count = len(sizes)
+    score = generator.standard_normal(count)
+    score.sort()
+    rank = np.empty(count, np.int64)
+    rank[np.lexsort((generator.random(count), sizes))] = np.arange(count)
+    noise = generator.standard_normal(count)
+    mixed = correlation * score[rank] + np.sqrt(1 - correlation**2) * noise
+    result = np.empty(count)
+    result[np.argsort(mixed, kind="stable")] = np.sort(lifetimes)
+    return result
+
+
+def _batched(
+    until: NDArray[np.int64], batch: float, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return ends that are the same for batches of neighbours, of `batch` objects on average.
+
+    A batch ends when its last object would, if that one was drawn first; no earlier than it begins.
+    """
+    begins = generator.random(len(until)) < 1 / batch
+    begins[0] = True
+    number = np.cumsum(begins) - 1
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(until)) - 1
+    ends = np.maximum(until[first], last + 1)
+    return np.asarray(ends[number])
+
+
+def _phased(
+    until: NDArray[np.int64], phases: str, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the ends of objects as the phases of the program change them."""
+    name, values = _read_phases(phases)
+    count = len(until)
+    born = np.arange(count)
+    if name == "plateau":
+        return until
+    kept = generator.random(count) < values["kept"]
+    if name == "ramp":
+        return np.where(kept, count + 1, until)
+    period = max(count / values["periods"], 1)
+    end = np.ceil((np.floor(born / period) + 1) * period).astype(np.int64)
+    if name == "sawtooth":
+        # What a period allocates stays until its end, where all but a share of it is freed.
+        return np.where(kept, count + 1, np.maximum(end, born + 1))
+    in_peak = end - born <= values["width"] * period
+    longer = born + ((until - born) * values["height"]).astype(np.int64)
+    return np.where(in_peak, np.maximum(np.minimum(longer, end), born + 1), until)
+
+
+def _read_phases(text: str) -> tuple[str, dict[str, float]]:
+    name, _, tail = text.strip().partition(":")
+    if name not in PHASES:
+        raise SimallocError(f"there are no phases {name!r}; there are {', '.join(PHASES)}")
+    values = dict(_PHASE_DEFAULTS)
+    for part in filter(None, tail.split(",")):
+        key, _, value = part.partition("=")
+        if key not in PHASES[name]:
+            known = ", ".join(PHASES[name]) or "none"
+            raise SimallocError(f"{name} has no parameter {key!r}; it has {known}")
+        values[key] = read_number(key, value)
+    if values["periods"] < 1:
+        raise SimallocError("periods is below 1")
+    return name, values
+
+
+def _threads(
+    synthetic: Synthetic, count: int, generator: np.random.Generator
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the thread that allocates each object, and the thread that frees it."""
+    owner = generator.integers(synthetic.threads, size=count, dtype=np.uint32)
+    if synthetic.threads == 1:
+        return owner, owner
+    other = generator.integers(1, synthetic.threads, size=count, dtype=np.uint32)
+    remote = generator.random(count) < synthetic.remote
+    return owner, np.where(remote, (owner + other) % synthetic.threads, owner).astype(np.uint32)
