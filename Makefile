@@ -26,6 +26,7 @@ papers: page
 	cp out/detlefs/detlefs.md out/gabber/gabber.md docs
 	$(BIN)/python -m experiments.todays_programs --out docs > out/todays-programs.txt
 	$(BIN)/python -m experiments.growth --out docs > out/growth.txt
+	$(BIN)/python -m experiments.synthetic --out docs > out/synthetic.txt
 	$(BIN)/python -m experiments.models --out docs > out/models.txt
 	$(BIN)/python -m experiments.mallocs_of_today --out docs > out/mallocs-of-today.txt
 	$(BIN)/python -m experiments.threads --out docs > out/threads.txt

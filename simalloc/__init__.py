@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from simalloc.api.traces import describe as describe
     from simalloc.api.traces import read_log as read_log
     from simalloc.api.traces import read_trace as read_trace
+    from simalloc.api.workloads import generate as generate
     from simalloc.api.workloads import workload as workload
     from simalloc.errors import SimallocError as SimallocError
     from simalloc.heap import Run as Run
@@ -103,6 +104,7 @@ _HOME: Final = {
     "explore": "api.explore",
     "find_policy": "policy",
     "fragmentation": "measure",
+    "generate": "api.workloads",
     "get_include": "api.include",
     "heap_map": "api.heaps",
     "pins": "api.heaps",

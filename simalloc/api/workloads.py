@@ -10,8 +10,9 @@ from simalloc.policy import AnyPolicy
 from simalloc.progress import Bar
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace
-from simalloc.trace.workloads import WORKLOADS
-from simalloc.trace.workloads import workload as generate
+from simalloc.trace.workloads import WORKLOADS, Synthetic
+from simalloc.trace.workloads import generate as generate_trace
+from simalloc.trace.workloads import workload as catalogued
 from simalloc.trace.workloads.provenance import SEED
 
 
@@ -42,12 +43,73 @@ def workload(
             raise SimallocError(f"there is no workload {name!r}; there are {known}")
         if policy is not None:
             raise SimallocError(f"{name} plays against no policy")
-        return generate(name, seed)
+        return catalogued(name, seed)
     if policy is None:
         raise SimallocError(f"{name} plays against a policy; give one, such as first-fit-ao")
     with any_progress(name, None, shown=progress) as bar:
         count = partial(_count, bar)
         return attack(name, policy, live=live, largest=largest, scale=scale, progress=count)
+
+
+def generate(
+    objects: int = 100_000,
+    *,
+    sizes: str = "lognormal",
+    lifetimes: str = "exponential",
+    correlation: float = 0.0,
+    batch: float = 1.0,
+    phases: str = "plateau",
+    threads: int = 1,
+    remote: float = 0.0,
+    seed: int = SEED,
+    name: str = "synthetic",
+) -> Trace:
+    """Return a synthetic trace; the same arguments give the same trace.
+
+    A synthetic trace does not predict how a policy performs on a program, even if it has the
+    program's sizes and lifetimes (docs/workloads.md).
+
+    Parameters
+    ----------
+    objects : int
+        Number of objects to allocate.
+    sizes : str
+        Requested sizes in bytes: `"constant:value=64"`, `"uniform:min=16,max=1K"`,
+        `"lognormal:median=64,sigma=1.2"`, `"powerlaw:alpha=2,min=16,max=1M"`,
+        `"table:file=sizes.csv"` (lines `size,weight[,live]`) or `"table:trace=espresso"`.
+    lifetimes : str
+        Lifetimes in allocations: `"exponential:mean=1000"`, `"powerlaw:alpha=2,min=1,max=100K"`,
+        `"fifo:length=1000"`, `"lifo:depth=1000"`, `"generational:young=50,tenured=20000,old=0.05"`,
+        `"by-size:file=sizes.csv"` (means from the table's `live`) or `"resampled:trace=espresso"`.
+    correlation : float
+        Rank correlation of size and lifetime, from -1 to 1.
+    batch : float
+        Mean number of neighbours in time that are freed together.
+    phases : str
+        `"plateau"`, `"ramp:kept=0.05"`, `"sawtooth:periods=4,kept=0.05"` or
+        `"peaks:periods=4,width=0.1,height=10"`.
+    threads : int
+        Number of threads; a random thread allocates each object.
+    remote : float
+        Share of the objects that another thread frees.
+    seed : int
+        Seed of all random draws.
+    name : str
+        Name of the trace.
+
+    Raises
+    ------
+    SimallocError
+        For an unknown distribution or a value out of range.
+
+    Examples
+    --------
+    >>> trace = simalloc.generate(sizes="powerlaw:alpha=1.5", lifetimes="generational")
+    >>> simalloc.simulate_all(trace, ["first-fit-ao", "binary-buddy"])
+
+    """
+    described = Synthetic(objects, sizes, lifetimes, correlation, batch, phases, threads, remote)
+    return generate_trace(described, seed, name)
 
 
 def _count(bar: Bar, events: int) -> None:

@@ -59,6 +59,9 @@ COMMANDS: Final = {
     ),
     "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
     "export": Command("simalloc.cli.export", "Write a trace as a log that other tools read."),
+    "generate": Command(
+        "simalloc.cli.generate", "Generate a synthetic trace from sizes, lifetimes and phases."
+    ),
     "native": Command(
         "simalloc.cli.native", "Replay traces through real allocators and print what each needs."
     ),

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from simalloc.errors import PlanError, SimallocError, TraceError
 from simalloc.policy.choice import listed
-from simalloc.sweep.source import FileSource, LogSource, MemorySource, Source, WorkloadSource
+from simalloc.sweep.source import (
+    FileSource,
+    LogSource,
+    MemorySource,
+    Source,
+    SyntheticSource,
+    WorkloadSource,
+)
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import find_trace
 from simalloc.trace.reader import is_trace_file
-from simalloc.trace.workloads import WORKLOADS
+from simalloc.trace.workloads import WORKLOADS, Synthetic
 from simalloc.trace.workloads.provenance import SEED
+
+_FILE: Final = re.compile(r"(?<=[:,]file=)[^,]+")
 
 
 def find_sources(given: object, folder: Path) -> tuple[Source, ...]:
@@ -32,21 +43,53 @@ def find_sources(given: object, folder: Path) -> tuple[Source, ...]:
     return unique(found)
 
 
-def find_workloads(given: object) -> tuple[Source, ...]:
-    """Return what a plan's `workloads` stand for: tables by name, each with its `seed` or seeds."""
+def find_workloads(given: object, folder: Path) -> tuple[Source, ...]:
+    """Return the sources of a plan's `workloads`: tables by name, each with its `seed` or seeds.
+
+    A table of any other name than those in the catalogue describes a synthetic workload by the
+    fields of `Synthetic`; files that it names are looked for from `folder`.
+    """
     if not isinstance(given, dict):
         raise PlanError("workloads are tables, as in [workloads.lrusim]", key=("workloads",))
     found: list[Source] = []
     for name, table in given.items():
         key = ("workloads", name)
-        if name not in WORKLOADS:
-            known = ", ".join(WORKLOADS)
-            raise PlanError(f"there is no workload {name!r}; there are {known}", key=key)
-        if not isinstance(table, dict) or table.keys() - {"seed"}:
-            raise PlanError(f"the only key of a workload is seed; {name} has others", key=key)
+        if not isinstance(table, dict):
+            raise PlanError(f"{name} is not a table, as in [workloads.{name}]", key=key)
         seeds = [_checked(seed, (*key, "seed")) for seed in listed(table.get("seed", SEED))]
-        found += [WorkloadSource.of(name, seed) for seed in seeds]
+        described = {field: value for field, value in table.items() if field != "seed"}
+        if name in WORKLOADS:
+            if described:
+                raise PlanError(f"the only key of a workload is seed; {name} has others", key=key)
+            found += [WorkloadSource.of(name, seed) for seed in seeds]
+        else:
+            synthetic = _synthetic(name, described, folder)
+            found += [SyntheticSource.of(name, seed, synthetic) for seed in seeds]
     return unique(found)
+
+
+def _synthetic(name: str, described: dict[str, Any], folder: Path) -> Synthetic:
+    """Return the workload that a table of a plan describes."""
+    known = [field.name for field in fields(Synthetic)]
+    if not described:
+        listing = ", ".join(WORKLOADS)
+        raise PlanError(
+            f"there is no workload {name!r}; there are {listing}, and those that you describe "
+            f"by {', '.join(known)}",
+            key=("workloads", name),
+        )
+    for key, value in described.items():
+        if key not in known:
+            raise PlanError(
+                f"a workload has no key {key!r}; it has seed, {', '.join(known)}",
+                key=("workloads", name, key),
+            )
+        if isinstance(value, str):
+            described[key] = _FILE.sub(lambda found: str(folder.resolve() / found[0]), value)
+    try:
+        return Synthetic(**described)
+    except (SimallocError, TypeError, AttributeError) as error:
+        raise PlanError(str(error), key=("workloads", name)) from None
 
 
 def unique(sources: Iterable[Source]) -> tuple[Source, ...]:

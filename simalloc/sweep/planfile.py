@@ -52,7 +52,7 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEYS)}"
             raise PlanError(f"a plan has no key {key!r}; {hint}", key=(key,))
     traces = find_sources(document.get("traces", []), folder)
-    sources = unique((*traces, *find_workloads(document.get("workloads", {}))))
+    sources = unique((*traces, *find_workloads(document.get("workloads", {}), folder)))
     if not sources:
         raise PlanError("there are no traces", key=("traces",))
     policies = document.get("policies", {})

@@ -21,7 +21,7 @@ from simalloc.trace.catalogue import load
 from simalloc.trace.digests import Identity
 from simalloc.trace.events import bytes_in_memory
 from simalloc.trace.header import Header
-from simalloc.trace.workloads import workload
+from simalloc.trace.workloads import Synthetic, generate, workload
 
 BYTES_A_STREAM: Final = 80 << 20
 """What the parts take that a replay of a file has read and not yet done, and what is packed."""
@@ -210,6 +210,27 @@ class WorkloadSource(Source):
     def load(self) -> Trace:
         """Generate the trace."""
         trace = workload(self.workload, self.seed)
+        self._check(trace.identity)
+        return trace
+
+
+@dataclass(frozen=True)
+class SyntheticSource(Source):
+    """A trace that is generated from a description wherever it is needed."""
+
+    synthetic: Synthetic
+    seed: int
+    program: str
+
+    @classmethod
+    def of(cls, name: str, seed: int, synthetic: Synthetic) -> SyntheticSource:
+        """Return the source; raises `SimallocError` if a file of the description is missing."""
+        trace = generate(synthetic, seed, name)
+        return cls(*_described(trace.renamed(f"{name}, seed {seed}")), synthetic, seed, name)
+
+    def load(self) -> Trace:
+        """Generate the trace."""
+        trace = generate(self.synthetic, self.seed, self.program)
         self._check(trace.identity)
         return trace
 

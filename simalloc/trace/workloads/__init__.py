@@ -1,6 +1,7 @@
 """Traces that are generated: programs rebuilt from published statistics, and random ones."""
 
 from simalloc.trace.workloads.catalogue import WORKLOADS, workload
+from simalloc.trace.workloads.generator import Synthetic, generate
 from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.synthetic import uniform
 from simalloc.trace.workloads.training import Decoder, training_steps
@@ -8,6 +9,8 @@ from simalloc.trace.workloads.training import Decoder, training_steps
 __all__ = [
     "WORKLOADS",
     "Decoder",
+    "Synthetic",
+    "generate",
     "trace_of_lives",
     "training_steps",
     "uniform",

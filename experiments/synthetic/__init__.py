@@ -1,0 +1,1 @@
+"""How far generated traces are from the programs whose sizes and lifetimes they have."""
