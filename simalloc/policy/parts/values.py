@@ -12,7 +12,10 @@ Value = float | str
 """A parameter's value as tables show it: a choice by its spelling."""
 
 _SIZE: Final = re.compile(r"(\d{1,100})([KMGT]?)")
-_SWITCH: Final = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+_SWITCH: Final = {
+    **dict.fromkeys(("on", "true", "yes", "y"), True),
+    **dict.fromkeys(("off", "false", "no", "n"), False),
+}
 _FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 

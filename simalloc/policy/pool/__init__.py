@@ -2,7 +2,24 @@
 
 from simalloc.policy.pool.base import AMPLE, Pool
 from simalloc.policy.pool.esp_idf import EspIdf
-from simalloc.policy.pool.freertos import Heap4, Heap5
+from simalloc.policy.pool.freertos import Heap1, Heap2, Heap4, Heap5
 from simalloc.policy.pool.lvgl import Lvgl
+from simalloc.policy.pool.lwip import Lwip
+from simalloc.policy.pool.o1heap import O1heap
+from simalloc.policy.pool.tlsf_bsd import TlsfBsd
+from simalloc.policy.pool.zephyr import Zephyr
 
-__all__ = ["AMPLE", "EspIdf", "Heap4", "Heap5", "Lvgl", "Pool"]
+__all__ = [
+    "AMPLE",
+    "EspIdf",
+    "Heap1",
+    "Heap2",
+    "Heap4",
+    "Heap5",
+    "Lvgl",
+    "Lwip",
+    "O1heap",
+    "Pool",
+    "TlsfBsd",
+    "Zephyr",
+]

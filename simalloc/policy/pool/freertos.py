@@ -42,6 +42,36 @@ class FreeRtos(Pool):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Heap1(FreeRtos):
+    """A mark that only rises; nothing is given back (FreeRTOS heap_1)."""
+
+    family: ClassVar[str] = "freertos heap 1"
+    is_monotone: ClassVar[bool] = True
+
+    @property
+    def payload(self) -> int:
+        """There are no headers."""
+        return 0
+
+    @property
+    def least_capacity(self) -> int:
+        """What is lost to alignment, and the least that stays unused."""
+        return 3 * self.align
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heap2(FreeRtos):
+    """Best fit without merging (FreeRTOS heap_2)."""
+
+    family: ClassVar[str] = "freertos heap 2"
+
+    @property
+    def least_capacity(self) -> int:
+        """A header, and what is lost to alignment."""
+        return self.payload + 2 * self.align
+
+
+@dataclass(frozen=True, kw_only=True)
 class Heap4(FreeRtos):
     """First fit in address order, coalescing at once (FreeRTOS heap_4)."""
 

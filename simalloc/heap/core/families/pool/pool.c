@@ -54,7 +54,8 @@ void pool_locate(const struct heap *heap, uint32_t block, struct location *locat
     const struct pool_region *region = pool_region_of(pool, address);
     location->region = region - pool->regions;
     location->number = heap->blocks[block].index_slot == STATE_TABLE;
-    location->offset = (int64_t)(address + heap->setting.payload);
+    location->offset =
+        (int64_t)(address + heap->setting.payload + heap->blocks[block].family_data);
 }
 
 const char *pool_check(const struct pool *pool, uint64_t free_blocks)

@@ -89,7 +89,7 @@ void pool_close(struct pool *pool, uint32_t id, uint64_t size);
 /* The region that an address lies in. */
 struct pool_region *pool_region_of(struct pool *pool, uint64_t address);
 
-/* Where the program's bytes lie: behind the header, from where the first region's memory begins, and
+/* Where the program's bytes lie: behind the header and the block's family_data, from where the first region's memory begins, and
  * in which region. The number is 1 of an
  * object of no bytes that a table stands for. */
 void pool_locate(const struct heap *heap, uint32_t block, struct location *location);
@@ -108,12 +108,14 @@ ALWAYS_INLINE uint64_t round_down(uint64_t size, uint64_t unit)
     return size - size % unit;
 }
 
-/* A block in no index comes into use. */
+/* A block in no index comes into use. Its family_data is the bytes, here 0, between its header and
+ * the object, where an alignment puts it further up. */
 ALWAYS_INLINE void pool_hand_out(struct pool *pool, uint32_t id)
 {
     struct heap *heap = &pool->heap;
     const struct block *block = &heap->blocks[id];
     heap_mark(heap, id, STATE_ALLOCATED);
+    heap->blocks[id].family_data = 0;
     heap_touch(heap, block->address, heap->setting.payload);
     struct pool_region *region =
         pool->region_count == 1 ? pool->regions : pool_region_of(pool, block->address);

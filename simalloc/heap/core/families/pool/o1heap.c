@@ -1,0 +1,141 @@
+/* o1heap: blocks of powers of two, cut from fragments in lists by powers of two
+ * (simalloc/policy/pool/o1heap.md). */
+#include "families/pool/class_lists.h"
+#include "families/pool/pool.h"
+
+struct o1heap {
+    struct pool pool;
+    struct class_lists lists;
+    uint64_t instance;  /* bytes of the heap's own structure */
+    uint64_t area;      /* of all fragments */
+    uint64_t most;      /* that was in use */
+    uint64_t most_asked; /* by a request, refused or not */
+    uint64_t refused;   /* requests for more than nothing */
+};
+
+static uint64_t size_of(const struct heap *heap, uint32_t id)
+{
+    return heap->blocks[id].size;
+}
+
+static void take_out(struct heap *heap, uint32_t id)
+{
+    class_leave(&((struct o1heap *)heap)->lists, id, size_of(heap, id));
+}
+
+static void enter(struct o1heap *state, uint32_t id)
+{
+    class_enter(&state->lists, id, size_of(&state->pool.heap, id), true);
+}
+
+/* The bytes of a fragment for a request: a power of two. */
+static uint64_t wanted(const struct heap *heap)
+{
+    uint64_t needed = heap->request.size + heap->setting.payload;
+    uint64_t least = 2 * heap->setting.payload;
+    return needed <= least ? least : UINT64_C(1) << (64 - __builtin_clzll(needed - 1));
+}
+
+static uint32_t find(struct o1heap *state)
+{
+    struct heap *heap = &state->pool.heap;
+    unsigned class = NO_CLASS;
+    if (heap->request.size > 0 && heap->request.size + heap->setting.payload <= state->area)
+        class = class_with_block(&state->lists, class_of(&state->lists, wanted(heap)));
+    count_search(heap, class != NO_CLASS);
+    if (class == NO_CLASS)
+        return NO_BLOCK;
+    uint32_t id = state->lists.fronts[class];
+    take_out(heap, id);
+    return id;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct o1heap *state = (struct o1heap *)heap;
+    uint64_t asked = heap->request.size;
+    (void)size;
+    uint32_t id = find(state);
+    state->most_asked = asked > state->most_asked ? asked : state->most_asked;
+    if (id == NO_BLOCK) {
+        state->refused += asked > 0;
+        return NO_BLOCK;
+    }
+    if (size_of(heap, id) > wanted(heap))
+        enter(state, pool_split(&state->pool, id, wanted(heap)));
+    pool_hand_out(&state->pool, id);
+    uint64_t used = heap->counters.allocated;
+    state->most = used > state->most ? used : state->most;
+    return id;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    uint64_t coalescings = heap->counters.coalescings;
+    heap_mark(heap, id, STATE_WASTE);
+    coalesce(heap, id, take_out);
+    enter((struct o1heap *)heap, id);
+    count_deallocation(heap, 0, coalescings);
+}
+
+/* There is no realloc: a program allocates, copies and frees. */
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    (void)heap, (void)id, (void)size;
+    return false;
+}
+
+POOL_LAYER(allocate, release, resize, heap_reserve)
+
+static bool init(void *memory)
+{
+    struct o1heap *state = memory;
+    struct pool *pool = &state->pool;
+    pool->heap.setting.payload = 4 * pool->heap.setting.word;
+    uint64_t unit = 2 * pool->heap.setting.payload;
+    state->lists.heap = &pool->heap;
+    state->lists.grain = (unsigned)__builtin_ctzll(unit);
+    state->area = round_down(pool->capacity - state->instance, unit);
+    uint32_t id = pool_add_region(pool, 0, pool->capacity);
+    if (id == NO_BLOCK)
+        return false;
+    id = pool_take_table(pool, id, state->instance);
+    pool_close(pool, id, state->area);
+    enter(state, id);
+    return true;
+}
+
+static const char *check(const void *memory)
+{
+    const struct o1heap *state = memory;
+    return pool_check(&state->pool, class_lists_count(&state->lists, size_of));
+}
+
+static const char *const figure_names[] = {"capacity", "allocated", "peak_allocated",
+                                           "peak_request_size", "oom_count", "largest"};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct o1heap *state = (const struct o1heap *)heap;
+    unsigned class = class_last(&state->lists);
+    const uint64_t told[] = {
+        state->area,
+        heap->counters.allocated,
+        state->most,
+        state->most_asked,
+        state->refused,
+        class == NO_CLASS ? 0 : class_begin(&state->lists, class) - heap->setting.payload,
+    };
+    memcpy(figures, told, sizeof told);
+}
+
+static const struct parameter parameters[] = {
+    POOL_PARAMETERS(struct o1heap),
+    SIZE_PARAMETER(struct o1heap, instance),
+};
+
+const struct family o1heap = {
+    .name = "o1heap",
+    .blocks_an_event = 1,
+    POOL_FAMILY_OF(struct o1heap),
+};

@@ -1,0 +1,311 @@
+/* Zephyr's sys_heap, and what programs call over it (simalloc/policy/pool/zephyr.md).
+ *
+ * A chunk is a block of a whole number of units. */
+#include "families/pool/class_lists.h"
+#include "families/pool/pool.h"
+
+enum { UNIT = 8 };
+
+struct zephyr {
+    struct pool pool;
+    struct class_lists lists; /* by units; buckets, with a beginning */
+    uint64_t chunk_header; /* bytes of a chunk's header */
+    uint64_t first;    /* bytes of the first chunk, which is the heap's own */
+    uint64_t end;      /* of the last chunk */
+    uint64_t least;    /* units of a chunk that a bucket keeps */
+    uint64_t loops;    /* how many chunks of a bucket are tried */
+    uint64_t front;    /* bytes in front of each object, for a reference to the heap */
+    uint64_t program_alignment; /* the alignment of all requests; 0: that of chunks */
+    uint64_t lone;     /* bytes of free chunks that no bucket keeps */
+};
+
+static uint64_t units(const struct heap *heap, uint32_t id)
+{
+    return heap->blocks[id].size / UNIT;
+}
+
+/* What buckets are told by: its logarithm is the number. */
+static uint64_t key_of(const struct heap *heap, uint32_t id)
+{
+    return units(heap, id) - ((const struct zephyr *)heap)->least + 1;
+}
+
+static bool is_lone(const struct zephyr *state, uint32_t id)
+{
+    return units(&state->pool.heap, id) < state->least;
+}
+
+/* Enters a chunk at the end of its bucket. */
+static void enter(struct zephyr *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    if (!is_lone(state, id)) {
+        class_enter(&state->lists, id, key_of(heap, id), false);
+        return;
+    }
+    heap_mark(heap, id, STATE_FREE);
+    state->lone += heap->blocks[id].size;
+}
+
+/* Takes a chunk out of its bucket, which begins with the one behind it then. */
+static void take_out(struct heap *heap, uint32_t id)
+{
+    struct zephyr *state = (struct zephyr *)heap;
+    if (is_lone(state, id)) {
+        heap_mark(heap, id, STATE_WASTE);
+        state->lone -= heap->blocks[id].size;
+        return;
+    }
+    unsigned class = class_of(&state->lists, key_of(heap, id));
+    state->lists.fronts[class] = class_leave(&state->lists, id, key_of(heap, id));
+}
+
+/* The first of the next few chunks of a bucket that is large enough; those that are not move to its
+ * end. */
+static uint32_t try_bucket(struct zephyr *state, unsigned class, uint64_t wanted, uint64_t *visited)
+{
+    const struct heap *heap = &state->pool.heap;
+    uint32_t *front = &state->lists.fronts[class], begin = *front;
+    if (begin == NO_BLOCK)
+        return NO_BLOCK;
+    do {
+        ++*visited;
+        if (units(heap, *front) >= wanted)
+            return *front;
+        *front = heap->blocks[*front].family_data;
+    } while (*visited < state->loops && *front != begin);
+    return NO_BLOCK;
+}
+
+/* Takes a chunk of at least so many units out of its bucket. */
+static uint32_t find(struct zephyr *state, uint64_t wanted)
+{
+    struct heap *heap = &state->pool.heap;
+    struct class_lists *lists = &state->lists;
+    if (wanted > state->end / UNIT)
+        return NO_BLOCK;
+    wanted = wanted < state->least ? state->least : wanted;
+    unsigned class = class_of(lists, wanted - state->least + 1);
+    uint64_t visited = 0;
+    uint32_t id = try_bucket(state, class, wanted, &visited);
+    if (id == NO_BLOCK) {
+        class = class_with_block(lists, class + 1);
+        id = class == NO_CLASS ? NO_BLOCK : lists->fronts[class];
+        visited += id != NO_BLOCK;
+    }
+    count_search(heap, visited);
+    if (id != NO_BLOCK)
+        take_out(heap, id);
+    return id;
+}
+
+/* The units of a chunk with `size` bytes of the program, and so many before them. */
+static uint64_t needed(const struct zephyr *state, uint64_t size, uint64_t gap)
+{
+    return round_up(size + gap + state->chunk_header, UNIT) / UNIT;
+}
+
+/* Cuts what is beyond so many units off a chunk in no bucket; it enters its own. */
+static void cut(struct zephyr *state, uint32_t id, uint64_t wanted)
+{
+    if (units(&state->pool.heap, id) > wanted)
+        enter(state, pool_split(&state->pool, id, wanted * UNIT));
+}
+
+/* A chunk comes into use, whose object begins so many bytes behind its header. */
+static uint32_t hand_out(struct zephyr *state, uint32_t id, uint64_t gap)
+{
+    pool_hand_out(&state->pool, id);
+    state->pool.heap.blocks[id].family_data = (uint32_t)gap;
+    return id;
+}
+
+static uint32_t serve(struct zephyr *state, uint64_t size)
+{
+    uint64_t wanted = needed(state, size, 0);
+    uint32_t id = size == 0 ? NO_BLOCK : find(state, wanted);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    cut(state, id, wanted < state->least ? state->least : wanted);
+    return hand_out(state, id, 0);
+}
+
+/* What is `rewind` bytes behind the object lies at a multiple of the alignment. */
+static uint32_t serve_aligned(struct zephyr *state, uint64_t alignment, uint64_t rewind,
+                              uint64_t size)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t header = state->chunk_header, skew = state->pool.skew;
+    uint64_t spared = rewind != 0 && rewind < header ? rewind : header;
+    if (rewind == 0 && alignment <= header)
+        return serve(state, size);
+    uint32_t id = size == 0 ? NO_BLOCK : find(state, needed(state, size, alignment - spared));
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    uint64_t start = heap->blocks[id].address;
+    uint64_t object = round_up(skew + start + header + rewind, alignment) - rewind - skew;
+    uint64_t chunk = round_down(object - header, UNIT), end = round_up(object + size, UNIT);
+    if (chunk > start) {
+        uint32_t before = id;
+        id = pool_split(&state->pool, before, chunk - start);
+        enter(state, before);
+    }
+    cut(state, id, (end - chunk) / UNIT);
+    return hand_out(state, id, object - chunk - header);
+}
+
+/* A program's request, by what it calls. */
+static uint32_t serve_request(struct zephyr *state, uint64_t alignment)
+{
+    const struct heap *heap = &state->pool.heap;
+    uint64_t size = heap->request.size + state->front;
+    if (size > word_most(heap))
+        return NO_BLOCK;
+    if (alignment < state->program_alignment)
+        alignment = state->program_alignment;
+    if (alignment == 0 || state->front == 0)
+        return alignment == 0 ? serve(state, size) : serve_aligned(state, alignment, 0, size);
+    uint64_t both = alignment | state->front, rewind = both & -both;
+    return both == rewind ? serve_aligned(state, both, 0, size)
+                          : serve_aligned(state, both - rewind, rewind, size);
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    (void)size;
+    return serve_request((struct zephyr *)heap, heap->request.alignment);
+}
+
+/* Joins a chunk in no bucket with its free neighbours, the one behind it first, and enters it. */
+static void give_back(struct zephyr *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    uint32_t above = heap->blocks[id].next, below = heap->blocks[id].previous;
+    if (heap_is_free(heap, above)) {
+        take_out(heap, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, below)) {
+        take_out(heap, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    enter(state, id);
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    uint64_t coalescings = heap->counters.coalescings;
+    heap_mark(heap, id, STATE_WASTE);
+    give_back((struct zephyr *)heap, id);
+    count_deallocation(heap, 0, coalescings);
+}
+
+/* Makes a chunk have so many units, of which more come from the free chunk behind it. */
+static bool resize_to(struct zephyr *state, uint32_t id, uint64_t wanted)
+{
+    struct heap *heap = &state->pool.heap;
+    uint32_t above = heap->blocks[id].next, gap = heap->blocks[id].family_data;
+    uint64_t have = units(heap, id);
+    if (wanted > have && (!heap_is_free(heap, above) || have + units(heap, above) < wanted))
+        return false;
+    heap_mark(heap, id, STATE_WASTE);
+    if (wanted > have) {
+        take_out(heap, above);
+        cut(state, above, wanted - have);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    } else if (wanted < have) {
+        give_back(state, pool_split(&state->pool, id, wanted * UNIT));
+    }
+    hand_out(state, id, gap);
+    return true;
+}
+
+static bool resize(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct zephyr *state = (struct zephyr *)heap;
+    uint64_t alignment = state->front > 0 ? state->front : state->program_alignment;
+    uint64_t gap = heap->blocks[id].family_data, asked = heap->request.size + state->front;
+    uint64_t object = state->pool.skew + heap->blocks[id].address + state->chunk_header + gap;
+    (void)size;
+    if (asked > word_most(heap) || (alignment != 0 && object % alignment != 0))
+        return false;
+    uint64_t wanted = needed(state, asked, gap);
+    return resize_to(state, id, wanted < state->least ? state->least : wanted);
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    if (heap->request.size == 0) {
+        release(heap, id);
+        heap->request.is_freed = true;
+        return NO_BLOCK;
+    }
+    return resize(heap, id, size) ? id : layer_move(heap, id, size);
+}
+
+POOL_LAYER(allocate, release, resize, heap_reserve, .reallocate = reallocate_block)
+
+static bool init(void *memory)
+{
+    struct zephyr *state = memory;
+    struct pool *pool = &state->pool;
+    pool->heap.setting.payload = state->chunk_header + state->front;
+    state->lists.heap = &pool->heap;
+    uint32_t id = pool_add_region(pool, 0, pool->capacity);
+    if (id == NO_BLOCK)
+        return false;
+    id = pool_take_table(pool, id, state->first);
+    pool_close(pool, id, state->end - state->first);
+    enter(state, id);
+    return true;
+}
+
+static const char *check(const void *memory)
+{
+    const struct zephyr *state = memory;
+    const struct heap *heap = &state->pool.heap;
+    uint64_t lone = 0;
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next)
+        lone += heap->blocks[id].index_slot == STATE_FREE ? heap->blocks[id].size : 0;
+    if (lone != state->lone)
+        return "the free chunks that no bucket keeps are miscounted";
+    return pool_check(&state->pool, class_lists_count(&state->lists, key_of) + lone / UNIT);
+}
+
+static const char *const figure_names[] = {"free_bytes", "allocated_bytes", "largest"};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct zephyr *state = (const struct zephyr *)heap;
+    unsigned class = class_last(&state->lists);
+    uint32_t front = class == NO_CLASS ? NO_BLOCK : state->lists.fronts[class], id = front;
+    uint64_t largest = 0;
+    for (uint64_t tried = 0; id != NO_BLOCK && tried < state->loops; tried++) {
+        largest = heap->blocks[id].size > largest ? heap->blocks[id].size : largest;
+        id = heap->blocks[id].family_data == front ? NO_BLOCK : heap->blocks[id].family_data;
+    }
+    figures[0] = state->end - state->first - heap->counters.allocated - state->lone;
+    figures[1] = heap->counters.allocated;
+    figures[2] = largest > 0 ? largest - state->chunk_header : 0; /* of sys_heap_alloc */
+}
+
+static const struct parameter parameters[] = {
+    POOL_PARAMETERS(struct zephyr),
+    SIZE_PARAMETER(struct zephyr, chunk_header),
+    SIZE_PARAMETER(struct zephyr, first),
+    SIZE_PARAMETER(struct zephyr, end),
+    PARAMETER(struct zephyr, least, 1, 2),
+    PARAMETER(struct zephyr, loops, 1, UINT32_MAX),
+    SIZE_PARAMETER(struct zephyr, front),
+    SIZE_PARAMETER(struct zephyr, program_alignment),
+};
+
+const struct family zephyr = {
+    .name = "zephyr",
+    .blocks_an_event = 3,
+    .columns = COLUMN_ALIGNMENT,
+    POOL_FAMILY_OF(struct zephyr),
+};

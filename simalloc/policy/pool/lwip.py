@@ -1,0 +1,58 @@
+"""lwIP's mem.c."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar, Final
+
+from simalloc.policy.parts import PowerOfTwo
+from simalloc.policy.pool.base import Pool, Word, round_up
+
+_SHORT: Final = 64000
+"""Pools of up to so many bytes have indices of 16 bits."""
+
+
+class Index(Enum):
+    """How many bits mem_size_t has."""
+
+    AUTO = "auto"
+    SHORT = "16"
+    LONG = "32"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lwip(Pool):
+    """First fit in address order, by a walk over used blocks, too (lwIP's mem.c)."""
+
+    family: ClassVar[str] = "lwip"
+    is_monotone: ClassVar[bool] = True
+
+    word: Word = 4
+    align: Annotated[int, PowerOfTwo(1, 64), "MEM_ALIGNMENT; boards have 4."] = 1
+    idx: Annotated[
+        Index, "The bits of mem_size_t: 16 or 32, or auto: 16 if `capacity` is at most 64000."
+    ] = Index.AUTO
+
+    @property
+    def grain(self) -> int:
+        """MEM_SIZE is rounded up to the alignment."""
+        return self.align
+
+    @property
+    def payload(self) -> int:
+        """The header: two indices and a flag."""
+        return round_up(6 if self._most_index == 0xFFFF else 12, self.align)
+
+    @property
+    def least_capacity(self) -> int:
+        """A block of the least size."""
+        return self.payload + round_up(12, self.align)
+
+    @property
+    def _most_index(self) -> int:
+        is_short = self.available <= _SHORT if self.idx is Index.AUTO else self.idx is Index.SHORT
+        return 0xFFFF if is_short else 0xFFFFFFFF
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        return {"word": self.word, "alignment": self.align, "index": self._most_index}

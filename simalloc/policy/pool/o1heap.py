@@ -1,0 +1,41 @@
+"""o1heap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simalloc.policy.pool.base import Pool, Word, round_up
+
+
+@dataclass(frozen=True, kw_only=True)
+class O1heap(Pool):
+    """Blocks of powers of two, from lists by powers of two: constant time (o1heap)."""
+
+    family: ClassVar[str] = "o1heap"
+
+    word: Word = 4
+
+    @property
+    def payload(self) -> int:
+        """The header, which is the alignment, too."""
+        return 4 * self.word
+
+    @property
+    def grain(self) -> int:
+        """The least fragment."""
+        return 2 * self.payload
+
+    @property
+    def instance(self) -> int:
+        """The heap's structure: a list for each bit of a word, their mask, and diagnostics."""
+        diagnostics = 4 * self.word + 8
+        return round_up(8 * self.word * self.word + self.word + diagnostics, self.payload)
+
+    @property
+    def least_capacity(self) -> int:
+        """The structure and one fragment."""
+        return self.instance + self.grain
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        return {"word": self.word, "instance": self.instance}

@@ -1,0 +1,109 @@
+"""Zephyr's sys_heap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar, Final
+
+from simalloc.errors import PolicyError
+from simalloc.policy.parts import Range
+from simalloc.policy.pool.base import Pool, Word, round_up
+
+_UNIT: Final = 8
+_MOST_SMALL: Final = 32767
+"""The most units of a heap with small headers."""
+
+
+class Through(Enum):
+    """What the program calls."""
+
+    SYS_HEAP = "sys_heap"
+    K_MALLOC = "k_malloc"
+    MALLOC = "malloc"
+
+
+class Chunks(Enum):
+    """Which headers chunks have, with 4-byte words."""
+
+    AUTO = "auto"
+    SMALL = "small"
+    BIG = "big"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zephyr(Pool):
+    """Rings by powers of two, of which a few chunks are tried (Zephyr's sys_heap)."""
+
+    family: ClassVar[str] = "zephyr"
+    columns: ClassVar[tuple[str, ...]] = ("alignment",)
+
+    word: Word = 4
+    through: Annotated[
+        Through, "What the program calls: sys_heap_alloc, k_malloc, or the C library's malloc."
+    ] = Through.SYS_HEAP
+    chunks: Annotated[
+        Chunks,
+        "CONFIG_SYS_HEAP_SMALL_ONLY, BIG_ONLY or AUTO: headers of 4 or 8 bytes, or by the size of "
+        "the heap; with 8-byte words always 8.",
+    ] = Chunks.AUTO
+    SYS_HEAP_ALLOC_LOOPS: Annotated[
+        int, Range(1, 1 << 20), "How many chunks of a ring are tried."
+    ] = 3
+    SYS_HEAP_RUNTIME_STATS: Annotated[
+        bool, "Whether the heap keeps statistics, in three words of it."
+    ] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.chunks is Chunks.SMALL and (self.word == 8 or self._units > _MOST_SMALL):
+            raise PolicyError(
+                "chunks is small; that takes 4-byte words and a capacity of at most "
+                f"{_UNIT * _MOST_SMALL + 4}"
+            )
+
+    @property
+    def grain(self) -> int:
+        """Chunks are of whole units."""
+        return _UNIT
+
+    @property
+    def least_capacity(self) -> int:
+        """The heap's own chunk, the least one, and a footer."""
+        return 64 + (3 * self.word if self.SYS_HEAP_RUNTIME_STATS else 0)
+
+    @property
+    def payload(self) -> int:
+        """The header of a chunk, and what k_malloc puts behind it."""
+        return self._header + self._front
+
+    @property
+    def _front(self) -> int:
+        return self.word if self.through is Through.K_MALLOC else 0
+
+    @property
+    def _units(self) -> int:
+        """How many units the heap has."""
+        is_big = self.word == 8 or self.chunks is Chunks.BIG
+        footer = 8 if is_big or self.available // _UNIT > _MOST_SMALL else 4
+        return (self.available - footer) // _UNIT
+
+    @property
+    def _header(self) -> int:
+        is_big = self.word == 8 or self.chunks is Chunks.BIG or self._units > _MOST_SMALL
+        return 8 if is_big else 4
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        units, least = self._units, self._header // 4
+        buckets = (units - least + 1).bit_length()
+        statistics = 3 * self.word if self.SYS_HEAP_RUNTIME_STATS else 0
+        return {
+            "word": self.word,
+            "chunk_header": self._header,
+            "first": round_up(16 + statistics + 4 * buckets, _UNIT),
+            "end": units * _UNIT,
+            "least": least,
+            "loops": self.SYS_HEAP_ALLOC_LOOPS,
+            "front": self._front,
+            "program_alignment": 8 if self.through is Through.MALLOC else 0,
+        }
