@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.plural import counted
 from simalloc.process.glibc.capture import ArenaHeap, Capture, Heap, capture
-from simalloc.process.glibc.chunks import MAPPED_ALONE
+from simalloc.process.glibc.chunks import CACHED, MAPPED_ALONE
 from simalloc.process.glibc.layouts import HEADER
 from simalloc.process.glibc.main_arena import break_end
-from simalloc.process.glibc.mapped import MappedBlocks
 from simalloc.process.glibc.own_figures import mallinfo
 from simalloc.process.glibc.pages import Pins, amounts, pins
 from simalloc.process.glibc.trim import predict_trim
@@ -43,7 +43,7 @@ def take_snapshot(target: Target) -> Snapshot:
             part, kept = _part(target, heap, arena, name)
             parts.append(part if target.knows_pages else _without_pages(part))
             keepers += [kept] if kept is not None else []
-    parts.append(_mapped_part(found.mapped, knows_pages=target.knows_pages))
+    parts.append(_mapped_part(found, knows_pages=target.knows_pages))
     pauses = target.pauses if isinstance(target, LiveProcess) else []
     figures = mallinfo(found.heaps[0], found.mapped) if len(found.heaps) == 1 else None
     return Snapshot(
@@ -126,31 +126,41 @@ def _without_pages(part: Part) -> Part:
     """Return a part without the figures that need to know which pages are resident."""
     return replace(
         part, resident=None, live_resident=None, cached_resident=None, free_resident=None,
-        free_absent=None,
+        free_absent=None, trimmable=None,
     )  # fmt: skip
 
 
-def _mapped_part(mapped: MappedBlocks, *, knows_pages: bool) -> Part:
-    blocks = mapped.blocks
-    usable = sum(block.size - HEADER for block in blocks)
-    whole = sum(block.pages_size for block in blocks)
-    resident = sum(block.resident for block in blocks) if knows_pages else None
-    return Part(
+def _cached(found: Capture) -> NDArray[np.bool_]:
+    """Return which of the blocks mapped alone are in a thread's cache."""
+    chunk = np.array([block.address for block in found.mapped.blocks], np.uint64)
+    cached: NDArray[np.bool_] = np.isin(chunk, np.concatenate([x.elsewhere for x in found.heaps]))
+    return cached
+
+
+def _mapped_part(found: Capture, *, knows_pages: bool) -> Part:
+    blocks = found.mapped.blocks
+    cached = _cached(found)
+    whole = np.array([block.pages_size for block in blocks], np.int64)
+    usable = np.array([block.size - HEADER for block in blocks], np.int64)
+    resident = np.array([block.resident for block in blocks], np.int64)
+    part = Part(
         name="mapped",
-        bytes=whole,
-        live=usable,
-        live_blocks=len(blocks),
-        headers=whole - usable,
+        bytes=int(whole.sum()),
+        live=int(usable[~cached].sum()),
+        live_blocks=int(np.count_nonzero(~cached)),
+        headers=int((whole - usable)[~cached].sum()),
         tables=0,
-        max_bytes=whole,
-        resident=resident,
-        live_resident=resident,
-        cached_resident=0 if knows_pages else None,
-        free_resident=0 if knows_pages else None,
-        free_absent=0 if knows_pages else None,
+        tcache=int(whole[cached].sum()),
+        max_bytes=max((heap.parameters.most_mapped_bytes for heap in found.heaps), default=0),
+        resident=int(resident.sum()),
+        live_resident=int(resident[~cached].sum()),
+        cached_resident=int(resident[cached].sum()),
+        free_resident=0,
+        free_absent=int((whole - resident)[cached].sum()),
         trimmable=0,
         kept=0,
     )
+    return part if knows_pages else _without_pages(part)
 
 
 def _blocks(found: Capture) -> Blocks:
@@ -173,7 +183,7 @@ def _blocks(found: Capture) -> Blocks:
     address.append(chunk + np.uint64(HEADER))
     size.append(np.array([block.size for block in blocks], np.int64))
     usable.append(size[-1] - (_USABLE_LESS if less else HEADER))
-    state.append(np.full(len(blocks), MAPPED_ALONE, np.uint8))
+    state.append(np.where(_cached(found), CACHED, MAPPED_ALONE).astype(np.uint8))
     arena.append(np.full(len(blocks), NO_ARENA, np.int32))
     return Blocks(*(np.concatenate(column) for column in (address, usable, size, state, arena)))
 
@@ -204,12 +214,14 @@ def _problems(found: Capture) -> list[str]:
                     f"The arena at {arena.state.address:#x} ({arena.state.system_mem:,} bytes) "
                     f"{what}: {arena.problem}."
                 )
-        if heap.slot is None:
+        if heap.slot is None and heap.parameters.cache_count:
             said.append("No thread caches were found: their blocks are counted as live.")
-        if heap.odd:
+        chunk = np.array([block.address for block in found.mapped.blocks], np.uint64)
+        odd = int(np.count_nonzero(~np.isin(heap.elsewhere, chunk)))
+        if odd:
             said.append(
-                f"{counted(len(heap.odd), 'block')} in thread caches belong to no arena and to no "
-                "block mapped on its own; they are not counted."
+                f"{counted(odd, 'block')} in thread caches belong to no arena and to no block "
+                "mapped on its own; they are not counted."
             )
     mapped = found.mapped
     if not mapped.agrees:

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { GRAIN = 16, LEAST_CHUNK = 32, FLAGS = 7, LINK_FORWARD = 16, LINK_BACK = 24 };
+enum { WORD = 8, GRAIN = 16, LEAST_CHUNK = 32, FLAGS = 7, LINK_FORWARD = 16, LINK_BACK = 24 };
 enum { PREVIOUS_IN_USE = 1 };
 
 static bool is_chunk_size(uint64_t size)
@@ -70,7 +70,7 @@ struct chain follow_ring(const struct memory *memory, uint64_t head, uint64_t *i
     struct chain chain = {.next = head, .end = CHAIN_DONE};
     for (uint64_t before = head;;) {
         uint64_t next, back;
-        if (!memory_word(memory, before + LINK_FORWARD, &next) || next % GRAIN != 0 ||
+        if (!memory_word(memory, before + LINK_FORWARD, &next) || next % WORD != 0 ||
             !memory_word(memory, next + LINK_BACK, &back)) {
             chain.end = CHAIN_OUTSIDE;
             return chain;

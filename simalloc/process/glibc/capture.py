@@ -60,8 +60,8 @@ class Heap:
     arenas: Sequence[ArenaHeap]
     masked: bool
     slot: Slot | None
-    odd: Sequence[int]
-    """Chunks in caches that no arena has as blocks in use: nothing is known of them."""
+    elsewhere: NDArray[np.uint64]
+    """Chunks in caches that are in no arena: from 2.43 on, blocks that were mapped alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,8 +268,8 @@ def _heap_of(reading: _Reading) -> Heap:
         arenas.append(reading.done[state.address])
     if reading.slot is not None:
         _mark_orphans(reading, [one for one in arenas if one.walk is not None])
-    odd = _odd(arenas)
-    return Heap(reading.libc, reading.parameters, arenas, reading.masked, reading.slot, odd)
+    elsewhere = _elsewhere(arenas)
+    return Heap(reading.libc, reading.parameters, arenas, reading.masked, reading.slot, elsewhere)
 
 
 def _mark_orphans(reading: _Reading, arenas: Sequence[ArenaHeap]) -> None:
@@ -292,18 +292,16 @@ def _mark_orphans(reading: _Reading, arenas: Sequence[ArenaHeap]) -> None:
                 mark_cached(other.walk, lists)
 
 
-def _odd(arenas: Sequence[ArenaHeap]) -> list[int]:
+def _elsewhere(arenas: Sequence[ArenaHeap]) -> NDArray[np.uint64]:
     """Return chunks in caches that are in no arena."""
-    if not arenas:
-        return []
-    found = arenas[0].lists.chunk
+    if not arenas or any(one.walk is None for one in arenas):
+        return np.empty(0, np.uint64)
+    found = arenas[-1].lists.chunk
     known = np.zeros(len(found), np.bool_)
     for one in arenas:
-        if one.walk is None:
-            return []
-        known |= one.walk.place(found) >= 0
-    odd: list[int] = found[~known].tolist()
-    return odd
+        if one.walk is not None:
+            known |= one.walk.place(found) >= 0
+    return found[~known]
 
 
 def _read_mapped(target: Target, heaps: Sequence[Heap]) -> MappedBlocks:

@@ -57,7 +57,7 @@ class TableLayout:
     counts_free_places: bool
     """Whether the counts are of places still free."""
     chunks: tuple[int, ...]
-    """The sizes that the chunk of a table may have."""
+    """The sizes that the chunk of a table may have; a rest of 16 bytes stays with it."""
     arena: int
     """From the thread's pointer to its table to its pointer to its arena."""
 
@@ -75,8 +75,8 @@ WITH_FAST_LISTS: Final = StateLayout(16, 96, 112, 2160, 2176, 2184, 2200)
 WITHOUT_FAST_LISTS: Final = StateLayout(None, 8, 24, 2072, 2088, 2096, 2112)
 STATES: Final = (WITH_FAST_LISTS, WITHOUT_FAST_LISTS)
 
-OLD_TABLE: Final = TableLayout(64, 128, 640, False, (656,), 0x10)  # noqa: FBT003
-NEW_TABLE: Final = TableLayout(76, 152, 760, True, (768, 784), 0x30)  # noqa: FBT003
+OLD_TABLE: Final = TableLayout(64, 128, 640, False, (656, 672), 0x10)  # noqa: FBT003
+NEW_TABLE: Final = TableLayout(76, 152, 760, True, (768, 784, 800), 0x30)  # noqa: FBT003
 
 
 def tables_of(layout: StateLayout) -> tuple[TableLayout, ...]:

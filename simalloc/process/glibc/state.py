@@ -180,8 +180,8 @@ def _states(region: Region, layout: StateLayout) -> list[int]:
     likely = (
         ((following == address) | in_heap)
         & (system <= most)
-        & ((first % np.uint64(16)) == 0)
-        & ((second % np.uint64(16)) == 0)
+        & ((first % np.uint64(8)) == 0)
+        & ((second % np.uint64(8)) == 0)
         & ((lock & np.uint64(0xFFFFFFFF)) <= 2)
         & (lock >> np.uint64(32) <= 3)
         & (words[place + layout.top // 8] % np.uint64(16) == 0)

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from process_programs import unpacked
 
 from simalloc.process import LiveProcess, ProcessError
 
@@ -24,11 +25,13 @@ def compiled(tmp_path_factory):
         pytest.skip(f"other processes may not be read: {error}")
     folder = tmp_path_factory.mktemp("programs")
 
-    def compile_program(name, *options):
-        target = folder / "".join([name, *options])
+    def compile_program(name, how=""):
+        """`how` is empty, `-static`, or a folder into which another libc was unpacked."""
+        target = folder / f"{name}-{Path(how).name}"
         if not target.exists():
             source = PROGRAMS / f"{name}.c"
-            command = [compiler, "-O1", "-pthread", *options, "-o", target, source]
+            options = unpacked(Path(how)) if "/" in how else [how] if how else []
+            command = [compiler, "-O1", "-pthread", source, *options, "-o", target]
             subprocess.run(command, check=True)
         return target
 

@@ -1,9 +1,11 @@
 """Programs that know their own blocks, run until they are ready."""
 
+import os
 import re
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass
@@ -56,3 +58,30 @@ def running(*words, **options):
         child.stdin.close()
         child.wait(30)
         child.stdout.close()
+
+
+def libcs():
+    """Return the folders of other versions of glibc, for tests that are to run with these too.
+
+    They are in the folder that SIMALLOC_LIBCS names, each unpacked from Debian's packages libc6 and
+    libc6-dev of one version.
+    """
+    folder = os.environ.get("SIMALLOC_LIBCS")
+    return sorted(str(path) for path in Path(folder).iterdir()) if folder else []
+
+
+def unpacked(libc):
+    """Return the words of a command that compile and link a program for a libc, and its own parts.
+
+    All parts are named, because a compiler links a libc of today in a way that old ones lack.
+    """
+    (loader,) = {path.resolve() for path in libc.rglob("lib/*/ld-linux-x86-64.so.2")}
+    (start,) = libc.rglob("Scrt1.o")
+    parts = [start.parent / name for name in ("Scrt1.o", "crti.o", "crtn.o", "libc_nonshared.a")]
+    libraries = [loader.parent / name for name in ("libpthread.so.0", "libc.so.6")]
+    include = libc / "usr/include"
+    return [
+        f"-isystem{include}", f"-isystem{include}/x86_64-linux-gnu", "-nostdlib", "-pie",
+        *map(str, [*parts, *libraries, loader]), "-lgcc", f"-Wl,-rpath,{loader.parent}",
+        f"-Wl,--dynamic-linker,{loader}",
+    ]  # fmt: skip

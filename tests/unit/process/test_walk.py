@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
-from process_programs import Told, running
+from process_programs import Told, libcs, running
 
 from simalloc.process import LiveProcess, Snapshot, take_snapshot
 from simalloc.process.glibc.capture import Heap, capture
@@ -16,7 +17,7 @@ from simalloc.process.glibc.trim import predict_trim
 
 WAYS = ("threads", "mappings", "pieces", "fork")
 THREADS = 3
-OF_THREADS = (272, 280, 288)
+OF_THREADS = range(264, 313)
 """Usable sizes of what `pthread_create` allocates for a thread."""
 
 
@@ -37,12 +38,12 @@ def anonymous(process):
 
 @pytest.fixture(
     scope="module",
-    params=[(way, options) for options in ((), ("-static",)) for way in WAYS],
-    ids=lambda pair: "".join([pair[0], *pair[1]]),
+    params=[(way, how) for how in ("", "-static", *libcs()) for way in WAYS],
+    ids=lambda pair: f"{pair[0]}-{Path(pair[1]).name or 'dynamic'}",
 )
 def examined(request, compiled):
-    way, options = request.param
-    with running(compiled("blocks", *options), way) as told:
+    way, how = request.param
+    with running(compiled("blocks", how), way) as told:
         process = LiveProcess(told.process)
         residents = anonymous(process)
         snapshot = take_snapshot(process)
@@ -61,8 +62,8 @@ def test_every_block_is_found_and_none_more(examined):
     more = [size for at, size in found.items() if at not in told and at > first]
     assert {address: found.get(address) for address in told} == told
     assert len(more) <= THREADS  # below the first block are those of a static program's start
-    assert set(more) <= set(OF_THREADS)
-    assert not examined.snapshot.problems
+    assert all(size in OF_THREADS for size in more)
+    assert not examined.snapshot.problems, examined.snapshot.problems
 
 
 def test_it_is_neither_stopped_nor_touched(examined):
@@ -71,7 +72,8 @@ def test_it_is_neither_stopped_nor_touched(examined):
 
 
 def test_mallinfo_is_what_the_process_reports(examined):
-    assert list(examined.snapshot.mallinfo.values()) == examined.told.mallinfo
+    if examined.told.mallinfo:  # from 2.33 on
+        assert list(examined.snapshot.mallinfo.values()) == examined.told.mallinfo
 
 
 def test_arenas_are_what_malloc_info_reports(examined):

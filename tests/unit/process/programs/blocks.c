@@ -94,10 +94,12 @@ static void report(void)
                 printf("block %p %zu\n", owners[i].block[j],
                        malloc_usable_size(owners[i].block[j]));
     malloc_info(0, stdout);
+#if __GLIBC_PREREQ(2, 33)
     struct mallinfo2 info = mallinfo2();
     printf("mallinfo %zu %zu %zu %zu %zu %zu %zu %zu %zu\n", info.arena, info.ordblks,
            info.smblks, info.hblks, info.hblkhd, info.fsmblks, info.uordblks, info.fordblks,
            info.keepcost);
+#endif
     printf("ready %d\n", (int)getpid());
 }
 
@@ -125,6 +127,8 @@ int main(int count, char **words)
         with_threads();
     else if (strcmp(way, "mappings") == 0)
         with_mappings();
+    else if (strcmp(way, "few") == 0)
+        churn(&owners[0], 2500, 8000);
     else
         with_pieces();
     if (strcmp(way, "fork") == 0) {
