@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, cast
 
+from simalloc.advice.machine import Machine
 from simalloc.advice.releases import installed_release, library_of
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.real.settings import environment_of
@@ -27,6 +28,9 @@ MODELS: Final[Mapping[str, str]] = {
 
 TRIM: Final = "malloc_trim"
 """The name of a change of the program, not of a setting: it calls malloc_trim every N events."""
+
+_BY_CORES: Final = frozenset({"glibc", "jemalloc"})
+"""The mallocs whose number of arenas depends on that of the cores."""
 
 _TRIED: Final[Mapping[str, Sequence[str]]] = {
     "glibc": (
@@ -152,21 +156,33 @@ class Candidate:
         of_python = {"discard_pools", "version"} if self.allocator == PYTHONS_OWN else set()
         return not {TRIM, *of_python} & self.values.keys()
 
-    def policy(self, version: str = "") -> str:
+    def policy(self, version: str = "", machine: Machine | None = None) -> str:
         """Return the text of the policy that is its model, in a release of the malloc if known.
 
-        The release is that of the malloc below if it is Python's own.
+        The release is that of the malloc below if it is Python's own. What the model takes from the
+        machine is that of `machine`, as far as it is known.
         """
         if self.allocator == PYTHONS_OWN:
-            return self._pymalloc(Candidate(self.below).policy(version))
+            return self._pymalloc(Candidate(self.below).policy(version, machine))
         values = {name: value for name, value in self.values.items() if name != TRIM}
         model = MODELS[self.allocator]
         if version and "version" not in values:
             values["version"] = nearest_version(model, version)
             if not _has(model, values):
                 del values["version"]
+        if machine is not None:
+            values |= self._of_machine(machine, values)
         kept = ",".join(f"{name}={value}" for name, value in values.items())
         return f"{model}:{kept}" if kept else model
+
+    def _of_machine(self, machine: Machine, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the parameters of the model that depend on the machine, but for those given."""
+        if self.allocator in _BY_CORES and machine.cores_known and "cores" not in given:
+            return {"cores": str(machine.cores)}
+        has_thp = _has(MODELS[self.allocator], {**given, "allow_thp": "0"})
+        if machine.thp == "never" and has_thp and "allow_thp" not in given:
+            return {"allow_thp": "0"}
+        return {}
 
     def _pymalloc(self, below: str) -> str:
         """Return the text of the model of Python's own, for a recording that is without it."""
@@ -252,11 +268,15 @@ def nearest_version(model: str, version: str) -> str:
 
     If there is none, it is the earliest that the model knows.
     """
-    description: Any = CATALOGUE[model].description
-    known = [str(each.value) for each in type(description.version)]
-    known.sort(key=_numbers)
+    known = known_versions(model)
     earlier = [each for each in known if _numbers(each) <= _numbers(version)]
     return earlier[-1] if earlier else known[0]
+
+
+def known_versions(model: str) -> list[str]:
+    """Return the releases that a model knows, the earliest first."""
+    description: Any = CATALOGUE[model].description
+    return sorted((str(each.value) for each in type(description.version)), key=_numbers)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -270,7 +290,7 @@ def user_candidate(text: str, python: str = "") -> Candidate:
     """
     allocator, _, settings = text.strip().partition(":")
     if allocator not in MODELS or MODELS[allocator] not in CATALOGUE:
-        raise SimallocError(f"there is no model of {allocator!r}; there are {', '.join(MODELS)}")
+        raise SimallocError(f"no model of {allocator!r}. Available: {', '.join(MODELS)}")
     return Candidate(allocator, settings, python)
 
 

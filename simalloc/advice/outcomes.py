@@ -2,66 +2,160 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
 from simalloc.advice.candidates import PYTHONS_OWN, Candidate
 from simalloc.advice.contention import at_once
+from simalloc.advice.costs import Cost, cost_of, cpu_seconds_of
+from simalloc.advice.machine import Machine, machine_of
+from simalloc.advice.marks import most_unused, replay_marked
+from simalloc.advice.moments import Marks, Moment, marks_of, moments_of, shifted
+from simalloc.advice.prices import prices
 from simalloc.advice.python_release import python_of
 from simalloc.advice.recorded import Recorded, recorded
 from simalloc.advice.releases import installed_release
-from simalloc.heap import Footprint, Run, simulate_all
+from simalloc.heap import Footprint, Run
+from simalloc.heap.running.setting import Setting as Replayed
 from simalloc.trace import EventSource, Op, Trace
 
 IN_MEMORY: Final = 10_000_000
 """Traces of up to this many events are looked at as a whole."""
 
+_NO_COST: Final = Cost(0, 0, 0.0, None)
+
 
 @dataclass(frozen=True)
 class Setting:
-    """A candidate, the run of its model, and what to type to have it."""
+    """A candidate, the run of its model, and what to type to have it.
+
+    `moments` has the resident bytes at each moment, those of the malloc's library (`library_bytes`)
+    included, and `cost` what the setting costs more than the one in use. `unused_event` is the
+    event of `Moment.UNUSED`.
+    """
 
     candidate: Candidate
     run: Run
     line: str
     at_once: float | None = None
     """The share of requests that would want an arena that another thread has; None: not known."""
+    moments: Mapping[Moment, float] = field(default_factory=dict)
+    cost: Cost = _NO_COST
+    unused_event: int = -1
 
     @property
     def resident(self) -> Footprint:
-        """The resident bytes over the run."""
+        """The resident bytes of the heap over the run."""
         assert self.run.resident is not None, "settings are always asked for with residence"
         return self.run.resident
+
+    @property
+    def library_bytes(self) -> int:
+        """The static memory of the malloc's library."""
+        return self.run.policy.description.library_bytes
+
+    @property
+    def peak_bytes(self) -> float:
+        """The resident bytes at their peak, those of the library included."""
+        return self.resident.peak_bytes + self.library_bytes
+
+    @property
+    def mean_bytes(self) -> float:
+        """The mean of the resident bytes over the events, those of the library included."""
+        return self.resident.mean_bytes + self.library_bytes
+
+    @property
+    def final_bytes(self) -> float:
+        """The resident bytes after the last event, those of the library included."""
+        return self.resident.final_bytes + self.library_bytes
 
 
 def settings_of(
     source: EventSource,
     tried: Sequence[Candidate],
     *,
+    machine: Machine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Setting]:
     """Replay a trace under the model of each candidate, with resident pages.
 
-    The malloc that served the program is modelled in the release nearest to the recorded one.
-    `progress` is called with the number of events done since its last call, of `len(tried)` times
-    those of the trace. Raises `PolicyError` for a setting that the model does not have.
+    The malloc that served the program is modelled in the release nearest to the recorded one, on
+    the recorded machine or on `machine`. `progress` is called with the number of events done since
+    its last call, of `events_of_settings`. Raises `PolicyError` for a setting that the model does
+    not have.
     """
     process = recorded(source.provenance)
-    found: dict[Candidate, Run] = {}
-    for every in sorted({candidate.trims_every for candidate in tried}):
-        some = [candidate for candidate in tried if candidate.trims_every == every]
-        trace = with_trims(source.in_memory(), every) if every else source
-        policies = [candidate.policy(version_for(candidate, process)) for candidate in some]
-        runs = simulate_all(trace, policies, resident=True, progress=progress)
-        found |= dict(zip(some, runs, strict=True))
-    together = at_once(source.in_memory(), found) if len(source) <= IN_MEMORY else {}
+    machine = machine or machine_of(source.provenance)
+    held = source.in_memory() if len(source) <= IN_MEMORY else source
+    used = _used(tried, process)
+    marks = marks_for(held, used, process, machine, progress)
+    replayed = [_replayed(held, each, process, machine) for each in tried]
+    places = [shifted(marks.event, each.trims_every) for each in tried]
+    found = replay_marked(replayed, places, progress)
+    runs = {each: marked.run for each, marked in zip(tried, found, strict=True)}
+    together = at_once(held.in_memory(), runs) if len(source) <= IN_MEMORY else {}
+    seconds = cpu_seconds_of(held, IN_MEMORY)
     return [
-        Setting(each, found[each], each.line_where(process.allocator), together.get(each))
-        for each in tried
+        Setting(
+            each,
+            marked.run,
+            each.line_where(process.allocator),
+            together.get(each),
+            moments_of(marked, marks, marked.run.policy.description.library_bytes),
+            cost_of(marked.run, runs[used], prices(), seconds),
+            marks.unused,
+        )
+        for each, marked in zip(tried, found, strict=True)
     ]
+
+
+def events_of_settings(source: EventSource, tried: Sequence[Candidate]) -> int:
+    """Return how many events `settings_of` replays at most."""
+    return len(source) * (len(tried) + 2)
+
+
+def marks_for(
+    source: EventSource,
+    used: Candidate,
+    process: Recorded,
+    machine: Machine,
+    progress: Callable[[int], None] | None = None,
+) -> Marks:
+    """Return the events after which settings are compared, under `used` that with most unused."""
+    now = _replayed(source, used, process, machine)
+    nowhere = np.empty(0, np.int64)
+    run = replay_marked([now], [nowhere], progress)[0].run
+    unused = most_unused(now, run, progress or (lambda _: None))
+    if len(source) > IN_MEMORY:
+        event = np.unique([unused, len(source) - 1])
+        return Marks(event, unused, np.empty(0), np.empty(0))
+    return marks_of(source.in_memory(), unused)
+
+
+def _replayed(
+    source: EventSource, candidate: Candidate, process: Recorded, machine: Machine
+) -> Replayed:
+    """Return what is replayed for a candidate."""
+    every = candidate.trims_every
+    policy = candidate.policy(version_for(candidate, process), machine)
+    trace = with_trims(source.in_memory(), every) if every else source
+    return Replayed.of(trace, policy, None, None, page=machine.page, resident=True)
+
+
+def _used(tried: Sequence[Candidate], process: Recorded) -> Candidate:
+    """Return the candidate that the program uses, as far as the trace tells: else the first."""
+    is_python = any(one.python for one in tried)
+    name = PYTHONS_OWN if is_python else process.allocator
+    return next((one for one in tried if one.name == name), tried[0])
+
+
+def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
+    """Return what the program uses, as far as the trace tells: else the first."""
+    used = _used([one.candidate for one in settings], process)
+    return next(one for one in settings if one.candidate == used)
 
 
 def version_for(candidate: Candidate, process: Recorded) -> str:
@@ -83,7 +177,7 @@ def policy_in_use(source: EventSource) -> str:
     process, python = recorded(source.provenance), python_of(source)
     malloc = process.allocator if process.has_model else "glibc"
     candidate = Candidate(PYTHONS_OWN, python=python) if python else Candidate(malloc)
-    return candidate.policy(version_for(candidate, process))
+    return candidate.policy(version_for(candidate, process), machine_of(source.provenance))
 
 
 def with_trims(trace: Trace, every: int) -> Trace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +21,8 @@ class Recorded:
     """What the kernel said of the process: samples, each of resident and mapped bytes.
 
     `event` has the number of the event before each sample, `time` the nanoseconds since the start;
-    int64 all. `allocator` served the program, in the release `version` (empty: not known).
+    int64 all. `allocator` served the program, in the release `version` (empty: not known); it is
+    assumed unless `is_named`. `kinds` has the resident bytes by kind of memory, if they are known.
     """
 
     allocator: str
@@ -30,6 +31,8 @@ class Recorded:
     time: NDArray[np.int64]
     resident: NDArray[np.int64]
     mapped: NDArray[np.int64]
+    is_named: bool = True
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def has_model(self) -> bool:
@@ -49,4 +52,6 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
     allocator, _, version = served.partition(" ")
     if library := _LIBRARY.search(allocator):
         allocator = library[1]
-    return Recorded(allocator, version, *samples.T)
+    event, time, resident, mapped = samples.T
+    named = "malloc" in provenance
+    return Recorded(allocator, version, event, time, resident, mapped, is_named=named)

@@ -26,7 +26,7 @@ COMMANDS: Final = {
     ),
     "settings": Command(
         "simalloc.cli.settings",
-        "Say which malloc, and which setting, a program should run; ends in a line to paste.",
+        "Recommend a malloc and its settings for a program, with a line to paste.",
     ),
     "diff": Command(
         "simalloc.cli.diff",

@@ -22,6 +22,7 @@ from simalloc.report.statistics import (
 )
 from simalloc.trace import EventSource
 from simalloc.trace.catalogue import find_trace, open_source
+from simalloc.trace.sample import refuse_sample
 from simalloc.trace.statistics import Statistics, describe
 
 
@@ -67,6 +68,7 @@ def command(
     with progress("statistics", len(traces) + (plot is not None)) as advance:
         for name in traces:
             trace = open_source(name)
+            refuse_sample(trace)
             described.append(describe(trace, added=added, progress=advance))
             if plot is not None:
                 _draw(trace, described[0], plot, "dark" if dark else "light", advance)

@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import click
 
 from simalloc.advice import (
     IN_MEMORY,
+    SHORT,
+    Advice,
+    Machine,
+    Recorded,
     Setting,
     advise,
     candidates,
     events_of_advice,
+    events_of_settings,
     held_arenas,
     in_use,
     is_worth,
+    machine_of,
     python_of,
     recorded,
     settings_of,
@@ -34,6 +41,7 @@ from simalloc.report import Format, write_table
 from simalloc.report.held_arenas import arena_code_table, arenas_table, arenas_text
 from simalloc.report.settings import (
     model_beside_real,
+    settings_record,
     settings_records,
     settings_records_table,
     settings_table,
@@ -41,111 +49,164 @@ from simalloc.report.settings import (
 from simalloc.report.sites import proposal_text
 from simalloc.trace import EventSource, Trace
 from simalloc.trace.catalogue import open_source
-
-_SHORT: Final = 2_000_000
-"""Traces of up to this many events are also replayed as chance might have had them, and really."""
+from simalloc.trace.sample import refuse_sample
 
 _REPEATS: Final = 3
 """Times that a real malloc is timed."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A trace, its settings, those within the budget, and the verdict."""
+
+    source: EventSource
+    machine: Machine
+    process: Recorded
+    settings: Sequence[Setting]
+    kept: Sequence[Setting]
+    advice: Advice
 
 
 @click.command(
     "settings",
     epilog="\b\nExamples:\n"
     "  simalloc settings my-program.npz\n"
+    "  simalloc settings my-program.npz --cores 64\n"
     "  simalloc settings my-program.npz --settings glibc:arena_max=3 --budget 512M",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
-@click.option("--search", is_flag=True, help="Try a whole grid of settings; takes longer.")
+@click.option("--search", is_flag=True, help="Try a grid of settings; slower.")
 @click.option(
     "--settings",
     "own",
     multiple=True,
     metavar="MALLOC:NAME=VALUE,...",
-    help="Settings of your own, beside the others; may be given several times.",
+    help="Try these settings too. Repeatable.",
+)
+@click.option(
+    "--cores",
+    type=click.IntRange(min=1, max=4096),
+    metavar="N",
+    help="Cores of the machine that the program will run on.  [default: the recorded number, else "
+    "8]",
 )
 @click.option(
     "--budget",
     "limit",
     type=Size(),
     metavar="SIZE",
-    help="Show only what stays below this many resident bytes, such as 512M.",
+    help="Show only settings with at most this peak of resident memory, for example 512M.",
+)
+@click.option(
+    "--max-cost",
+    "most",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Recommend only settings that cost at most this share of the program's CPU time.",
 )
 @click.option(
     "--native/--no-native",
-    default=True,
+    default=False,
     show_default=True,
-    help="Time the mallocs that are installed here, at their defaults.",
+    help="Time the installed mallocs at their defaults.",
 )
 @format_option
 def command(
     traces: Sequence[str],
     search: bool,  # noqa: FBT001 - click passes options so
     own: Sequence[str],
+    cores: int | None,
     limit: int | None,
+    most: float,
     native: bool,  # noqa: FBT001 - click passes options so
     table_format: Format,
 ) -> None:
-    """Say which malloc, and which setting, a program should run; ends in a line to paste.
+    """Recommend a malloc and its settings for a program, with a line to paste.
 
     The trace is replayed under models of glibc's malloc, jemalloc, tcmalloc and mimalloc, at their
-    defaults and at the settings that people try. If it is of a Python program, recorded with
-    PYTHONMALLOC=malloc, then also under models of Python's own allocator over these; and it says
-    which arenas of that are held, by how many blocks, and by which code.
+    defaults and at common settings. A Python program that was recorded with PYTHONMALLOC=malloc is
+    also replayed under models of Python's own allocator on top of these. The output then lists the
+    arenas that Python holds, the blocks in them, and the code that allocated these.
+
+    With --format json the output is one object with the machine, the process, the recommendation,
+    the verdict and a row for each setting; for several traces, a list of these.
     """
-    records: list[dict[str, object]] = []
+    found = []
     for name in traces:
         source = open_source(name)
         if source.is_of_device:
-            raise SimallocError(f"{name} is of a device's memory: `simalloc device` is for that")
-        python = python_of(source)
-        given = [user_candidate(text, python) for text in own]
-        tried = [*candidates(search=search, python=python), *given]
-        with progress(source.name, len(source) * len(tried)) as advance:
-            settings = settings_of(source, tried, progress=advance)
-        kept = _below(settings, limit)
+            raise SimallocError(f"{name} is a trace of device memory. Use `simalloc device`")
+        refuse_sample(source)
+        each = _find(source, own, cores, limit, most / 100, search=search)
         if table_format in {"json", "csv"}:
-            records += settings_records(source.name, kept)
+            found.append(each)
         else:
-            _print(source, settings, kept, table_format, native=native)
+            _print(each, table_format, native=native)
     if table_format == "json":
-        json.dump(records, sys.stdout, indent=2)
+        records = [
+            settings_record(each.source.name, each.kept, each.advice, each.machine, each.process)
+            for each in found
+        ]
+        json.dump(records[0] if len(records) == 1 else records, sys.stdout, indent=2)
         sys.stdout.write("\n")
     elif table_format == "csv":
-        write_table(settings_records_table(records), table_format, sys.stdout)
+        rows = [row for each in found for row in settings_records(each.source.name, each.kept)]
+        write_table(settings_records_table(rows), table_format, sys.stdout)
 
 
-def _below(settings: Sequence[Setting], limit: int | None) -> list[Setting]:
-    kept = [one for one in settings if limit is None or one.resident.peak_bytes <= limit]
-    if not kept:
-        least = min(one.resident.peak_bytes for one in settings)
-        raise SimallocError(f"nothing stays below {limit:,} bytes: the least is {least:,.0f}")
-    return kept
-
-
-def _print(
+def _find(
     source: EventSource,
-    settings: Sequence[Setting],
-    kept: Sequence[Setting],
-    form: Format,
+    own: Sequence[str],
+    cores: int | None,
+    limit: int | None,
+    budget: float,
     *,
-    native: bool,
-) -> None:
-    process = recorded(source.provenance)
-    for line in model_beside_real(settings, process):
+    search: bool,
+) -> _Found:
+    """Replay a trace under all settings and return the verdict."""
+    python = python_of(source)
+    given = [user_candidate(text, python) for text in own]
+    tried = list(dict.fromkeys([*candidates(search=search, python=python), *given]))
+    machine, process = machine_of(source.provenance, cores), recorded(source.provenance)
+    with progress(source.name, events_of_settings(source, tried)) as advance:
+        settings = settings_of(source, tried, machine=machine, progress=advance)
+    kept = _below(settings, in_use(settings, process), limit)
+    with progress(f"{source.name}: run-to-run variation", events_of_advice(source)) as advance:
+        advice = advise(
+            source, kept, process, perturb=len(source) <= SHORT, budget=budget, progress=advance
+        )
+    return _Found(source, machine, process, settings, kept, advice)
+
+
+def _below(settings: Sequence[Setting], used: Setting, limit: int | None) -> list[Setting]:
+    """Return the settings within a limit, and that in use whatever it needs."""
+    if limit is None:
+        return list(settings)
+    if all(one.peak_bytes > limit for one in settings):
+        least = min(one.peak_bytes for one in settings)
+        raise SimallocError(
+            f"no setting stays below {limit:,} bytes; the smallest peak is {least:,.0f} bytes. "
+            "Raise --budget"
+        )
+    return [one for one in settings if one is used or one.peak_bytes <= limit]
+
+
+def _print(found: _Found, form: Format, *, native: bool) -> None:
+    source, advice = found.source, found.advice
+    for line in model_beside_real(found.settings, found.process):
         click.echo(line)
-    trace = source.in_memory() if len(source) <= _SHORT else None
+    trace = source.in_memory() if len(source) <= SHORT else None
     possible = simulate(trace, "best-possible", scale=1) if trace is not None else None
     natives = _natives(trace) if native and trace is not None else []
-    table = settings_table(source.name, kept, possible=possible, natives=natives)
+    table = settings_table(
+        source.name, found.kept, machine=found.machine, possible=possible, natives=natives
+    )
     write_table(table, form, sys.stdout)
-    used = in_use(settings, process)
+    used = advice.now
     if used.candidate.python and len(source) <= IN_MEMORY:
         _print_arenas(source.in_memory(), used, form)
-    if used not in kept and process.has_model:
-        click.echo("What the program uses is not below the budget.")
-    with progress(f"{source.name}: what is left to chance", events_of_advice(source)) as advance:
-        advice = advise(source, kept, process, perturb=trace is not None, progress=advance)
     click.echo(advice.text)
     _print_apart(source, used)
     if advice.line:
@@ -154,7 +215,7 @@ def _print(
 
 def _print_apart(source: EventSource, used: Setting) -> None:
     """Say which code's objects had best an arena of their own, if that saves enough."""
-    with progress(f"{source.name}: code apart", events_of_best_apart(source)) as advance:
+    with progress(f"{source.name}: separate arenas", events_of_best_apart(source)) as advance:
         found = best_apart(source, used.run, most=1, progress=advance)
     for proposal in found:
         if is_worth(proposal.apart.together_bytes, proposal.apart.saved):
@@ -175,10 +236,10 @@ def _natives(trace: Trace) -> list[NativeRun]:
     """Return replays by what is installed; what cannot replay the trace is left out."""
     runs: list[NativeRun] = []
     allocators = installed()
-    with progress(f"{trace.name}: real mallocs", passes(_REPEATS) * len(allocators)) as advance:
+    with progress(f"{trace.name}: real allocators", passes(_REPEATS) * len(allocators)) as advance:
         for allocator in allocators:
             try:
                 runs += replay_natively(trace, [allocator], repeats=_REPEATS, progress=advance)
             except SimallocError as error:
-                click.echo(f"simalloc: {allocator.name} is left out: {error}", err=True)
+                click.echo(f"simalloc: skipped {allocator.name}: {error}", err=True)
     return runs

@@ -8,89 +8,115 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.advice import Advice, Recorded, Setting, counted
+from simalloc.advice import Advice, Machine, Moment, Recorded, Setting
 from simalloc.heap import Footprint, Run
 from simalloc.heap.real import NativeRun
 from simalloc.report.statistics import bars
-from simalloc.report.table import Table, Value
+from simalloc.report.table import Rounded, Table, Value
 from simalloc.report.units import spell_bytes
 
 _BARS: Final = 60
 """Bars that a line over time is made of."""
 
+_WIDTH: Final = 100
+
+_MIB: Final = 1 << 20
+
+_MOMENTS: Final = (
+    "Resident memory in MiB, with headers, tables and the data of the malloc's library.",
+    "unused: when most is resident that is not live. mean: over time (without times, over events).",
+)
+_COSTS: Final = (
+    "CPU %: estimated CPU time of system calls and page faults, more than now, of the program's."
+)
 _AT_ONCE: Final = (
-    "at once: of the requests, those that want an arena less than a microsecond after another "
-    "thread."
+    "contended: percentage of requests that reach an arena within 1 us of another thread's request."
 )
 _UNWRITTEN: Final = (
-    "The process held less than the model, which takes all that is asked for to be written: it did "
-    "not write all of it, or had it for a moment only."
+    "The process held less than the model, which assumes that every requested byte is written. "
+    "The program left bytes unwritten, or freed them between two samples."
 )
-_NO_TIMES: Final = (
-    "Recorded without --times, the trace does not say how often threads want one arena at once."
-)
+_NO_TIMES: Final = "Arena contention is unknown because the trace was recorded without --times."
 
 
 def settings_table(
     trace: str,
     settings: Sequence[Setting],
     *,
+    machine: Machine | None = None,
     possible: Run | None = None,
     natives: Sequence[NativeRun] = (),
+    wide: bool = False,
 ) -> Table:
-    """Return a row a setting: its resident bytes, and what it costs.
+    """Return a row a setting: its resident bytes in MiB, and what it costs.
 
-    Live bytes and, where it is known, the `possible` heap of one who knows the future come first.
-    `natives` are real mallocs at their defaults, whose time stands in the rows of their models.
+    Live bytes and, where it is known, the `possible` heap of offline placement come first.
+    `natives` are real mallocs at their defaults, whose time stands in the rows of their models. A
+    `wide` table has mapped bytes, system calls and page faults too.
     """
+    top = max([one.peak_bytes for one in settings], default=0.0)
+
+    def mib(number: float) -> Rounded:
+        return Rounded(number / _MIB, 2 if top < 100 * _MIB else 1)
+
     real = {run.allocator: run.nanoseconds for run in natives}
     named: dict[str, list[Value]] = {
         "malloc": [one.candidate.allocator for one in settings],
         "settings": [one.candidate.shown_settings for one in settings],
-        "peak resident": [one.resident.peak_bytes for one in settings],
-        "mean resident": [one.resident.mean_bytes for one in settings],
-        "final resident": [one.resident.final_bytes for one in settings],
-        "peak mapped": [one.run.mapped.peak_bytes for one in settings],
+        "peak": [mib(one.moments[Moment.PEAK]) for one in settings],
+        "unused": [mib(one.moments[Moment.UNUSED]) for one in settings],
+        "mean": [mib(one.moments[Moment.MEAN]) for one in settings],
+        "final": [mib(one.final_bytes) for one in settings],
+    }
+    rare: dict[str, list[Value]] = {
+        "peak mapped": [mib(one.run.mapped.peak_bytes) for one in settings],
         "calls": [one.run.costs.system_calls if one.run.costs else None for one in settings],
         "faults": [one.run.costs.faults if one.run.costs else None for one in settings],
     }
     optional: dict[str, list[Value]] = {
-        "at once %": [None if one.at_once is None else 100 * one.at_once for one in settings],
-        "really ns/event": [real.get(one.candidate.name) for one in settings],
+        "CPU %": [_percent(one.cost.share) for one in settings],
+        "contended": [_percent(one.at_once) for one in settings],
+        "measured ns/event": [real.get(one.candidate.name) for one in settings],
     }
     has_threads = any(one.run.threads > 1 for one in settings)
     known = {
         name: values
         for name, values in optional.items()
-        if any(value is not None for value in values) and (has_threads or name != "at once %")
+        if any(value is not None for value in values) and (has_threads or name != "contended")
     }
-    columns = {**named, **known}
-    rest = [None] * (len(columns) - 5)
+    columns = {**named, **(rare if wide else {}), **known}
+    rest: list[Value] = [None] * (len(columns) - 6)
     live: list[Sequence[Value]] = []
     if settings:
         run = settings[0].run
-        live = [
-            ("live bytes", "", run.max_live_bytes, _mean_live(run), run.final_live_bytes, *rest)
-        ]
+        figures = (run.max_live_bytes, None, mean_live(run), run.final_live_bytes)
+        live = [("", "live", *(None if each is None else mib(each) for each in figures), *rest)]
     if possible is not None:
-        live.append(("best possible", "", possible.peak_heap_bytes, None, None, *rest))
+        most = mib(possible.peak_heap_bytes)
+        live.append(("", "best possible", most, None, None, None, *rest))
     notes = (
-        "Models of the mallocs, headers and tables included; bytes of pages of 4 KiB.",
-        "calls: to the kernel, for memory or to give it back; faults: pages made resident.",
-        *([_AT_ONCE] if "at once %" in columns else []),
+        *([machine.text] if machine else []),
+        *_MOMENTS,
+        *([_COSTS] if "CPU %" in columns else []),
+        *([_AT_ONCE] if "contended" in columns else []),
         *([_at_start(natives)] if natives else []),
-        *([_NO_TIMES] if has_threads and "at once %" not in columns else []),
+        *([_NO_TIMES] if has_threads and "contended" not in columns else []),
     )
-    return Table(trace, list(columns), [*live, *zip(*columns.values(), strict=True)], notes)
+    rows = [*live, *zip(*columns.values(), strict=True)]
+    return Table(trace, list(columns), rows, notes, width=_WIDTH)
+
+
+def _percent(share: float | None) -> Rounded | None:
+    return None if share is None else Rounded(100 * share, 1)
 
 
 def _at_start(natives: Sequence[NativeRun]) -> str:
     """Say what real mallocs hold before anything is asked for, which no model counts."""
     taken = ", ".join(f"{run.allocator} {spell_bytes(run.start.resident)}" for run in natives)
-    return f"Before the first request the real ones hold more, which is not counted here: {taken}."
+    return f"Not included: the memory of real allocators before the first request ({taken})."
 
 
-def _mean_live(run: Run) -> float:
+def mean_live(run: Run) -> float:
     """Return the mean of the live bytes over the events, as near as the timeline has it."""
     line = run.mapped.timeline
     return float((line.live_low + line.live_high).mean() / 2) if len(line.live_low) else 0.0
@@ -103,27 +129,32 @@ def footprints_table(
 
     Real mallocs that have replayed the trace stand below the models.
     """
-    now = "now" if advice.is_known else ""
+    now = "current" if advice.is_known else "assumed"
     shown: dict[int, tuple[str, Setting]] = {id(advice.now): (now, advice.now)}
     for allocator in dict.fromkeys(one.candidate.allocator for one in settings):
         of_it = [one for one in settings if one.candidate.allocator == allocator]
-        best = min(of_it, key=lambda one: counted(one, at_end=advice.at_end))
-        shown.setdefault(id(best), ("best of it", best))
-    both = advice.best is advice.now and advice.is_known
-    shown[id(advice.best)] = ("now, the best" if both else "best", advice.best)
+        best = min(of_it, key=lambda one: one.moments[advice.moment])
+        shown.setdefault(id(best), ("best of this malloc", best))
+    both = advice.best is advice.now
+    shown[id(advice.best)] = (f"{now} and recommended" if both else "recommended", advice.best)
     run = advice.now.run
     rows: list[Sequence[Value]] = [
-        ("live bytes", "", *_bytes_of(run.max_live_bytes, _mean_live(run), run.final_live_bytes),
+        ("live bytes", "", *_bytes_of(run.max_live_bytes, mean_live(run), run.final_live_bytes),
          None, None)
     ]  # fmt: skip
     rows += [
-        (one.candidate.name, why, *_spelled(one.resident), *_spelled(one.run.mapped)[::2])
+        (
+            one.candidate.name,
+            why,
+            *_bytes_of(one.peak_bytes, one.moments[Moment.MEAN], one.final_bytes),
+            *_spelled(one.run.mapped)[::2],
+        )
         for why, one in shown.values()
     ]
     rows += [
         (
-            f"{native.allocator}, really",
-            f"at its start {spell_bytes(native.start.resident)}",
+            f"{native.allocator} (measured)",
+            f"before the first request: {spell_bytes(native.start.resident)}",
             *_spelled(native.resident),
             *_spelled(native.mapped)[::2],
         )
@@ -144,20 +175,92 @@ def _bytes_of(*numbers: float) -> tuple[str, ...]:
     return tuple(spell_bytes(number) for number in numbers)
 
 
+def settings_record(
+    trace: str,
+    settings: Sequence[Setting],
+    advice: Advice,
+    machine: Machine,
+    process: Recorded,
+) -> dict[str, object]:
+    """Return all that is known of a trace under its settings, as one object for JSON."""
+    return {
+        "trace": trace,
+        "machine": {
+            "cores": machine.cores,
+            "cores_source": machine.source,
+            "cpu_quota": machine.quota or None,
+            "page_bytes": machine.page,
+            "transparent_huge_pages": machine.thp or None,
+            "overcommit_memory": machine.overcommit if machine.overcommit >= 0 else None,
+            "assumed": ["cores"] if machine.source == "assumed" else [],
+        },
+        "process": _process(process, advice),
+        "recommendation": _recommendation(advice),
+        "verdict": list(advice.sentences),
+        "rows": settings_records(trace, settings),
+    }
+
+
+def _process(process: Recorded, advice: Advice) -> dict[str, object]:
+    """Return what is known of the process itself; bytes, or None where it was not sampled."""
+    sampled = process.has_samples
+    share = advice.share
+    return {
+        "malloc": process.allocator if process.is_named else None,
+        "version": process.version or None,
+        "peak_resident_bytes": int(process.resident.max()) if sampled else None,
+        "final_resident_bytes": int(process.resident[-1]) if sampled else None,
+        "peak_malloc_bytes": share.heap if share else None,
+        "peak_other_bytes": max(share.process - share.heap, 0) if share else None,
+        "malloc_share": share.of_malloc if share else None,
+        "kinds": dict(process.kinds),
+    }
+
+
+def _recommendation(advice: Advice) -> dict[str, object] | None:
+    """Return what is recommended; None: nothing is."""
+    best = advice.best
+    if not advice.line:
+        return None
+    return {
+        "allocator": best.candidate.allocator,
+        "settings": best.candidate.shown_settings,
+        "line": advice.line,
+        "saves_bytes": advice.saves,
+        "moment": advice.moment.value,
+        "moments": [moment.value for moment in advice.moments],
+        "cost": {
+            "cpu_seconds": best.cost.seconds,
+            "cpu_share": best.cost.share,
+            "page_faults": best.cost.faults,
+            "system_calls": best.cost.system_calls,
+        },
+        "certainty": {
+            "variation": advice.spread,
+            "contention_known": best.at_once is not None or best.run.threads == 1,
+        },
+    }
+
+
 def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, object]]:
-    """Return a record a setting, for JSON."""
+    """Return a record a setting, for JSON and CSV."""
     return [
         {
             "trace": trace,
             "allocator": one.candidate.allocator,
             "version": one.run.policy.parameters.get("version"),
             "settings": one.candidate.shown_settings,
-            **_bytes("mapped", one.run.mapped),
-            **_bytes("resident", one.resident),
+            **_bytes("mapped", one.run.mapped, 0),
+            **_bytes("resident", one.resident, one.library_bytes),
+            "unused_resident_bytes": one.moments[Moment.UNUSED],
+            "time_mean_resident_bytes": one.moments[Moment.MEAN],
+            "library_bytes": one.library_bytes,
             "max_live_bytes": one.run.max_live_bytes,
             "final_live_bytes": one.run.final_live_bytes,
             "system_calls": one.run.costs.system_calls if one.run.costs else None,
             "faults": one.run.costs.faults if one.run.costs else None,
+            "cost_cpu_seconds": one.cost.seconds,
+            "cost_cpu_share": one.cost.share,
             "at_once": one.at_once,
             "line": one.line,
         }
@@ -180,20 +283,24 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
     real = process.resident
     served = f"{process.allocator} {process.version}".rstrip()
     served += " with PYTHONMALLOC=malloc" if now.candidate.python else ""
-    measured = f"{int(real.max()):,} bytes resident at the peak, {int(real[-1]):,} at the end"
-    modelled = f"{now.resident.peak_bytes:,.0f} and {now.resident.final_bytes:,.0f}"
+    measured = f"{_spell(int(real.max()))} resident at the peak, {_spell(int(real[-1]))} at the end"
+    modelled = f"{_spell(now.peak_bytes)} and {_spell(now.final_bytes)}"
     line = now.resident.timeline
     events = line.interval * np.arange(len(line.heap_high))
     over_time = _most_in_spans(process.event, real, now.run.events)
     model = _most_in_spans(events, line.heap_high, now.run.events)
     top = max(*over_time, *model)
     return [
-        f"The process, recorded under {served}: {measured},",
-        f"its code, stacks and libraries included; the model: {modelled}.",
-        f"  the process  {bars(over_time, top)}",
-        f"  the model    {bars(model, top)}",
-        *([_UNWRITTEN] if real.max() < now.resident.peak_bytes else []),
+        f"Recorded process ({served}): {measured}, including",
+        f"code, stacks and shared libraries. Model: {modelled}. Both on one scale:",
+        f"  process  {bars(over_time, top)}",
+        f"  model    {bars(model, top)}",
+        *([_UNWRITTEN] if real.max() < now.peak_bytes else []),
     ]
+
+
+def _spell(number: float) -> str:
+    return f"{number / _MIB:,.{2 if number < 100 * _MIB else 1}f} MiB"
 
 
 def _most_in_spans(
@@ -206,9 +313,9 @@ def _most_in_spans(
     return [float(bytes_from[one:end].max()) for one, end in zip(first, last, strict=True)]
 
 
-def _bytes(what: str, footprint: Footprint) -> dict[str, float]:
+def _bytes(what: str, footprint: Footprint, library: int) -> dict[str, float]:
     return {
-        f"peak_{what}_bytes": footprint.peak_bytes,
-        f"mean_{what}_bytes": footprint.mean_bytes,
-        f"final_{what}_bytes": footprint.final_bytes,
+        f"peak_{what}_bytes": footprint.peak_bytes + library,
+        f"mean_{what}_bytes": footprint.mean_bytes + library,
+        f"final_{what}_bytes": footprint.final_bytes + library,
     }

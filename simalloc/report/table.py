@@ -51,12 +51,14 @@ class Table(ShownAsTable):
     """Rows of values under named columns; every row has one value a column.
 
     `notes` are sentences about the whole, printed below it for people (not in JSON and CSV).
+    `width` is the most characters of a line in a file or a pipe, as far as cells can be folded.
     """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Value]]
     notes: Sequence[str] = ()
+    width: int = PIPE_WIDTH
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -108,8 +110,8 @@ def _write_plainly(table: Table, stream: TextIO) -> bool:
     whole = sum(widths) + 3 * len(widths) - 1
     cells = [cell for line in (*lines, [table.title], table.notes) for cell in line]
     plain = all(cell.isascii() and cell.isprintable() for cell in cells)
-    notes_fit = all(len(note) <= PIPE_WIDTH for note in table.notes)
-    if not (table.title and table.rows and plain and notes_fit and whole <= PIPE_WIDTH):
+    notes_fit = all(len(note) <= table.width for note in table.notes)
+    if not (table.title and table.rows and plain and notes_fit and whole <= table.width):
         return False
     right = [table.is_number(place) for place in range(len(widths))]
     head, *rows = (
@@ -149,7 +151,7 @@ def write_richly(table: Table, stream: TextIO) -> None:
         grid.add_row(*(Text(spell(value)) for value in row))
     # In a kernel rich writes to the cell instead of to `stream`, unless it is forced not to.
     console = Console(file=stream, highlight=False, force_jupyter=False)
-    width = console.width if stream.isatty() else PIPE_WIDTH
+    width = console.width if stream.isatty() else table.width
     console.width = 1 << 16  # measured without a limit: numbers and names are never cut
     console.width = max(width, console.measure(grid).minimum)
     console.print(grid)

@@ -8,11 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.errors import SimallocError
+from simalloc.trace.source import EventSource
+
 
 def sampled_every(provenance: Mapping[str, Any]) -> int:
     """Return the bytes from one sampled byte to the next; 0: the trace is no sample."""
     every = provenance.get("every")
     return every if type(every) is int and every > 0 else 0
+
+
+def refuse_sample(source: EventSource) -> None:
+    """Raise `SimallocError` if a trace is a sample, which cannot stand for the whole program."""
+    if sampled_every(source.provenance):
+        raise SimallocError(
+            f"{source.name} is a sample (--every), which lacks most of the program's objects. No "
+            "heap can be predicted from it. Record without --every; `simalloc sites` reads samples"
+        )
 
 
 def blocks_like(size: NDArray[np.int64], every: int) -> NDArray[np.float64]:

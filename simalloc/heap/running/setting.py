@@ -14,6 +14,7 @@ from simalloc.heap.run import PAGE, Realloc
 from simalloc.policy import AnyPolicy, Policy, UserCode, find_policy
 from simalloc.policy.device import Device
 from simalloc.trace import EventSource
+from simalloc.trace.sample import refuse_sample
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Setting:
 
         Without a `scale` it is the policy's own.
         """
+        refuse_sample(source)
         described = find_policy(policy)
         rule = find_realloc(realloc, described)
         scale = described.scale if scale is None else scale

@@ -39,6 +39,15 @@ class Description:
     """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
 
     @property
+    def library_bytes(self) -> int:
+        """The static memory of the malloc's library that is resident after one request.
+
+        It is the library's own data in whole pages, which no model of its heap counts. Of a malloc
+        that is part of the C library it is 0.
+        """
+        return 0
+
+    @property
     def core(self) -> str:
         """The core's name of what carries the description out."""
         return self.family

@@ -190,6 +190,11 @@ class Mimalloc(Family):
         return f"mimalloc {self.version.value[0]}"
 
     @property
+    def library_bytes(self) -> int:
+        """The data of libmimalloc.so (Debian)."""
+        return (28 if self.version is MimallocVersion.V2_0_9 else 64) << 10
+
+    @property
     def overhead(self) -> Overhead:
         """Nothing: what a block belongs to is found by its address."""
         return Overhead()

@@ -104,6 +104,11 @@ class Pymalloc(Family):
         return self.lower.payload
 
     @property
+    def library_bytes(self) -> int:
+        """That of the allocator below."""
+        return self.lower.library_bytes
+
+    @property
     def looked_at(self) -> tuple[str, ...]:
         """The columns that the allocator below looks at with its parameters."""
         return self.lower.looked_at

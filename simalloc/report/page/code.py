@@ -30,7 +30,6 @@ from simalloc.report.html import html
 from simalloc.report.page.charts import live_by_code_chart
 from simalloc.report.sites import proposal_text, sites_table, spell_frame
 from simalloc.trace import EventSource
-from simalloc.trace.sample import sampled_every
 
 if TYPE_CHECKING:
     from simalloc.report.page.findings import Stage
@@ -62,22 +61,21 @@ def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code
     """Return what a page shows of a trace's code; None if the trace does not say where calls are.
 
     What holds the heap is looked at in each of `runs`; what an arena of its own would save, in the
-    first. Of a sample neither is.
+    first.
     """
     trace = source.in_memory()
     if trace.site is None or not trace.site.any():
         return None
-    policies: Sequence[Run] = () if sampled_every(trace.provenance) else runs
-    with stage(f"{trace.name}: code", max(1, len(policies)) * len(trace)) as advance:
+    with stage(f"{trace.name}: code", max(1, len(runs)) * len(trace)) as advance:
         profiles = {
-            spell(run.policy): profile_of(trace, run, progress=advance) for run in policies
+            spell(run.policy): profile_of(trace, run, progress=advance) for run in runs
         } or {"": profile_of(trace)}
     first = next(iter(profiles.values()))
     leading = leading_of(first, int(trace.site.max()) + 1)
     proposals: list[Proposal] = []
-    if policies:
+    if runs:
         with stage(f"{trace.name}: code apart", events_of_best_apart(trace)) as advance:
-            proposals = best_apart(trace, policies[0], profile=first, progress=advance)
+            proposals = best_apart(trace, runs[0], profile=first, progress=advance)
     return Code(trace.site, profiles, leading, *live_by_group(trace, leading, _POINTS), proposals)
 
 
@@ -95,7 +93,7 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     table = html(sites_table("", rows, measure, _ROWS))
     apart = "".join(f"<p>{escape(proposal_text(one))}.</p>" for one in code.proposals)
     return (
-        f"<p>{_WORDS if name else _WORDS_OF_SAMPLE}</p>\n{apart}"
+        f"<p>{_WORDS}</p>\n{apart}"
         f'<div class="wide">{table}</div>\n'
         "<p>Each box is a function, below what called it, and as wide as its share. Click to zoom "
         "in; with the keyboard the arrows, Enter, Backspace and Escape.</p>\n"
@@ -110,10 +108,6 @@ _WORDS: Final = (
     "A page with a live byte in it cannot be given back to the system. Its free bytes are "
     "<em>pinned</em> by code if only its objects lie there; where those of several do, each has an "
     "equal <em>share</em>. Both together are <em>wasted</em>. Seen when most is wasted."
-)
-_WORDS_OF_SAMPLE: Final = (
-    "The trace is a sample, which says which code has the memory, and not what lies beside what in "
-    "a heap."
 )
 
 

@@ -9,13 +9,15 @@ from typing import Final
 
 from simalloc.advice import (
     Advice,
-    Candidate,
+    Machine,
     Recorded,
     Setting,
     advise,
     candidates,
     events_of_advice,
+    events_of_settings,
     first_candidates,
+    machine_of,
     python_of,
     recorded,
     settings_of,
@@ -43,6 +45,7 @@ from simalloc.policy.families.offline import Offline
 from simalloc.policy.parts import Coalescing
 from simalloc.report.page.code import Code, look_at_code
 from simalloc.trace import EventSource
+from simalloc.trace.sample import refuse_sample
 from simalloc.trace.statistics import Spread, Statistics, describe, spread_of
 
 COLUMNS: Final = 1600
@@ -91,6 +94,7 @@ class Findings:
     statistics: Statistics
     spread: Spread
     process: Recorded
+    machine: Machine
     settings: Sequence[Setting]
     advice: Advice
     runs: Sequence[Run]
@@ -139,7 +143,8 @@ def find_out(
     without events, `PlanError` for a policy that does not exist.
     """
     if not len(trace):
-        raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
+        raise SimallocError(f"{trace.name} has no events")
+    refuse_sample(trace)
     process = recorded(trace.provenance)
     settings, advice = _advised(trace, process, stage)
     both = _all_runs(trace, _policies_of(trace, chosen), scale, realloc, stage)
@@ -148,11 +153,11 @@ def find_out(
     # Of equal heaps the better average first; the catalogue's order after that.
     runs.sort(key=lambda run: (run.peak_heap_bytes, fragmentation(run).mean))
     closely = {spell(policy) for policy in (expand_policies(chosen) if chosen else ())}
-    uses = "what the program uses now" if advice.is_known else "for want of a model of its own"
+    uses = _role_of_now(process)
     roles = [(uses, advice.now.candidate.name, advice.now.run)]
     if advice.best is not advice.now:
         best = advice.best
-        roles.append(("the best that can be installed", best.candidate.name, best.run))
+        roles.append(("recommended", best.candidate.name, best.run))
     roles += [("chosen", spell(run.policy), run) for run in both if spell(run.policy) in closely]
     online = [run for *_, run in roles if run.found is None]
     code = look_at_code(trace, online, stage) if len(trace) <= WHOLE_EVENTS else None
@@ -168,6 +173,7 @@ def find_out(
         statistics=described,
         spread=spread,
         process=process,
+        machine=machine_of(trace.provenance),
         settings=settings,
         advice=advice,
         runs=runs,
@@ -184,13 +190,19 @@ def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[
     is_short = len(trace) <= SHORT_EVENTS
     python = python_of(trace)
     tried = candidates(python=python) if is_short else first_candidates(python=python)
-    settings: list[Setting] = []
-    with stage(f"{trace.name}: settings", len(trace) * len(tried)) as advance:
-        for some in _hands(trace, tried):
-            settings += settings_of(trace, some, progress=advance)
-    settings.sort(key=lambda one: tried.index(one.candidate))
-    with stage(f"{trace.name}: what is left to chance", events_of_advice(trace)) as advance:
-        return settings, advise(trace, settings, process, perturb=is_short, progress=advance)
+    with stage(f"{trace.name}: settings", events_of_settings(trace, tried)) as advance:
+        settings = settings_of(trace, tried, progress=advance)
+    with stage(f"{trace.name}: run-to-run variation", events_of_advice(trace)) as advance:
+        return settings, advise(
+            trace, settings, process, perturb=is_short, limit=SHORT_EVENTS, progress=advance
+        )
+
+
+def _role_of_now(process: Recorded) -> str:
+    """Say what the setting that others are compared with is to the program."""
+    if not process.has_model:
+        return "nearest model of the current malloc"
+    return "current" if process.is_named else "assumed"
 
 
 def coarser(findings: Findings) -> Findings:
@@ -239,13 +251,6 @@ def _all_runs(
             for run in simulate_all(trace, some, scale=scale, realloc=realloc, progress=advance):
                 runs[spell(run.policy)] = run
     return [runs[spell(policy)] for policy in policies]
-
-
-def _hands(trace: EventSource, tried: Sequence[Candidate]) -> list[Sequence[Candidate]]:
-    """Deal settings out likewise."""
-    together = max(1, _ROOM // (_LIVE_BYTES * max(trace.slots, 1)))
-    hands = -(-len(tried) // together)
-    return [tried[first::hands] for first in range(hands)]
 
 
 def _dealt(trace: EventSource, policies: Sequence[Policy]) -> list[list[Policy]]:

@@ -11,6 +11,7 @@ from simalloc.advice import is_worth
 from simalloc.heap import MAPPED_FROM, Run
 from simalloc.heap.running.setting import find_realloc
 from simalloc.measure import Pin
+from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.browser.cells import shared_scales
 from simalloc.report.html import html, with_code
@@ -86,7 +87,8 @@ def _verdict(findings: Findings) -> str:
         for one in (findings.code.proposals[:1] if findings.code else ())
         if is_worth(one.apart.together_bytes, one.apart.saved)
     )
-    return f'<p class="verdict">{with_code(advice.text + apart)}</p>{line}'
+    machine = f"<p>{escape(findings.machine.text)}</p>"
+    return f'<p class="verdict">{with_code(advice.text + apart)}</p>{line}\n{machine}'
 
 
 def _footprints(findings: Findings) -> str:
@@ -114,16 +116,21 @@ def _code_of(findings: Findings, key: str) -> str:
 
 def _settings(findings: Findings) -> str:
     table = settings_table(
-        "", findings.settings, possible=findings.possible, natives=findings.natives
+        "",
+        findings.settings,
+        machine=findings.machine,
+        possible=findings.possible,
+        natives=findings.natives,
+        wide=True,
     )
     fewer = (
-        f" The trace has more than {SHORT_EVENTS:,} events: left out are settings that seldom "
-        "help, which <code>simalloc settings</code> tries, and replays of what is left to chance."
+        f" The trace has more than {SHORT_EVENTS:,} events. Omitted: settings that seldom help "
+        "(<code>simalloc settings</code> tries them) and the estimate of run-to-run variation."
         if len(findings.trace) > SHORT_EVENTS
         else ""
     )
     return (
-        "<p>Resident bytes of each, at the peak, on average over the events and at the end."
+        "<p>Resident memory: at the peak, when most is unused, over time, and after the last event."
         f"{fewer}</p>\n"
         f'<div class="wide">{html(table)}</div>'
     )
@@ -139,12 +146,24 @@ def _ranking(findings: Findings) -> str:
             "never balanced.</p>"
         )
     return (
-        f"<p>{escape(theory(findings))} Here all bytes are mapped, sizes are scaled by {run.scale} "
-        f"unless a row is the model of a real malloc, and realloc is “{run.realloc.value}”.</p>"
+        f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} Realloc "
+        f"is “{run.realloc.value}”.</p>"
         "<p>Peak heap of every policy; the darker part of a bar is peak live. #1: heap / live − 1, "
         "mean over events; #2: the same when most is live; #3: when the heap first has its peak; "
         f"#4: peak heap / peak live − 1.</p>\n{ranking_table(findings)}\n{real}"
     )
+
+
+def _scales(runs: Sequence[Run]) -> str:
+    """Say by what sizes are scaled: all alike, or those of models of real mallocs otherwise."""
+    scales = sorted({run.scale for run in runs})
+    if len(scales) == 1:
+        return f"Sizes are scaled by {scales[0]}."
+    rows = [
+        f"by {scale} in {counted(sum(run.scale == scale for run in runs), 'row')}"
+        for scale in scales
+    ]
+    return f"Sizes are scaled {', '.join(rows)}."
 
 
 def _maps(findings: Findings, key: str) -> str:

@@ -67,4 +67,4 @@ def test_a_line_that_makes_threads_wait_is_named_and_not_advised():
     waiting = replace(single, at_once=0.6)
     advice = advise(trace, [glibc, waiting], recorded({}))
     assert advice.line == ""
-    assert "but 60% of the requests would want an arena that another thread has" in advice.text
+    assert "but 60 % of the requests would contend for an arena (now 0 %)" in advice.text

@@ -66,11 +66,10 @@ def test_the_verdict_names_a_line_that_helps(idle):
     trace, settings = idle
     glibc = [one for one in settings if one.candidate.allocator == "glibc"]
     advice = advise(trace, glibc, recorded({"malloc": "glibc 2.36"}))
-    assert advice.text.startswith("You run glibc. At the end it holds ")
     assert advice.line == "export MALLOC_ARENA_MAX=1"
-    assert f"`{advice.line}` would hold" in advice.text
-    assert "or record it with --times" in advice.text
-    assert " arenas of threads, " in advice.text
+    assert advice.text.startswith(f"Recommended: `{advice.line}`. It would reduce resident memory ")
+    assert "or record it with `--times`" in advice.text
+    assert " thread arenas; " in advice.text
 
 
 def test_which_arenas_hold_what_is_not_live():
@@ -93,7 +92,8 @@ def verdict_on(malloc, tried, events=idle_threads):
 
 def test_a_program_that_is_linked_with_another_malloc_must_be_given_glibcs():
     advice, records = verdict_on("libjemalloc.so.2", ["jemalloc", "glibc:arena_max=1"])
-    assert advice.text.startswith("You run jemalloc. ")
+    assert advice.text.startswith(f"Recommended: `{advice.line}`. ")
+    assert advice.now.candidate.name == "jemalloc"
     assert advice.line == "export LD_PRELOAD=libc.so.6 MALLOC_ARENA_MAX=1"
     assert [row["line"] for row in records] == [JEMALLOC, advice.line]
 
@@ -101,20 +101,24 @@ def test_a_program_that_is_linked_with_another_malloc_must_be_given_glibcs():
 def test_of_a_malloc_without_a_model_nothing_is_said():
     tried = ["glibc", "glibc:arena_max=1"]
     advice, _ = verdict_on("libhoard.so", tried)
-    assert advice.text.startswith("There is no model of libhoard.so, which served the program")
-    assert " At the end glibc would hold " in advice.text
-    assert "You run" not in advice.text
+    said = (
+        "There is no model of libhoard.so, which served the program; the comparison starts from "
+        "glibc."
+    )
+    assert said in advice.text
     assert advice.line == "export LD_PRELOAD=libc.so.6 MALLOC_ARENA_MAX=1"
     advice, _ = verdict_on("libhoard.so", tried[:1], nothing_to_gain)
-    assert "Leave it" not in advice.text
-    assert ": glibc is the best of these. At its peak " in advice.text
+    assert said in advice.text
+    assert (
+        "No change recommended: glibc needs the least memory of all settings tried." in advice.text
+    )
 
 
 def test_where_nothing_is_to_be_gained_it_says_so():
     trace = nothing_to_gain()
     tried = [user_candidate("glibc"), user_candidate("glibc:tcache_count=0")]
     advice = advise(trace, settings_of(trace, tried), recorded({}))
-    assert advice.text.startswith("Leave it: glibc is ")
+    assert advice.text.startswith("No change recommended: glibc needs ")
     assert advice.line == ""
     assert advice.spread < 0.01
 
@@ -123,8 +127,8 @@ def test_what_cannot_be_advised_is_not_called_the_best(idle):
     trace, _ = idle
     tried = [user_candidate("glibc"), user_candidate("glibc:malloc_trim=1000")]
     text = advise(trace, settings_of(trace, tried), recorded({})).text
-    assert text.startswith("Leave it: glibc is the best of these that can be advised")
-    assert "If the program called malloc_trim(0) every 1,000 requests" in text
+    assert text.startswith("No change recommended: glibc needs the least memory of all settings")
+    assert "Calling `malloc_trim(0)` every 1,000 events would reduce it to " in text
 
 
 @pytest.mark.parametrize(("most", "is_less"), [(200 << 20, False), (5 << 20, True)])
@@ -134,7 +138,7 @@ def test_the_process_stands_beside_the_model(most, is_less):
     process = recorded({"resident": samples})
     lines = model_beside_real(settings_of(trace, [user_candidate("glibc")]), process)
     assert ("█" in lines[2], lines[3].endswith("█")) == (not is_less, is_less)
-    assert any("held less than the model" in line for line in lines) == is_less
+    assert any("held less than the model, which assumes" in line for line in lines) == is_less
 
 
 @pytest.mark.parametrize(

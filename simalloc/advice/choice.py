@@ -1,0 +1,160 @@
+"""Which setting to recommend: what helps at which moment, what that costs, how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from simalloc.advice.moments import Moment
+from simalloc.advice.outcomes import Setting
+
+LEAST_GAIN: Final = 0.05
+"""Less than this share of the resident bytes is no reason to change anything: the model, the
+recording and the system's own pages move figures by as much."""
+
+LEAST_BYTES: Final = 256 << 10
+"""Nor is less than this: it is a few dozen pages of any process."""
+
+MORE_AT_ONCE: Final = 0.01
+"""What makes more threads want one arena at once, by this share of the requests, is not advised."""
+
+NEAR: Final = 0.01
+"""Two settings that differ by less than this share of what is held now are equally good."""
+
+LEAST_SECONDS: Final = 0.01
+"""A cost of less CPU time than this is that of starting up, and does not count."""
+
+
+def is_worth(holds: float, gain: float) -> bool:
+    """Say whether holding this many bytes less is a reason to change something."""
+    return gain >= max(LEAST_BYTES, LEAST_GAIN * holds)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is recommended, and what else is worth naming; `best` is `now` where nothing is.
+
+    `moments` are those at which `best` holds clearly less than `now`. `by_moment` has, if no
+    setting helps without holding clearly more at another moment, the best for each moment alone.
+    `beyond` is the best of those that cost more than the budget, if it saves clearly more than
+    `best`, and `refused` the best that cannot be recommended for another reason.
+    """
+
+    now: Setting
+    best: Setting
+    moments: Sequence[Moment]
+    second: Setting | None
+    by_moment: Sequence[tuple[Moment, Setting]]
+    beyond: Setting | None
+    refused: Setting | None
+
+
+def choose(settings: Sequence[Setting], now: Setting, budget: float) -> Choice:
+    """Choose among settings; `budget` is the share of CPU time that one costs at most."""
+    able = [one for one in settings if one is not now and is_able(one, now)]
+    cheap = [one for one in able if not is_costly(one, budget)]
+    best = _best(cheap, now)
+    beyond = _better(_best([one for one in able if is_costly(one, budget)], now), best, now)
+    others = [one for one in settings if one is not now and not is_able(one, now)]
+    refused = _better(_best(others, now), best, now)
+    return Choice(
+        now=now,
+        best=best or now,
+        moments=helped(best, now) if best else (),
+        second=_second(cheap, best, now),
+        by_moment=() if best else _by_moment(cheap, now),
+        beyond=beyond,
+        refused=refused,
+    )
+
+
+def is_able(setting: Setting, now: Setting) -> bool:
+    """Whether it needs settings only, and makes no more threads want one arena at once."""
+    return setting.candidate.can_be_set and not waits(setting, now)
+
+
+def waits(setting: Setting, now: Setting) -> bool:
+    """Whether threads would want one arena at once clearly more often than now."""
+    return (setting.at_once or 0) > (now.at_once or 0) + MORE_AT_ONCE
+
+
+def is_costly(setting: Setting, budget: float) -> bool:
+    """Whether it is known to cost more than the budget."""
+    return setting.cost.exceeds(budget) and setting.cost.seconds >= LEAST_SECONDS
+
+
+def saved(setting: Setting, now: Setting) -> dict[Moment, float]:
+    """Return by how many bytes a setting holds less than what is in use, at each moment."""
+    return {moment: now.moments[moment] - setting.moments[moment] for moment in Moment}
+
+
+def helped(setting: Setting, now: Setting) -> list[Moment]:
+    """Return the moments at which a setting holds clearly less, that with the most bytes first."""
+    gains = saved(setting, now)
+    found = [moment for moment in Moment if is_worth(now.moments[moment], gains[moment])]
+    return sorted(found, key=lambda moment: -gains[moment])
+
+
+def _hurts(setting: Setting, now: Setting) -> bool:
+    """Whether a setting holds clearly more at some moment."""
+    gains = saved(setting, now)
+    return any(is_worth(now.moments[moment], -gains[moment]) for moment in Moment)
+
+
+def _total(setting: Setting, now: Setting) -> float:
+    return sum(saved(setting, now).values())
+
+
+def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
+    """Return what saves most of what helps and never holds clearly more; None: nothing does.
+
+    Of settings that save about as much, the malloc in use comes first, then what costs least.
+    """
+    fit = [one for one in some if helped(one, now) and not _hurts(one, now)]
+    if not fit:
+        return None
+    most = max(fit, key=lambda one: _total(one, now))
+    return min(
+        (one for one in fit if _is_near(one, most, now)),
+        key=lambda one: (
+            one.candidate.allocator != now.candidate.allocator,
+            one.cost.seconds if one.cost.seconds >= LEAST_SECONDS else 0,
+            -_total(one, now),
+        ),
+    )
+
+
+def _is_near(setting: Setting, best: Setting, now: Setting) -> bool:
+    """Whether a setting holds about as much as another at each moment."""
+    return all(
+        setting.moments[moment] - best.moments[moment]
+        <= max(LEAST_BYTES, NEAR * now.moments[moment])
+        for moment in Moment
+    )
+
+
+def _better(found: Setting | None, best: Setting | None, now: Setting) -> Setting | None:
+    """Return what was found if it saves clearly more than the best."""
+    if found is None:
+        return None
+    more = _total(found, now) - (_total(best, now) if best else 0)
+    return found if is_worth((best or now).moments[Moment.PEAK], more) else None
+
+
+def _second(some: Sequence[Setting], best: Setting | None, now: Setting) -> Setting | None:
+    """Return the best of the other mallocs, if it helps at each moment at which the best does."""
+    if best is None:
+        return None
+    others = [one for one in some if one.candidate.allocator != best.candidate.allocator]
+    found = _best(others, now)
+    same = found is not None and set(helped(best, now)) <= set(helped(found, now))
+    return found if same else None
+
+
+def _by_moment(some: Sequence[Setting], now: Setting) -> list[tuple[Moment, Setting]]:
+    """Return for each moment what saves most then, if it is clearly less than what is held now."""
+    if not some:
+        return []
+    found = [(moment, min(some, key=lambda one: one.moments[moment])) for moment in Moment]
+    return [(moment, one) for moment, one in found if moment in helped(one, now)]

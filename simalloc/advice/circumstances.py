@@ -1,0 +1,104 @@
+"""What is known of a program besides its events, and what bounds the trust in a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from simalloc.advice.candidates import MODELS, known_versions, nearest_version
+from simalloc.advice.outcomes import Setting
+from simalloc.advice.recorded import Recorded
+from simalloc.trace import EventSource, Op
+from simalloc.trace.events import allocates
+
+FEW_EVENTS: Final = 1000
+"""A trace of fewer events"""
+LITTLE: Final = 256 << 10
+"""with fewer bytes live gets no verdict: too little was recorded to judge by."""
+
+SMALL_SHARE: Final = 0.05
+"""Of a process, of which malloc's heap is a smaller share, no malloc setting saves anything."""
+
+_MANY_REMOTE: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Share:
+    """The process at its peak, and the heap of the model then; bytes."""
+
+    process: int
+    heap: float
+
+    @property
+    def of_malloc(self) -> float:
+        """The share of the process that is malloc's heap."""
+        return min(self.heap / self.process, 1.0) if self.process else 0.0
+
+
+def share_of_malloc(now: Setting, process: Recorded) -> Share | None:
+    """Return the process and the model's heap at the process's peak; None without samples."""
+    if not process.has_samples or not now.run.events:
+        return None
+    top = int(np.argmax(process.resident))
+    line = now.resident.timeline
+    place = min(int(process.event[top]) // line.interval, len(line.heap_high) - 1)
+    return Share(int(process.resident[top]), float(line.heap_high[max(place, 0)]))
+
+
+def is_too_small(source: EventSource, now: Setting) -> bool:
+    """Whether a trace has too few events and bytes to judge a malloc by."""
+    return len(source) < FEW_EVENTS and now.run.max_live_bytes < LITTLE
+
+
+@dataclass(frozen=True)
+class RemoteFrees:
+    """Frees by another thread than the one that allocated: their share, and their rate.
+
+    `per_second` is None if the trace has no times.
+    """
+
+    share: float
+    per_second: float | None
+
+    @property
+    def are_many(self) -> bool:
+        """Whether they are enough to make a sequential replay miss memory."""
+        return self.share >= _MANY_REMOTE
+
+
+def remote_frees(source: EventSource, most: int) -> RemoteFrees:
+    """Count the frees by other threads, in a trace of at most `most` events; else 0."""
+    if source.threads < 2 or len(source) > most:
+        return RemoteFrees(0.0, None)
+    trace = source.in_memory()
+    thread = trace.thread
+    if thread is None:
+        return RemoteFrees(0.0, None)
+    asks, frees = allocates(trace.op), trace.op == Op.FREE
+    owner = np.full(trace.objects, -1, np.int64)
+    owner[trace.object[asks]] = thread[asks]  # of several events of an object the last one stays
+    remote = int((owner[trace.object[frees]] != thread[frees]).sum())
+    share = remote / max(int(frees.sum()), 1)
+    time = trace.time
+    if time is None or time[-1] <= time[0]:
+        return RemoteFrees(share, None)
+    return RemoteFrees(share, remote / ((float(time[-1]) - float(time[0])) / 1e9))
+
+
+def distance(process: Recorded) -> tuple[str, str]:
+    """Return the release that served the program and the one that is its model, if they differ."""
+    if not process.has_model or not process.version:
+        return "", ""
+    model = MODELS[process.allocator]
+    if process.version in known_versions(model):
+        return "", ""
+    used = nearest_version(model, process.version)
+    return (process.version, used) if used != process.version else ("", "")
+
+
+def are_of_mimalloc(settings: Sequence[Setting]) -> bool:
+    """Whether some of the settings are mimalloc's."""
+    return any(one.candidate.below == "mimalloc" for one in settings)

@@ -1,0 +1,63 @@
+"""What a setting costs in CPU time, estimated from its model's system calls and page faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from simalloc.advice.prices import Prices
+from simalloc.heap import Run
+from simalloc.trace import EventSource
+
+MOST: Final = 0.05
+"""The share of a program's CPU time that a recommended setting costs at most, by default."""
+
+_IDLE: Final = 1_000_000
+"""Nanoseconds between two events from which on the program is taken to wait."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run costs more than that of the setting in use; negative: less.
+
+    `share` is the part of the program's CPU time, None if that is unknown.
+    """
+
+    faults: int
+    system_calls: int
+    seconds: float
+    share: float | None
+
+    def exceeds(self, budget: float) -> bool:
+        """Whether it is known to cost more than this share of the CPU time."""
+        return self.share is not None and self.share > budget
+
+
+def cost_of(run: Run, now: Run, prices: Prices, cpu_seconds: float | None) -> Cost:
+    """Return what a run costs more than that of the setting in use."""
+    if run.costs is None or now.costs is None:
+        return Cost(0, 0, 0.0, None)
+    faults = run.costs.faults - now.costs.faults
+    calls = run.costs.system_calls - now.costs.system_calls
+    seconds = faults * prices.page + calls * prices.call
+    return Cost(faults, calls, seconds, seconds / cpu_seconds if cpu_seconds else None)
+
+
+def cpu_seconds_of(source: EventSource, most: int) -> float | None:
+    """Return the CPU time of a trace's program, as far as the trace tells.
+
+    The provenance may have it. Else it is the time between events without the pauses, of a trace of
+    at most `most` events with times. None: it is unknown.
+    """
+    told = source.provenance.get("cpu_seconds")
+    if isinstance(told, (int, float)) and told > 0:
+        return float(told)
+    if len(source) > most:
+        return None
+    time = source.in_memory().time
+    if time is None:
+        return None
+    busy = float(np.minimum(np.diff(time), _IDLE).sum()) / 1e9
+    return busy if busy > 0 else None

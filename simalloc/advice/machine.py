@@ -1,0 +1,78 @@
+"""The machine that a program runs on: what models of mallocs take from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simalloc.errors import SimallocError
+
+ASSUMED_CORES: Final = 8
+"""Cores of a machine of which nothing is known."""
+
+_MOST_CORES: Final = 1 << 12
+_PAGE: Final = 4096
+_THP: Final = ("always", "madvise", "never")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What models take from the machine; `source` says how the number of cores is known.
+
+    `source` is `recorded` (the trace's provenance has it), `given` (an option) or `assumed`.
+    `quota` is the CPU time that a container may take, in cores, and `thp` the mode of transparent
+    huge pages; `quota` is 0, `thp` empty and `overcommit` -1 if unknown.
+    """
+
+    cores: int = ASSUMED_CORES
+    source: str = "assumed"
+    page: int = _PAGE
+    quota: float = 0.0
+    thp: str = ""
+    overcommit: int = -1
+
+    @property
+    def cores_known(self) -> int:
+        """The number of cores, or 0 if it is assumed."""
+        return 0 if self.source == "assumed" else self.cores
+
+    @property
+    def text(self) -> str:
+        """The machine in a sentence, for a heading."""
+        origin = "assumed; use --cores" if self.source == "assumed" else self.source
+        cores = f"{self.cores} core{'s' if self.cores != 1 else ''} ({origin})"
+        known = [
+            cores,
+            f"a CPU quota of {self.quota:g} cores" if self.quota else "",
+            f"pages of {self.page >> 10} KiB",
+            f"transparent huge pages: {self.thp}" if self.thp else "",
+            f"overcommit_memory: {self.overcommit}" if self.overcommit >= 0 else "",
+        ]
+        return f"Machine: {', '.join(filter(None, known))}."
+
+
+def machine_of(provenance: Mapping[str, Any], cores: int | None = None) -> Machine:
+    """Return the machine that a trace was recorded on, or one that has `cores` instead.
+
+    What the provenance does not say, or says in a form that no recorder writes, is assumed. Raises
+    `SimallocError` for a number of cores that no machine has.
+    """
+    if cores is not None and not 1 <= cores <= _MOST_CORES:
+        raise SimallocError(f"{cores} cores; use 1 to {_MOST_CORES}")
+    told = _whole(provenance.get("cores"), 1, _MOST_CORES)
+    page = _whole(provenance.get("page"), 1 << 10, 1 << 30) or _PAGE
+    quota, thp = provenance.get("cpu_quota"), provenance.get("thp")
+    return Machine(
+        cores=cores or told or ASSUMED_CORES,
+        source="given" if cores else "recorded" if told else "assumed",
+        page=page if page & (page - 1) == 0 else _PAGE,
+        quota=float(quota) if isinstance(quota, (int, float)) and 0 < quota < _MOST_CORES else 0.0,
+        thp=thp if thp in _THP else "",
+        overcommit=_whole(provenance.get("overcommit"), 0, 2, -1),
+    )
+
+
+def _whole(value: object, low: int, high: int, otherwise: int = 0) -> int:
+    """Return a whole number in a range, or `otherwise`."""
+    return value if type(value) is int and low <= value <= high else otherwise

@@ -1,0 +1,137 @@
+"""Replays that note what is resident after chosen events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from threading import Event, Lock
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.heap import Run
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay, run_of, strides
+from simalloc.heap.watch.each_event import Sight
+from simalloc.machine import core_count
+from simalloc.waiting import completed
+
+_WATCHED: Final = 1 << 19
+"""Events watched one by one, at most, in the search for the one after which most is unused."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """A run, and for each of some events the resident bytes after it, and their sum up to it."""
+
+    run: Run
+    resident: NDArray[np.float64]
+    sums: NDArray[np.float64]
+
+
+def replay_marked(
+    settings: Sequence[Setting],
+    marks: Sequence[NDArray[np.int64]],
+    progress: Callable[[int], None] | None = None,
+) -> list[Marked]:
+    """Replay traces on all cores, each under its setting, noting what is resident after its marks.
+
+    The marks of a setting are numbers of events in ascending order. Ctrl-C stops all within a
+    stride. `progress` is called, by one thread at a time, with the number of events done since its
+    last call.
+    """
+    stopped, lock = Event(), Lock()
+
+    def told(events: int) -> None:
+        if progress is not None:
+            with lock:
+                progress(events)
+
+    with ThreadPoolExecutor(min(core_count(), max(len(settings), 1))) as pool:
+        try:
+            waiting = [
+                pool.submit(_replay, setting, some, told, stopped)
+                for setting, some in zip(settings, marks, strict=True)
+            ]
+            for each in completed(waiting):
+                each.result()
+        finally:
+            stopped.set()
+    return [each.result() for each in waiting]
+
+
+def _replay(
+    setting: Setting,
+    marks: NDArray[np.int64],
+    progress: Callable[[int], None],
+    stopped: Event,
+) -> Marked:
+    simulation = setting.simulation()
+    resident, sums = np.zeros(len(marks)), np.zeros(len(marks))
+    done, next_mark = 0, 0
+    with closing(strides(setting.source, setting.columns, setting.policy)) as parts:
+        for part in parts:
+            if stopped.is_set():
+                break
+            start, end = 0, len(part.op)
+            while next_mark < len(marks) and marks[next_mark] < done + end:
+                stop = int(marks[next_mark]) + 1 - done
+                replay(simulation, part.part(start, stop))
+                series = simulation.figures()["series"][0]
+                resident[next_mark] = series["final"] / setting.scale
+                sums[next_mark] = series["sum"]
+                start, next_mark = stop, next_mark + 1
+            replay(simulation, part.part(start, end))
+            done += end
+            progress(end)
+    return Marked(run_of(simulation, setting), resident, sums)
+
+
+def most_unused(setting: Setting, run: Run, progress: Callable[[int], None]) -> int:
+    """Return the first event after which most is resident that is not live, of a run's setting.
+
+    Where the run's timeline has intervals of several events, the trace is replayed again and the
+    intervals in which it may be are watched.
+    """
+    line = run.resident.timeline if run.resident is not None else run.timeline
+    if not len(line.heap_high):
+        return -1
+    if line.interval == 1:
+        return int(np.argmax(line.heap_high - line.live_low))
+    chosen = np.argsort(line.live_low - line.heap_high, kind="stable")
+    chosen = np.sort(chosen[: max(1, _WATCHED // line.interval)])
+    return _most_unused_in(setting, chosen * line.interval, line.interval, progress)
+
+
+def _most_unused_in(
+    setting: Setting,
+    starts: NDArray[np.int64],
+    length: int,
+    progress: Callable[[int], None],
+) -> int:
+    """Return the same, of events in intervals that begin at `starts`, at multiples of `length`."""
+    simulation = setting.simulation()
+    figures = len(simulation.figure_names())
+    wanted = set(starts.tolist())
+    best, found, done = -np.inf, 0, 0
+    with closing(strides(setting.source, setting.columns, setting.policy)) as parts:
+        for part in parts:
+            end = len(part.op)
+            edges = np.arange(-(-done // length) * length, done + end, length) - done
+            for first, last in zip([0, *edges.tolist()], [*edges.tolist(), end], strict=True):
+                some = part.part(first, last)
+                if (done + first) // length * length not in wanted or not len(some.op):
+                    replay(simulation, some)
+                    continue
+                sight = Sight.empty(len(some.op), figures)
+                columns = sight._asdict()
+                replay(simulation, some, columns.pop("address"), columns)
+                unused = sight.resident / setting.scale - sight.live
+                if unused.max() > best:
+                    best, found = float(unused.max()), done + first + int(np.argmax(unused))
+            done += end
+            progress(end)
+    return found

@@ -1,0 +1,115 @@
+"""The three moments at which settings are compared (docs/settings.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.advice.marks import Marked
+from simalloc.trace import Trace
+
+_PAUSES: Final = 128
+_EVENLY: Final = 128
+
+
+class Moment(Enum):
+    """When resident bytes are compared."""
+
+    PEAK = "peak"
+    """When most is resident."""
+    UNUSED = "unused"
+    """When most is resident that is not live, under the malloc in use."""
+    MEAN = "mean"
+    """Over time: the mean over the trace's clock, or over its events if it has none."""
+
+    @property
+    def words(self) -> str:
+        """When that is, inside a sentence."""
+        return _WORDS[self]
+
+
+_WORDS: Final[Mapping[Moment, str]] = {
+    Moment.PEAK: "at the peak",
+    Moment.UNUSED: "when most is unused",
+    Moment.MEAN: "over time",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Events after which replays note what is resident.
+
+    `event` has their numbers, in ascending order, the last of the trace among them; `unused` is the
+    one after which most is resident that is not live. `pause` has the nanoseconds from each to the
+    event that follows it, `span` those from the mark before it (from the first event) to it; both
+    are empty if the trace has no times.
+    """
+
+    event: NDArray[np.int64]
+    unused: int
+    pause: NDArray[np.float64]
+    span: NDArray[np.float64]
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the mean over time goes by the clock."""
+        return len(self.pause) > 0
+
+
+def marks_of(trace: Trace, unused: int) -> Marks:
+    """Return the marks of a trace: after its longest pauses, and evenly between."""
+    count = len(trace)
+    if not count:
+        return Marks(np.empty(0, np.int64), -1, np.empty(0), np.empty(0))
+    evenly = np.linspace(0, count - 1, min(count, _EVENLY)).astype(np.int64)
+    chosen = np.append(evenly, [unused, count - 1])
+    time = trace.time
+    if time is None or time[-1] <= time[0]:
+        return Marks(np.unique(chosen), unused, np.empty(0), np.empty(0))
+    pauses = np.append(np.diff(time), 0)
+    few = min(_PAUSES, count)
+    event = np.unique(np.append(chosen, np.argpartition(-pauses, few - 1)[:few]))
+    span = np.diff(time[event], prepend=time[0]).astype(np.float64)
+    return Marks(event, unused, pauses[event].astype(np.float64), span)
+
+
+def shifted(marks: NDArray[np.int64], every: int) -> NDArray[np.int64]:
+    """Return where marks are in a trace with one more event before each `every`-th."""
+    return marks + marks // every if every else marks
+
+
+def moments_of(marked: Marked, marks: Marks, library: int) -> Mapping[Moment, float]:
+    """Return the resident bytes at each moment, with the static memory of the malloc's library."""
+    resident = marked.run.resident
+    assert resident is not None, "residence has been asked for"
+    if not len(marks.event):
+        return dict.fromkeys(Moment, float(library))
+    unused = marked.resident[int(np.searchsorted(marks.event, marks.unused))]
+    return {
+        Moment.PEAK: resident.peak_bytes + library,
+        Moment.UNUSED: float(unused) + library,
+        Moment.MEAN: _mean(marked, marks) + library,
+    }
+
+
+def _mean(marked: Marked, marks: Marks) -> float:
+    """Return the mean resident bytes over time, or over events if there are no times.
+
+    Between two marks the pause after the first one counts with what is resident then, the rest with
+    the mean over the events.
+    """
+    resident = marked.run.resident
+    assert resident is not None, "residence has been asked for"
+    if not marks.has_times:
+        return resident.mean_bytes
+    counts = np.diff(marks.event, prepend=-1)
+    means = np.diff(marked.sums, prepend=0.0) / counts
+    before = np.concatenate([[0.0], marks.pause[:-1]])
+    held = np.concatenate([[0.0], marked.resident[:-1]])
+    total = (means * (marks.span - before) + held * before).sum()
+    return float(total / marks.span.sum())

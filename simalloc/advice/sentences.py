@@ -1,0 +1,299 @@
+"""The sentences of a verdict: each is whole, and can be left out without changing the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from pathlib import PurePath
+from typing import Final
+
+from simalloc.advice.candidates import PYTHONS_OWN, TRIM
+from simalloc.advice.choice import LEAST_BYTES, LEAST_SECONDS, Choice, helped, waits
+from simalloc.advice.circumstances import RemoteFrees, Share
+from simalloc.advice.costs import Cost
+from simalloc.advice.machine import Machine
+from simalloc.advice.moments import Moment
+from simalloc.advice.outcomes import Setting
+from simalloc.advice.recorded import Recorded
+from simalloc.advice.thread_arenas import ThreadArenas
+from simalloc.plural import counted
+
+MOSTLY_LIVE: Final = 0.9
+"""From this share on, what is resident is live data, and no malloc can help."""
+
+
+def spelled(number: float) -> str:
+    """Spell bytes as the table does: in MiB; below 10 KiB, which would be 0.0x MiB, in bytes."""
+    if abs(number) < 10 << 10:
+        return f"{number:,.0f} bytes"
+    return f"{number / (1 << 20):,.{2 if abs(number) < 100 << 20 else 1}f} MiB"
+
+
+def live_at(setting: Setting, moment: Moment) -> float:
+    """Return the live bytes at a moment; over time it is the mean over the timeline."""
+    run = setting.run
+    line = run.timeline
+    if moment is Moment.PEAK:
+        return setting.resident.live_bytes_at_peak
+    if moment is Moment.UNUSED and setting.unused_event >= 0 and len(line.live_low):
+        return float(line.live_low[setting.unused_event // line.interval])
+    return float((line.live_low + line.live_high).mean() / 2) if len(line.live_low) else 0.0
+
+
+def share_of_process(share: Share | None) -> str:
+    """Say which share of the process malloc's heap is."""
+    if share is None:
+        return ""
+    return (
+        f"At its peak the process has {spelled(share.process)} resident; malloc's heap is "
+        f"{share.of_malloc:.0%} of it ({spelled(share.heap)}).".replace("%", " %", 1)
+    )
+
+
+def no_setting_can_help(share: Share) -> str:
+    """Say that malloc's heap is too small a part of the process."""
+    part = f"{max(share.of_malloc, 0.001):.{0 if share.of_malloc >= 0.01 else 1}%}"
+    return (
+        f"No change recommended: malloc is {part.replace('%', ' %')} of this process "
+        f"({spelled(share.heap)} of {spelled(share.process)}); no malloc setting can help."
+    )
+
+
+def too_small(events: int, live: int) -> str:
+    """Say that a trace has too little to judge by."""
+    return (
+        f"No verdict: the trace has only {counted(events, 'event')} and at most {spelled(live)} "
+        f"live. If the program allocates more, the recording missed it."
+    )
+
+
+def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
+    """Say what to type, and what it saves at each moment at which it helps."""
+    now, best = choice.now, choice.best
+    changes = []
+    for number, moment in enumerate(moments):
+        held, live = now.moments[moment], live_at(now, moment)
+        ratio = held / live if live else 0
+        decimals = 1 if ratio < 10 else 0
+        times = f"{ratio:,.{decimals}f} times the live bytes, {spelled(live)}"
+        about = f" ({times})" if ratio else ""
+        said = about if number == 0 else ""
+        changes.append(
+            f"{moment.words} from {spelled(held)}{said} to {spelled(best.moments[moment])}"
+        )
+    return f"Recommended: `{best.line}`. It would reduce resident memory {_listed(changes)}."
+
+
+def elsewhere(choice: Choice) -> str:
+    """Say at which moments the recommended setting changes nothing much."""
+    others = [moment.words for moment in Moment if moment not in choice.moments]
+    if not others:
+        return ""
+    said = _listed(others)
+    return f"{said[0].upper()}{said[1:]} it changes little."
+
+
+def second(choice: Choice, moments: Sequence[Moment]) -> str:
+    """Say what another malloc would do at the first of the moments."""
+    if choice.second is None or not moments:
+        return ""
+    to = spelled(choice.second.moments[moments[0]])
+    return f"`{choice.second.line}` would reduce it to {to} {moments[0].words}."
+
+
+def by_moment(choice: Choice) -> str:
+    """Say what helps at one moment and holds more at another."""
+    now = choice.now
+    parts = []
+    for moment, setting in choice.by_moment:
+        more = [
+            f"{other.words} from {spelled(now.moments[other])} to {spelled(setting.moments[other])}"
+            for other in Moment
+            if setting.moments[other] > now.moments[other] + LEAST_BYTES
+        ]
+        raises = f" It would raise resident memory {_listed(more)}." if more else ""
+        parts.append(
+            f"If memory {moment.words} is what matters, `{setting.line}` would reduce it from "
+            f"{spelled(now.moments[moment])} to {spelled(setting.moments[moment])}.{raises}"
+        )
+    return " ".join(parts)
+
+
+def no_change(choice: Choice, settings: Sequence[Setting]) -> str:
+    """Say that nothing is recommended, and how near the best alternative comes."""
+    return f"No change recommended: {_near(choice, settings)}."
+
+
+def _near(choice: Choice, settings: Sequence[Setting]) -> str:
+    """Say how near the setting in use comes to the best at the moments."""
+    now, name = choice.now, choice.now.candidate.name
+    of_those = " that can be recommended" if choice.refused or choice.beyond else ""
+    least = {
+        moment: min(
+            (one.moments[moment] for one in settings if one.candidate.can_be_set),
+            default=now.moments[moment],
+        )
+        for moment in Moment
+    }
+    more = {moment: now.moments[moment] - least[moment] for moment in Moment}
+    if choice.by_moment:
+        return (
+            f"no setting reduces the memory of {name} at one moment without raising it at another"
+        )
+    if all(value <= 0 for value in more.values()):
+        return f"{name} needs the least memory of all settings{of_those or ' tried'}"
+    if max(more.values()) < LEAST_BYTES:
+        return (
+            f"{name} needs only {max(more.values()) / 1024:,.0f} KiB more than the best "
+            f"alternative{of_those}"
+        )
+    share = max(more[each] / max(now.moments[each], 1) for each in Moment)
+    return f"{name} needs at most {ceil(100 * share)} % more than the best alternative{of_those}"
+
+
+def within_variation(choice: Choice) -> str:
+    """Say that what would be saved is no more than chance moves."""
+    best = choice.best
+    return (
+        f"No change recommended: what `{best.line}` would save is within the run-to-run variation "
+        f"of {choice.now.candidate.name}."
+    )
+
+
+def resident(now: Setting) -> str:
+    """Say what is resident at the peak, and how much of it is live."""
+    holds, live = now.moments[Moment.PEAK], live_at(now, Moment.PEAK)
+    share = f", and {min(100 * live / holds, 100):.0f} % of them are live" if holds else ""
+    see = " `simalloc sites` shows which code allocated them." if live > MOSTLY_LIVE * holds else ""
+    unused = now.moments[Moment.UNUSED]
+    idle = live_at(now, Moment.UNUSED)
+    most = (
+        f" When most is unused, {spelled(unused)} are resident for {spelled(idle)} live."
+        if unused - idle > LEAST_BYTES
+        else ""
+    )
+    return f"At its peak, {spelled(holds)} are resident{share}.{see}{most}"
+
+
+def cost(best: Setting, what: str = "It") -> str:
+    """Say what a setting costs in CPU time."""
+    spent = best.cost
+    if spent.seconds < LEAST_SECONDS:
+        return f"{what} costs no measurable CPU time."
+    return f"{what} costs about {_price(spent)}."
+
+
+def _price(spent: Cost) -> str:
+    """Spell a cost: seconds, its share, and what it is made of."""
+    share = "" if spent.share is None else f" ({100 * spent.share:.1f} % of the program's)"
+    unknown = (
+        ", an unknown share of the program's because the trace has no times"
+        if spent.share is None
+        else ""
+    )
+    return (
+        f"{spent.seconds:.2g} s of CPU time{share} for {spent.faults:,} more page faults and "
+        f"{spent.system_calls:,} more system calls{unknown}"
+    )
+
+
+def beyond(setting: Setting, budget: float) -> str:
+    """Say what would save more and costs too much."""
+    most = helped_words(setting)
+    return (
+        f"`{setting.line}` would reduce it to {most}, but costs about {_price(setting.cost)}. That "
+        f"is more than the budget of {100 * budget:g} %."
+    )
+
+
+def helped_words(setting: Setting) -> str:
+    """Spell what a setting holds at each moment."""
+    return _listed([f"{spelled(setting.moments[moment])} {moment.words}" for moment in Moment])
+
+
+def refused(setting: Setting, now: Setting) -> str:
+    """Say of what holds clearly less, and is not recommended, why."""
+    moments = helped(setting, now)
+    at = moments[0] if moments else Moment.PEAK
+    holds = f"{spelled(setting.moments[at])} {at.words}"
+    candidate = setting.candidate
+    if TRIM in candidate.values:
+        every = f"{candidate.trims_every:,}"
+        return f"Calling `malloc_trim(0)` every {every} events would reduce it to {holds}."
+    if candidate.allocator == PYTHONS_OWN and "discard_pools" in candidate.values:
+        return f"If Python returned empty pools, {holds} would remain; no setting does this today."
+    if candidate.allocator == PYTHONS_OWN and "version" in candidate.values:
+        return f"With the arenas of Python {candidate.values['version']}, {holds} would remain."
+    if not waits(setting, now):
+        return ""
+    return (
+        f"`{setting.line}` would reduce it to {holds}, but {100 * (setting.at_once or 0):.0f} % of "
+        f"the requests would contend for an arena (now {100 * (now.at_once or 0):.0f} %). Time the "
+        f"program before you use it."
+    )
+
+
+def in_arenas(found: ThreadArenas) -> str:
+    """Say how much of what is not live is in the arenas of threads."""
+    idle = f"; {spelled(found.idle_bytes)} are in the {found.idle} idle ones" if found.idle else ""
+    arenas = counted(found.arenas, "thread arena")
+    return (
+        f"Under glibc, {spelled(found.bytes)} of the memory that is not live are in {arenas}{idle}."
+    )
+
+
+def variation(share: float | None, events: int) -> str:
+    """Say by how much what is held now moves from run to run."""
+    if share is None:
+        return f"Run-to-run variation was not estimated: the trace has more than {events:,} events."
+    return f"Run-to-run variation is up to {100 * share:.0f} %." if share >= 0.005 else ""
+
+
+def contention(best: Setting) -> str:
+    """Say that it is not known how often threads would wait."""
+    if best.at_once is not None or best.run.threads == 1 or best.candidate.below == "mimalloc":
+        return ""
+    return (
+        "Arena contention under this setting is unknown. Time the program before you use it, or "
+        "record it with `--times`."
+    )
+
+
+def no_model(process: Recorded, now: Setting) -> str:
+    """Say that the malloc that served the program has no model, or is not known."""
+    name = now.candidate.name
+    if not process.has_model:
+        served = PurePath(process.allocator).name
+        return (
+            f"There is no model of {served}, which served the program; the comparison starts from "
+            f"{name}."
+        )
+    if not process.is_named:
+        return f"The trace does not name the malloc that served the program; {name} is assumed."
+    return ""
+
+
+def released(wanted: str, used: str, allocator: str) -> str:
+    """Say that another release is modelled than that which served the program."""
+    if not wanted:
+        return ""
+    return f"The program ran with {allocator} {wanted}; its nearest model is that of {used}."
+
+
+def freed_remotely(found: RemoteFrees) -> str:
+    """Say that a sequential replay misses memory of mimalloc."""
+    rate = "" if found.per_second is None else f" ({found.per_second:,.0f} per second)"
+    return (
+        f"Other threads do {100 * found.share:.0f} % of the frees{rate}. A replay takes events one "
+        f"at a time, so the figures for mimalloc are likely to be too low."
+    )
+
+
+def machine(assumed: Machine) -> str:
+    """Say what was assumed of the machine, where the trace does not tell."""
+    return assumed.text
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """Join parts as a sentence does."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,103 @@
+"""How sure a saving is: what chance may change about a program, replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simalloc.advice.marks import replay_marked
+from simalloc.advice.moments import Marks, Moment, marks_of, moments_of
+from simalloc.advice.outcomes import Setting
+from simalloc.advice.perturbed import PERTURBED, perturbed
+from simalloc.heap.running.setting import Setting as Replayed
+from simalloc.trace import EventSource, Trace
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Bytes: by how much what is held now moves at most, and the least that is saved, by moment.
+
+    When most is unused, what moves is what is not live: in each replay that is another event.
+    """
+
+    moves: dict[Moment, float]
+    saves: dict[Moment, float]
+
+
+def variation(
+    trace: Trace,
+    now: Setting,
+    best: Setting,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Variation:
+    """Replay a trace as chance might have had it, under the setting in use and the best one.
+
+    `progress` is called with the number of events done since its last call.
+    """
+    moves = dict.fromkeys(Moment, 0.0)
+    saves = {moment: now.moments[moment] - best.moments[moment] for moment in Moment}
+    for other in perturbed(trace):
+        event = _unused(other, now, progress)
+        marks = marks_of(other, event)
+        some = [now] if best is now else [now, best]
+        came = _came(other, some, marks, progress)
+        live = _live(other, event) - _live(trace, now.unused_event)
+        for moment in Moment:
+            change = came[0][moment] - now.moments[moment]
+            change -= live if moment is Moment.UNUSED else 0
+            moves[moment] = max(moves[moment], abs(change))
+            saves[moment] = min(saves[moment], came[0][moment] - came[-1][moment])
+    return Variation(moves, saves)
+
+
+def _unused(trace: Trace, now: Setting, progress: Callable[[int], None] | None) -> int:
+    """Return an event after which about the most is resident that is not live."""
+    (found,) = replay_marked([_replayed(trace, now)], [np.empty(0, np.int64)], progress)
+    line = found.run.resident.timeline if found.run.resident else found.run.timeline
+    if not len(line.heap_high):
+        return -1
+    interval = int(np.argmax(line.heap_high - line.live_low))
+    return min((interval + 1) * line.interval, len(trace)) - 1
+
+
+def _live(trace: Trace, event: int) -> int:
+    """Return the live bytes after an event; before the first there are none."""
+    return int(trace.replayed.live[event]) if 0 <= event < len(trace) else 0
+
+
+def _replayed(trace: Trace, setting: Setting) -> Replayed:
+    run = setting.run
+    return Replayed.of(trace, run.policy, None, None, page=run.page, resident=True)
+
+
+def _came(
+    trace: Trace,
+    settings: Sequence[Setting],
+    marks: Marks,
+    progress: Callable[[int], None] | None,
+) -> list[dict[Moment, float]]:
+    """Return what each setting holds at each moment of another trace."""
+    replayed = [_replayed(trace, one) for one in settings]
+    found = replay_marked(replayed, [marks.event] * len(settings), progress)
+    return [
+        dict(moments_of(each, marks, one.library_bytes))
+        for each, one in zip(found, settings, strict=True)
+    ]
+
+
+def events_of_variation(source: EventSource) -> int:
+    """Return how many events `variation` replays at most."""
+    return PERTURBED * 3 * len(source)
+
+
+def share(variation: Variation, now: Setting) -> float:
+    """Return by how much what is held now moves, as a share of it, at most."""
+    shares = [
+        variation.moves[moment] / now.moments[moment]
+        for moment in Moment
+        if now.moments[moment] > 0
+    ]
+    return float(np.max(shares, initial=0.0))

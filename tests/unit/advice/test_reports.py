@@ -1,0 +1,148 @@
+"""Verdicts on programs of bug reports: tests/data/reports, and others that are made here."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simalloc import read_trace
+from simalloc.advice import (
+    Moment,
+    advise,
+    candidates,
+    machine_of,
+    recorded,
+    settings_of,
+    user_candidate,
+)
+from simalloc.trace import Op, Trace
+
+REPORTS = Path(__file__).parents[2] / "data" / "reports"
+THRESHOLDS = {
+    f"export GLIBC_TUNABLES=glibc.malloc.{name}_threshold=65536" for name in ("trim", "mmap")
+}
+
+
+def verdict(trace, tried=None):
+    return advise(trace, settings_of(trace, tried or candidates()), recorded(trace.provenance))
+
+
+@pytest.mark.parametrize("size", [400_000, 4_000_000, 16_000_000])
+def test_what_holds_nearly_nothing_is_recommended(size):
+    """Chance moves 4 KiB by many times itself: it is compared in bytes."""
+    trace = read_trace(REPORTS / "two_large_blocks.txt")
+    assert set(trace.size.tolist()) == {0, 4_000_000}
+    scaled = Trace.from_events(trace.op, trace.object, trace.size // 4_000_000 * size)
+    advice = verdict(scaled)
+    assert advice.line in THRESHOLDS
+    assert advice.moments[0] is Moment.UNUSED
+    assert advice.now.moments[Moment.UNUSED] > size
+    assert advice.best.moments[Moment.UNUSED] < 10_000
+
+
+def test_a_block_between_large_ones_is_no_reason_to_keep_them():
+    """posix_memalign(64, 4 MiB) and free, and 25 bytes kept, 50 times."""
+    op = [Op.MALLOC, Op.FREE, Op.MALLOC] * 50
+    number = [each for turn in range(50) for each in (2 * turn, 2 * turn, 2 * turn + 1)]
+    size = [4 << 20, 0, 25] * 50
+    alignment = [64, 0, 0] * 50
+    advice = verdict(Trace.from_events(op, number, size, alignment=alignment))
+    assert advice.line in THRESHOLDS
+    assert advice.now.moments[Moment.UNUSED] == pytest.approx(61_536 << 10, rel=0.03)
+
+
+def test_what_is_held_while_idle_counts_although_the_end_is_clean():
+    trace = read_trace(REPORTS / "idle_then_stopped.txt")
+    advice = verdict(trace)
+    assert advice.line == "export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=65536"
+    assert set(advice.moments) == {Moment.UNUSED, Moment.MEAN}
+    for moment in advice.moments:
+        assert advice.now.moments[moment] == pytest.approx(2.29 * 2**20, rel=0.01)
+        assert advice.best.moments[moment] < 0.15 * 2**20
+    assert "At the peak it changes little." in advice.text
+
+
+def forty_threads():
+    """Threads that each take 4 MB in small blocks, give all but one back, and stay."""
+    threads, each = 40, 4000
+    own = np.arange(threads * (each + 1)).reshape(threads, each + 1)
+    op = ([Op.MALLOC] * (each + 1) + [Op.FREE] * each) * threads
+    size = np.tile(np.array([1000] * each + [100] + [0] * each), threads)
+    return Trace.from_events(
+        op,
+        np.hstack([own, own[:, :-1]]).ravel(),
+        size,
+        thread=np.repeat(np.arange(1, threads + 1), 2 * each + 1),
+        provenance={"recorder": "test", "malloc": "glibc 2.36", "cores": 2},
+    )
+
+
+def test_the_recorded_cores_decide_how_many_arenas_there_are():
+    """The real program: 64,876 kB in 16 arenas under glibc, 37,224 kB under jemalloc."""
+    trace = forty_threads()
+    tried = [user_candidate(name) for name in ("glibc", "glibc:arena_max=16", "jemalloc")]
+    default, limited, jemalloc = settings_of(trace, tried)
+    assert default.moments == limited.moments
+    assert default.final_bytes == pytest.approx(64_876 << 10, rel=0.04)
+    assert jemalloc.final_bytes == pytest.approx(37_224 << 10, rel=0.06)  # stacks not counted
+    other = machine_of(trace.provenance, cores=64)
+    assert (other.source, other.cores) == ("given", 64)
+    on_64, *_ = settings_of(trace, tried[:1], machine=other)
+    assert on_64.final_bytes > 2 * default.final_bytes
+    assert "in 15 thread arenas" in advise(trace, [default], recorded(trace.provenance)).text
+
+
+def test_a_recording_of_next_to_nothing_gets_no_verdict():
+    trace = Trace.from_events([Op.MALLOC, Op.FREE], [0, 0], [72_704, 0])
+    advice = verdict(trace)
+    assert advice.text.startswith("No verdict: the trace has only 2 events ")
+    assert advice.line == ""
+
+
+def sampled(trace, *resident):
+    """Give a trace samples of its process, evenly over its events."""
+    at = np.linspace(0, len(trace) - 1, len(resident)).astype(int).tolist()
+    samples = [[event, event, size, size] for event, size in zip(at, resident, strict=True)]
+    return replace(trace, provenance={"malloc": "glibc 2.36", "resident": samples})
+
+
+def test_where_malloc_is_a_small_part_of_the_process_no_setting_can_help():
+    trace = read_trace(REPORTS / "two_large_blocks.txt")
+    advice = verdict(sampled(trace, 200 << 20, 201 << 20))
+    assert advice.text.startswith("No change recommended: malloc is 2 % of this process (")
+    assert "no malloc setting can help." in advice.text
+    assert advice.line == ""
+    most = verdict(sampled(trace, 5 << 20, 5 << 20))
+    assert most.line in THRESHOLDS
+    assert "malloc's heap is 76 % of it" in most.text
+
+
+def test_another_release_than_that_of_the_program_is_named():
+    trace = read_trace(REPORTS / "two_large_blocks.txt")
+    text = verdict(replace(trace, provenance={"malloc": "glibc 2.39"})).text
+    assert "The program ran with glibc 2.39; its nearest model is that of 2.36." in text
+    assert "nearest model" not in verdict(replace(trace, provenance={"malloc": "glibc 2.41"})).text
+
+
+def costly(trace, seconds):
+    """Return the verdict of a program that takes so much CPU time."""
+    timed = replace(trace, provenance={"malloc": "glibc 2.36", "cpu_seconds": seconds})
+    tried = [user_candidate(name) for name in ("glibc", "glibc:mmap_threshold=64K")]
+    return verdict(timed, tried)
+
+
+def test_what_costs_more_than_the_budget_is_named_and_not_recommended():
+    """A block of 200 KB that comes and goes is mapped anew each time, and its pages with it."""
+    turns = 4000
+    op = [Op.MALLOC] * 61 + [Op.FREE] * 60 + [Op.MALLOC, Op.FREE] * turns
+    number = [*range(61), *range(60), *np.repeat(np.arange(61, 61 + turns), 2).tolist()]
+    size = [100_000] * 60 + [50] + [0] * 60 + [200_000, 0] * turns
+    trace = Trace.from_events(op, number, size)
+    cheap = costly(trace, 100.0)
+    assert cheap.line == "export GLIBC_TUNABLES=glibc.malloc.mmap_threshold=65536", cheap.text
+    assert "more page faults" in cheap.text
+    dear = costly(trace, 0.05)
+    assert dear.line == ""
+    assert f"`{cheap.line}` would reduce it to " in dear.text
+    assert "which is more than the budget of 5 %" in dear.text.replace("That is", "which is")
