@@ -92,3 +92,17 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         error.filename = os.fspath(path)
         raise
+
+
+def copy_files(source: Path, names: Iterable[str], folder: Path) -> list[Path]:
+    """Copy files into a folder, which is created if it does not exist.
+
+    Returns their new paths. Files of the same name are replaced. Raises `OSError` if the folder
+    cannot be made or written to.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    copies = [folder / name for name in names]
+    for copy in copies:
+        with replacing(copy) as file:
+            file.write((source / copy.name).read_bytes())
+    return copies

@@ -57,6 +57,9 @@ COMMANDS: Final = {
         "simalloc.cli.board",
         "Copy the recorder for boards, two files in C, to a folder.",
     ),
+    "examples": Command(
+        "simalloc.cli.examples", "Copy a plan, a log, a snapshot and two recordings to try."
+    ),
     "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
     "export": Command("simalloc.cli.export", "Write a trace as a log that other tools read."),
     "generate": Command(

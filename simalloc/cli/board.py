@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from simalloc.trace.recorder.board import copy_to
+from simalloc.files import copy_files
+from simalloc.trace.recorder.board import FILES, FOLDER
 
 
 @click.command(
@@ -24,5 +25,5 @@ def command(directory: Path) -> None:
     newlib, LVGL and mbedTLS. It needs 1 KiB of code and a ring buffer, and an event takes 3 to 5
     bytes. docs/boards.md describes its use; `simalloc import` reads what it sends.
     """
-    for path in copy_to(directory):
+    for path in copy_files(FOLDER, FILES, directory):
         click.echo(path)

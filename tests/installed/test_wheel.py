@@ -15,7 +15,6 @@ from simalloc.heap.real import installed
 
 PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "README.md").read_text("utf-8")
-PLAN = 'traces = ["make"]\n[policies.first-fit-ao]\n'
 
 
 def commands():
@@ -51,11 +50,6 @@ def environment(tmp_path_factory):
 def call(environment, tmp_path_factory):
     """A function that runs a command there, in one folder far from the project."""
     folder = tmp_path_factory.mktemp("elsewhere")
-    (folder / "LOG").write_text("m 1 10\nm 2 20\nf 1\n")
-    (folder / "PLAN.toml").write_text(PLAN)
-    for name in ("before.npz", "after.npz"):
-        shutil.copy(PROJECT / "traces" / "make.npz", folder / name)
-    (folder / "SNAPSHOT").write_text("m 1 10 0\nm 2 20 0\nf 1\n")  # a device's: with streams
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     variables = {**kept, "PATH": f"{environment}:{os.environ['PATH']}"}
 

@@ -11,7 +11,7 @@ from simalloc.shown import LOOKS
 PACKAGE = Path(__file__).parents[2] / "simalloc"
 
 LAYERS = [
-    "errors extras files machine plural progress shown version waiting",
+    "errors examples extras files machine plural progress shown version waiting",
     "trace policy",
     "bound process",
     "heap",
