@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from experiments.pools.recordings import open_trace, spell_model
+from experiments.pools.recordings import open_trace, spell_model, trace_path
 from simalloc.heap import Realloc
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay_all
@@ -52,9 +52,7 @@ def rows_of(folder: Path) -> Iterator[Least]:
             step = STEPS.get(folder.name, 8) or _grain(model.format(row["least"]))
             step = int(row.get("grain") or step)
             found = frozenset(_sizes(failing or "", step))
-            if (folder / "traces" / f"{trace}.txt.zst").exists() or (
-                folder.parent / "traces-rtos" / f"{trace}.txt.zst"
-            ).exists():
+            if trace_path(folder, trace).exists():
                 yield Least(trace, model, int(row["least"]), found, step)
 
 

@@ -111,8 +111,12 @@ def spell_model(folder: str, settings: str) -> str:
     return f"{policy}{',' if ':' in policy else ':'}{given}"
 
 
+def trace_path(folder: Path, name: str) -> Path:
+    """Return the file of a trace: in the folder's own, or in those that folders without share."""
+    own = folder / "traces"
+    return (own if own.is_dir() else folder.parent / "traces-rtos") / f"{name}.txt.zst"
+
+
 def open_trace(folder: Path, name: str) -> EventSource:
-    """Return a trace of a folder, or of those that several folders share."""
-    own = folder / "traces" / f"{name}.txt.zst"
-    shared = folder.parent / "traces-rtos" / f"{name}.txt.zst"
-    return open_source(own if own.exists() else shared)
+    """Return a trace of a folder."""
+    return open_source(trace_path(folder, name))

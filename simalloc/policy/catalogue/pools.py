@@ -14,6 +14,7 @@ from simalloc.policy.pool import (
     Lvgl,
     Lwip,
     O1heap,
+    Pool,
     TlsfBsd,
     Zephyr,
 )
@@ -22,16 +23,22 @@ GROUP: Final = "pool"
 TITLE: Final = "allocators of boards, in a pool of fixed size"
 
 _FREERTOS: Final = "FreeRTOS-Kernel V11.3.0, portable/MemMang"
+_READING: Final = "Recordings of the real code take the place of a second engine."
+
+
+def _row(name: str, description: Pool, source: str) -> Policy:
+    return Policy(name, description, source=source, reading=_READING, scale=1)
+
 
 POLICIES: Final = (
-    Policy("freertos-heap-1", Heap1(), source=f"{_FREERTOS}/heap_1.c", scale=1),
-    Policy("freertos-heap-2", Heap2(), source=f"{_FREERTOS}/heap_2.c", scale=1),
-    Policy("freertos-heap-4", Heap4(), source=f"{_FREERTOS}/heap_4.c", scale=1),
-    Policy("freertos-heap-5", Heap5(), source=f"{_FREERTOS}/heap_5.c", scale=1),
-    Policy("esp-idf", EspIdf(), source="ESP-IDF 5.5, components/heap, and espressif/tlsf", scale=1),
-    Policy("lvgl", Lvgl(), source="LVGL 9.5.0, src/stdlib/builtin", scale=1),
-    Policy("lwip", Lwip(), source="lwIP after 2.2.1 (3d896ba0), src/core/mem.c", scale=1),
-    Policy("o1heap", O1heap(), source="o1heap 2.2.0", scale=1),
-    Policy("tlsf-bsd", TlsfBsd(), source="jserv/tlsf-bsd, master of August 2025", scale=1),
-    Policy("zephyr", Zephyr(), source="Zephyr, lib/heap of 2025", scale=1),
+    _row("freertos-heap-1", Heap1(), f"{_FREERTOS}/heap_1.c"),
+    _row("freertos-heap-2", Heap2(), f"{_FREERTOS}/heap_2.c"),
+    _row("freertos-heap-4", Heap4(), f"{_FREERTOS}/heap_4.c"),
+    _row("freertos-heap-5", Heap5(), f"{_FREERTOS}/heap_5.c"),
+    _row("esp-idf", EspIdf(), "ESP-IDF 5.5, components/heap, and espressif/tlsf"),
+    _row("zephyr", Zephyr(), "Zephyr, lib/heap of 2025"),
+    _row("lwip", Lwip(), "lwIP after 2.2.1 (3d896ba0), src/core/mem.c"),
+    _row("lvgl", Lvgl(), "LVGL 9.5.0, src/stdlib/builtin"),
+    _row("o1heap", O1heap(), "o1heap 2.2.0"),
+    _row("tlsf-bsd", TlsfBsd(), "jserv/tlsf-bsd, master of August 2025"),
 )

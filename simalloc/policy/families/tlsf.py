@@ -90,7 +90,7 @@ class Tlsf(Family):
         return (
             Family().core_parameters()
             | given
-            | {"word": self.word, "capacity": self.capacity, "skew": 0, "second": self.pool2}
+            | {"word": self.word, "pool_bytes": self.capacity, "skew": 0, "second": self.pool2}
         )
 
     @property

@@ -46,9 +46,6 @@ class Pool(Description):
     count_frees: ClassVar[bool] = False
     aligning: ClassVar[None] = None
     """Alignments that requests ask for are served by the allocator's own rules, or not at all."""
-    is_monotone: ClassVar[bool] = False
-    """Whether its rules say that every larger pool works where one does."""
-
     capacity: Annotated[
         int,
         Range(0, MAX_UNIT),
@@ -67,7 +64,7 @@ class Pool(Description):
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters by the core's names; those that heaps have are not set."""
-        given = {"capacity": self.available, "skew": 0} | self._own_parameters()
+        given = {"pool_bytes": self.available, "skew": 0} | self._own_parameters()
         return Family().core_parameters() | given
 
     def _own_parameters(self) -> dict[str, int | str]:
@@ -82,6 +79,19 @@ class Pool(Description):
     def available(self) -> int:
         """The bytes that the pool has."""
         return self.capacity or AMPLE
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether its rules say that every larger pool works where one does."""
+        return False
+
+    def least_from(self, high_water: int) -> int | None:
+        """Return the least pool of a program, in bytes, by the high-water mark of a pool with room.
+
+        None: its rules do not say that, and sizes have to be tried. If they do, it is monotone.
+        """
+        del high_water
+        return None
 
     @property
     def grain(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
@@ -46,7 +47,16 @@ class Heap1(FreeRtos):
     """A mark that only rises; nothing is given back (FreeRTOS heap_1)."""
 
     family: ClassVar[str] = "freertos heap 1"
-    is_monotone: ClassVar[bool] = True
+
+    @property
+    def is_monotone(self) -> bool:
+        """The mark does not depend on the pool."""
+        return True
+
+    def least_from(self, high_water: int) -> int:
+        """Return what the mark has reached, with the bytes that stay unused."""
+        start = -self.skew % self.align
+        return max(high_water - start + 2 * self.align, self.least_capacity)
 
     @property
     def payload(self) -> int:
@@ -76,11 +86,19 @@ class Heap4(FreeRtos):
     """First fit in address order, coalescing at once (FreeRTOS heap_4)."""
 
     family: ClassVar[str] = "freertos heap 4"
-    is_monotone: ClassVar[bool] = True
-
     protector: Annotated[
         bool, "configENABLE_HEAP_PROTECTOR: pointers in free blocks are encoded; nothing moves."
     ] = False
+
+    @property
+    def is_monotone(self) -> bool:
+        """No address depends on the end of the pool until a request is refused."""
+        return True
+
+    def least_from(self, high_water: int) -> int | None:
+        """Return the high-water mark with an end marker behind it."""
+        end = round_up(self.skew + high_water + self.payload, self.align) - self.skew
+        return max(end, self.least_capacity)
 
     @property
     def least_capacity(self) -> int:
@@ -107,12 +125,22 @@ class Heap5(Heap4):
     """The same over several regions of memory (FreeRTOS heap_5)."""
 
     family: ClassVar[str] = "freertos heap 5"
-    is_monotone: ClassVar[bool] = False
 
     regions: Annotated[
         str,
-        "The regions as OFFSET+SIZE+OFFSET+SIZE..., in ascending order; a SIZE of N is `capacity`.",
+        "The regions as OFFSET+SIZE+OFFSET+SIZE..., in ascending order; a SIZE of N is `capacity`, "
+        "or without one all up to the next region.",
     ] = "0+N"
+
+    @property
+    def is_monotone(self) -> bool:
+        """It is if only the last region grows: no block moves into it from a later one."""
+        return self.regions.count("N") == 1 and self.regions.endswith("N")
+
+    def least_from(self, high_water: int) -> int | None:
+        """Return nothing: the high-water mark is of all regions together."""
+        del high_water
+        return None
 
     @property
     def core(self) -> str:
@@ -123,11 +151,15 @@ class Heap5(Heap4):
         super().__post_init__()
         end = 0
         for start, size in self._regions():
-            if start < end or size < self.least_capacity:
+            if start < end:
                 raise PolicyError(
-                    f"regions is {self.regions!r}: the region of {size} bytes at {start} begins "
-                    f"below the end of the one before, {end}, or has less than "
-                    f"{self.least_capacity} bytes"
+                    f"regions is {self.regions!r}: the region at {start} begins below {end}, the "
+                    "end of the one before"
+                )
+            if size < self.least_capacity:
+                raise PolicyError(
+                    f"regions is {self.regions!r}: the region at {start} has {size} bytes; with "
+                    f"these parameters one takes {self.least_capacity} at least"
                 )
             end = start + size
 
@@ -137,8 +169,13 @@ class Heap5(Heap4):
                 f"regions is {self.regions!r}; it takes OFFSET+SIZE+OFFSET+SIZE..., such as "
                 "0+4096+65536+N"
             )
-        numbers = [self.available if part == "N" else int(part) for part in self.regions.split("+")]
-        pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
+        parts = self.regions.split("+")
+        starts = [int(part) for part in parts[::2]]
+        rooms = [end - start for start, end in pairwise(starts)] + [self.available]
+        pairs = [
+            (start, (self.capacity or room) if size == "N" else int(size))
+            for start, size, room in zip(starts, parts[1::2], rooms, strict=True)
+        ]
         if len(pairs) > MOST_REGIONS:
             raise PolicyError(f"regions has {len(pairs)}; at most {MOST_REGIONS} can be simulated")
         return pairs

@@ -26,7 +26,6 @@ class Lwip(Pool):
     """First fit in address order, by a walk over used blocks, too (lwIP's mem.c)."""
 
     family: ClassVar[str] = "lwip"
-    is_monotone: ClassVar[bool] = True
 
     word: Word = 4
     align: Annotated[int, PowerOfTwo(1, 64), "MEM_ALIGNMENT; boards have 4."] = 1
@@ -35,9 +34,19 @@ class Lwip(Pool):
     ] = Index.AUTO
 
     @property
+    def is_monotone(self) -> bool:
+        """No address depends on MEM_SIZE until a request is refused, with one size of header."""
+        return self.idx is not Index.AUTO
+
+    def least_from(self, high_water: int) -> int | None:
+        """Return the high-water mark: the end marker lies behind MEM_SIZE."""
+        rounded = high_water - self.align + self.grain
+        return max(rounded, self.least_capacity) if self.is_monotone else None
+
+    @property
     def grain(self) -> int:
-        """MEM_SIZE is rounded up to the alignment."""
-        return self.align
+        """MEM_SIZE is rounded up to the alignment; of boards it is a multiple of 4."""
+        return min(self.align, 4)
 
     @property
     def payload(self) -> int:

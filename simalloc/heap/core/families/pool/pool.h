@@ -46,7 +46,7 @@ struct pool {
 };
 
 #define POOL_PARAMETERS(state)                                                          \
-    {"capacity", offsetof(state, pool.capacity), 1, UINT64_C(1) << 50, NULL},           \
+    {"pool_bytes", offsetof(state, pool.capacity), 1, UINT64_C(1) << 50, NULL},           \
     {"skew", offsetof(state, pool.skew), 0, UINT64_C(1) << 16, NULL}
 
 /* What stands in struct family for all of them. */
