@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from simalloc.api.traces import Source, read_trace
-from simalloc.bound import Placement
+from simalloc.bound import Effort, Placement, Timetable
 from simalloc.bound import best_possible as best_possible_of
 from simalloc.progress import progress as any_progress
 
 
-def best_possible(trace: Source, *, progress: bool | None = None) -> Placement:
+def best_possible(
+    trace: Source,
+    *,
+    effort: float | None = None,
+    capacity: int | None = None,
+    progress: bool | None = None,
+) -> Placement:
     """Return the lowest placement that is found if the whole trace is known beforehand.
 
-    `height` is what it needs, `bound` the peak of live bytes, below which there is none, and
-    `is_bound` whether they are the same; `address` says where everything is. Interrupt the kernel,
-    or press Ctrl-C, to end the search with the best so far. The policy `best-possible` gives the
-    same as a run, beside those of others. `progress` shows a bar; None: in notebooks only.
+    Parameters
+    ----------
+    trace
+        A trace, the path of one, or the name of a shipped one.
+    effort
+        Seconds after which the search ends. By default an exact search (few objects) ends after 10
+        seconds, and a fixed list of fast tries is gone through for more objects.
+    capacity
+        Bytes. The search ends as soon as a placement fits into this, or none can.
+    progress
+        Show a bar; None: in notebooks only.
+
+    Returns
+    -------
+    Placement
+        `height` (bytes) is the heap that it needs, `lower_bound` (bytes) is proven to be necessary,
+        and `status` is "optimal" if they are equal. `address` says where everything is, and
+        `fits(capacity)` whether it fits. Interrupt the kernel, or press Ctrl-C, to end the search
+        with the best so far. The policy `best-possible` returns such a placement as a run.
     """
-    placed = read_trace(trace, progress=progress)
-    with any_progress(placed.name, 1.0, shown=progress) as bar:
-        return best_possible_of(placed, bar)
+    read = read_trace(trace, progress=progress)
+    table = Timetable.of(read, aligned=True)
+    limit = None if effort is None else Effort(seconds=effort)
+    with any_progress(read.name, 1.0, shown=progress) as bar:
+        return best_possible_of(table, bar, effort=limit, capacity=capacity)

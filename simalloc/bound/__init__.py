@@ -1,5 +1,6 @@
 """What is possible: the heap of one who knows the whole trace, and what is proven of the worst."""
 
+from simalloc.bound.exact import Effort
 from simalloc.bound.placement import Placement
 from simalloc.bound.placement_file import write_placement
 from simalloc.bound.proven import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
@@ -8,6 +9,7 @@ from simalloc.bound.timetable import Timetable
 from simalloc.bound.verify import verify
 
 __all__ = [
+    "Effort",
     "Placement",
     "Timetable",
     "best_fit_bound",

@@ -34,3 +34,20 @@ def sweep_through(
     *,
     ranks: int,
 ) -> dict[str, int]: ...
+def search_exact(
+    size: NDArray[np.int64],
+    padded: NDArray[np.int64],
+    alignment: NDArray[np.int64],
+    twins: NDArray[np.uint32],
+    rank: NDArray[np.uint32],
+    piece_first: NDArray[np.uint32],
+    piece_last: NDArray[np.uint32],
+    pieces: NDArray[np.uint32],
+    failures: NDArray[np.int64],
+    low: NDArray[np.int64],
+    /,
+    *,
+    capacity: int,
+    nodes: int,
+    seconds: float,
+) -> tuple[int, int]: ...

@@ -16,9 +16,6 @@ from simalloc.bound.timetable import Timetable
 
 Keys = NDArray[np.int64]
 
-LARGE: Final = 1000
-"""An object is large if the peak of live bytes is less than this many times its size."""
-
 
 class Order(NamedTuple):
     """A way of packing, in words, and as a function: the lives, lowest first.
@@ -48,19 +45,6 @@ def longest(table: Timetable, event: int, lives: Keys) -> Keys:
     return _sorted(lives, table.born[lives] - table.died[lives])
 
 
-def far_from_both_ends(table: Timetable, event: int, lives: Keys) -> Keys:
-    """Put lowest what neither began nor ends near the event."""
-    return _sorted(lives, -np.minimum(table.died[lives] - event, event - table.born[lives]))
-
-
-def large_apart(table: Timetable, event: int, lives: Keys) -> Keys:
-    """Put large objects above all others, either by their deaths."""
-    del event
-    size = table.size[lives]
-    large = size > table.peak // LARGE
-    return lives[np.lexsort((-table.died[lives], large))]
-
-
 def grouped(groups: int, *, by_birth: bool) -> Order:
     """Return the order by groups of equal bytes, of one age or of one end, the other way inside.
 
@@ -78,16 +62,6 @@ def grouped(groups: int, *, by_birth: bool) -> Order:
     return Order(f"{groups} groups by {'birth' if by_birth else 'death'}", pack)
 
 
-def shuffled(seed: int) -> Order:
-    """Return an order by chance, the same for the same seed."""
-
-    def pack(table: Timetable, event: int, lives: Keys) -> Keys:
-        del table, event
-        return np.random.default_rng(seed).permutation(lives)
-
-    return Order(f"by chance ({seed})", pack)
-
-
 oldest_lowest: Final = Order("oldest lowest", oldest)
 last_to_die_lowest: Final = Order("last to die lowest", last_to_die)
 
@@ -95,8 +69,6 @@ FOREMOST: Final = (
     oldest_lowest,
     last_to_die_lowest,
     Order("longest life lowest", longest),
-    Order("far from both ends lowest", far_from_both_ends),
-    Order("large objects on top, last to die lowest", large_apart),
     grouped(64, by_birth=True),
 )
 """What finds the bound on most programs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +12,19 @@ from simalloc.bound.timetable import NONE, Timetable
 from simalloc.bound.verify import Swept
 from simalloc.shown import ShownAsTable
 
+Status = Literal["optimal", "bounded", "unproven"]
+
+NEAR: Final = 0.01
+"""A placement is `bounded` if it is at most this share above the lower bound."""
+
 
 @dataclass(frozen=True, eq=False)
 class Placement(ShownAsTable):
     """Where every life of a trace is, verified; `swept` is the certificate.
 
     `address` (int64, bytes) has an entry a life. `how` says which of the `tries` found it; a
-    search that was `stopped` by Ctrl-C had more to try.
+    search that was `stopped` by Ctrl-C had more to try. `lower` (bytes) is the highest lower bound
+    that was proven, or 0 if none above peak live was; `seconds` is the time of the search.
     """
 
     table: Timetable = field(repr=False)
@@ -26,6 +33,8 @@ class Placement(ShownAsTable):
     how: str
     tries: int = 0
     stopped: bool = False
+    lower: int = 0
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def height(self) -> int:
@@ -38,9 +47,27 @@ class Placement(ShownAsTable):
         return self.table.peak
 
     @property
+    def lower_bound(self) -> int:
+        """The highest proven lower bound: no placement needs fewer bytes."""
+        return max(self.bound, self.lower)
+
+    @property
     def is_bound(self) -> bool:
-        """Whether this is the bound itself, and so the least heap that there can be."""
+        """Whether the height is the peak of live bytes."""
         return self.height == self.bound
+
+    @property
+    def status(self) -> Status:
+        """`optimal`: proven to be the minimum; `bounded`: at most 1 % above the lower bound."""
+        if self.height == self.lower_bound:
+            return "optimal"
+        return "bounded" if self.height <= (1 + NEAR) * self.lower_bound else "unproven"
+
+    def fits(self, capacity: int) -> bool | None:
+        """Return whether the trace fits into `capacity` bytes; None if that is not known."""
+        if self.height <= capacity:
+            return True
+        return False if self.lower_bound > capacity else None
 
     def by_event(self) -> NDArray[np.int64]:
         """Return the address (int64, bytes) of the object that each event allocates, or -1."""

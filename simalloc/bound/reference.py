@@ -12,6 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.bound.exact import reference as exact
+from simalloc.bound.exact.buffers import Buffers
+from simalloc.bound.exact.engine import Searched
 from simalloc.bound.placer import LOOKED_AT, Fit, Placer
 from simalloc.trace import Op, Trace
 
@@ -45,6 +48,13 @@ def lives_of_trace(trace: Trace) -> list[Life]:
 
 class ReferencePlacer(Placer):
     """Places the lives of one timetable by the definition."""
+
+    @staticmethod
+    def fit(
+        buffers: Buffers, rank: NDArray[np.uint32], capacity: int, nodes: int, seconds: float
+    ) -> Searched:
+        """Search exactly by the definition."""
+        return exact.fit(buffers, rank, capacity, nodes, seconds)
 
     def _go(
         self, packed: NDArray[np.uint32], event: int, fit: Fit, limit: int, *, backward: bool

@@ -1,199 +1,189 @@
-"""The least heap for one who knows the whole trace: tries, until one reaches the bound.
+"""The lowest placement of a trace that is known as a whole, and a proof of how low any can be.
 
 Dynamic storage allocation with known lifetimes is NP-hard, and the peak of live bytes cannot always
 be reached (Buchsbaum et al. 2003, "OPT versus LOAD in dynamic storage allocation"). On real
-programs it nearly always can. The tries are our own. What is left to chance is drawn from fixed
-seeds, so that the answer is always the same.
+programs a short list of fast tries nearly always reaches it. If it does not and the objects are
+few, an exact search goes on. Random choices come from fixed seeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, Protocol
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simalloc.bound.orders import (
-    FOREMOST,
-    Order,
-    all_grouped,
-    last_to_die_lowest,
-    oldest_lowest,
-    shuffled,
-)
+from simalloc.bound.exact import Buffers, Effort, minimise
+from simalloc.bound.orders import FOREMOST
 from simalloc.bound.placement import Placement
-from simalloc.bound.placer import Fit, Layout, Placer
-from simalloc.bound.tiers import TIERS, Tiers, work_of
+from simalloc.bound.placer import Layout, Placer
+from simalloc.bound.spaced import Spaced
 from simalloc.bound.timetable import Timetable
+from simalloc.bound.tries import tries
 from simalloc.bound.verify import verify
+from simalloc.plural import counted
 from simalloc.trace import Trace
-
-NEAR: Final = (500, 50, 20, 10)
-"""Live bytes are near their peak if they lack less than one part in this many."""
-
-SHUFFLES: Final = 400
-"""What is tried by chance in the end: it helps with a few objects, where there is time for it."""
 
 PASSES: Final = 16
 EVENTS: Final = 20_000_000
-"""The search ends after this many times the trace's events, and after this many in all."""
+"""Tries end after this many times the trace's events, and after this many in total."""
 
-TIER_EVENTS: Final = 30_000_000
-"""Tiers are tried where they take no more than this many events."""
+FEW: Final = 5_000
+"""The exact search takes up to this many objects."""
 
-_PLAIN: Final = (Fit.FIRST, Fit.BEST)
-_ALL: Final = (Fit.FIRST, Fit.BEST, Fit.MATCH)
+FEW_PAIRS: Final = 2_000_000
+"""The exact search takes up to this many pairs of an object and a section of its lifetime."""
 
+HIGHEST: Final = 1 << 60
+"""The exact search takes heights of less than this, so that no sum of bytes overflows."""
 
-class Try(Protocol):
-    """A way to place all lives."""
-
-    def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
-        """Place them; None if that takes `limit` bytes or more."""
-
-    def words(self, found: Layout) -> str:
-        """Say how they were placed."""
-
-
-class FromEvent(NamedTuple):
-    """From where, in which order and by which fits lives are placed; `where` says it in words."""
-
-    where: str
-    event: int
-    order: Order
-    fits: Sequence[Fit]
-
-    def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
-        """Place all lives outward from the event."""
-        order = self.order.pack(table, self.event, table.live_after(self.event))
-        return placer.outward(order, self.event, self.fits, limit)
-
-    def words(self, found: Layout) -> str:
-        """Say from where, in which order and by which fits."""
-        forward, backward = (fit.name.lower() for fit in found.fits)
-        fits = (
-            f"{forward} fit" if forward == backward else f"{forward} fit, backward {backward} fit"
-        )
-        return f"outward from {self.where}, {self.order.words}, {fits}"
-
-
-class ByTiers(NamedTuple):
-    """Which tiers lives are placed by."""
-
-    tiers: Tiers
-
-    def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
-        """Place all lives in tiers, unless those are so many that it would take too long."""
-        tier = self.tiers.of(table)
-        if work_of(tier) > TIER_EVENTS:
-            return None
-        return placer.in_tiers(tier, limit)
-
-    def words(self, found: Layout) -> str:
-        """Say by which tiers."""
-        del found
-        return f"in tiers {self.tiers.words}"
-
-
-def tries(table: Timetable) -> Iterator[Try]:
-    """Yield what is tried, in turn: what reaches the bound most often comes first.
-
-    Around the first event near the peak all earlier ones have room to spare, so what is live there
-    can be packed for what follows; around the last such event, for what came before.
-    """
-    peak = int(table.live.argmax())
-    near = {parts: np.flatnonzero(table.live >= table.peak - table.peak // parts) for parts in NEAR}
-    for order in FOREMOST:
-        fits = _ALL if order is last_to_die_lowest else _PLAIN
-        yield FromEvent("the peak", peak, order, fits)
-    for parts, events in near.items():
-        first, last = int(events[0]), int(events[-1])
-        yield FromEvent(
-            f"where live bytes first come near it (1/{parts})", first, last_to_die_lowest, _ALL
-        )
-        yield FromEvent(f"where live bytes are last near it (1/{parts})", last, oldest_lowest, _ALL)
-    yield from map(ByTiers, TIERS)
-    for order in all_grouped():
-        yield FromEvent("the peak", peak, order, _PLAIN)
-    for parts, events in near.items():
-        for order in all_grouped():
-            last = int(events[-1])
-            yield FromEvent(f"where live bytes are last near it (1/{parts})", last, order, _PLAIN)
-    for seed in range(SHUFFLES):
-        event = int(np.random.default_rng(seed).choice(near[NEAR[-1]]))
-        yield FromEvent(f"event {event}", event, shuffled(seed), _ALL)
+DEFAULT_EFFORT: Final = Effort(seconds=10.0)
 
 
 def best_possible(
     trace: Trace | Timetable,
     progress: Callable[[float], None] = lambda _: None,
     *,
+    effort: Effort | None = None,
+    capacity: int | None = None,
     placer: type[Placer] = Placer,
 ) -> Placement:
-    """Return the lowest placement of a trace that is found for one who knows all of it.
+    """Return the lowest placement of a trace that is found if the whole trace is known.
 
-    Objects do not move, and every address can be used. A realloc frees, then allocates. `progress`
-    is called with the share of the search that was done since its last call. Ctrl-C ends the search
-    with the best so far; before there is one it raises `KeyboardInterrupt`. `placer` is what
-    places: in C, or `simalloc.bound.reference.ReferencePlacer`.
+    Objects do not move, and every address can be used. A realloc frees, then allocates. The exact
+    search ends when the `effort` is spent, by default after 10 seconds; with an effort the fast
+    tries end then, too. With a `capacity` (bytes) the search ends as soon as a placement fits into
+    it, or none can. `progress` is called with the share of the search that was done since its last
+    call. Ctrl-C ends the search with the best so far; before there is one it raises
+    `KeyboardInterrupt`. `placer` places in C, or is `simalloc.bound.reference.ReferencePlacer`.
     """
+    started = time.monotonic()
     table = trace if isinstance(trace, Timetable) else Timetable.of(trace)
     if not len(table):
         nothing = np.empty(0, np.int64)
         return Placement(table, nothing, verify(table, nothing), how="there is nothing to place")
-    search = _Search(table, placer(table), progress)
-    layout = search.go()
+    search = _Search(table, placer, progress, effort, capacity)
+    address = search.go()
     return Placement(
         table,
-        layout.address,
-        verify(table, layout.address),
+        address,
+        verify(table, address),
         how=search.how,
         tries=search.tries,
         stopped=search.stopped,
+        lower=search.lower,
+        seconds=time.monotonic() - started,
     )
 
 
 class _Search:
     """One search under way."""
 
-    def __init__(self, table: Timetable, placer: Placer, progress: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        table: Timetable,
+        placer: type[Placer],
+        progress: Callable[[float], None],
+        effort: Effort | None,
+        capacity: int | None,
+    ) -> None:
         self.how = ""
         self.tries = 0
         self.stopped = False
+        self.lower = table.peak
+        self._started = time.monotonic()
         self._table = table
         self._progress = progress
-        self._placer = placer
+        self._effort = effort
+        self._capacity = capacity
+        self._spaced = Spaced(table)
+        self._placer = placer(self._spaced.table)
         self._told = 0.0
 
-    def go(self) -> Layout:
-        """Try until the bound is reached or there has been enough of it."""
+    def go(self) -> NDArray[np.int64]:
+        """Search until the bound is reached or the effort is spent; return the addresses."""
+        buffers = self._few_buffers()
+        if buffers is not None:
+            self.lower = max(self.lower, buffers.bound())
+        address = self._fast(few=buffers is not None)
+        if buffers is not None and not self.stopped and not self._is_done(self._height(address)):
+            address = self._exact(buffers, address)
+        self._tell(1.0)
+        return address
+
+    def _fast(self, *, few: bool) -> NDArray[np.int64]:
+        """Try the fast ways; before an exact search only the foremost of them."""
         best: Layout | None = None
+        height = 0
         try:
-            for one in tries(self._table):
-                found = self._try(one, np.iinfo(np.int64).max if best is None else best.height)
+            for one in tries(self._spaced.table):
+                self.tries += 1
+                limit = np.iinfo(np.int64).max if best is None else best.height
+                found = one.place(self._placer, self._spaced.table, limit)
                 if found is not None:
-                    best = found
-                    self.how = one.words(found)
-                if best is not None and (best.height <= self._table.peak or self._is_enough()):
+                    best, self.how = found, one.words(found)
+                    height = self._height(self._spaced.settled(found.address))
+                self._tell(min(1.0, self._placer.events_gone_through / self._budget()))
+                enough = few and self.tries >= len(FOREMOST)
+                if best is not None and (enough or self._is_done(height) or self._is_enough()):
                     break
         except KeyboardInterrupt:
             if best is None:
                 raise
             self.stopped = True
-        self._progress(1 - self._told)
         assert best is not None, "the first try has no limit"
-        return best
+        return self._spaced.settled(best.address)
 
-    def _try(self, one: Try, limit: int) -> Layout | None:
-        self.tries += 1
-        found = one.place(self._placer, self._table, limit)
-        done = min(1.0, self._placer.events_gone_through / self._budget())
-        self._progress(done - self._told)
-        self._told = done
-        return found
+    def _exact(self, buffers: Buffers, address: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Lower a placement by the exact search."""
+        told = self._told
+        found = minimise(
+            buffers,
+            address,
+            lower=self.lower,
+            target=self._capacity,
+            effort=self._left(),
+            progress=lambda spent: self._tell(told + (1 - told) * spent),
+            fit=self._placer.fit,
+        )
+        self.lower, self.stopped = found.lower, found.stopped
+        self.tries += found.searches
+        if buffers.height(found.address) < buffers.height(address):
+            self.how = f"exact, {counted(found.searches, 'search', 'searches')}"
+        return found.address
+
+    def _few_buffers(self) -> Buffers | None:
+        """Return the lives as buffers for the exact search, or None if they are too many."""
+        if len(self._table) > FEW or self._table.peak >= HIGHEST:
+            return None
+        buffers = Buffers.of(self._table)
+        return buffers if buffers.sections.load <= FEW_PAIRS else None
+
+    def _left(self) -> Effort:
+        effort = self._effort or DEFAULT_EFFORT
+        spent = time.monotonic() - self._started
+        return replace(effort, seconds=max(effort.seconds - spent, 1e-3))
+
+    def _height(self, address: NDArray[np.int64]) -> int:
+        return int((address + self._table.size).max())
+
+    def _is_done(self, height: int) -> bool:
+        """Whether a placement of this height answers what is asked."""
+        if self._capacity is not None and (height <= self._capacity or self.lower > self._capacity):
+            return True
+        return height <= self.lower
+
+    def _is_enough(self) -> bool:
+        spent = time.monotonic() - self._started
+        late = self._effort is not None and spent >= self._effort.seconds
+        return late or self._placer.events_gone_through >= self._budget()
 
     def _budget(self) -> int:
         return max(PASSES * self._table.events, EVENTS)
 
-    def _is_enough(self) -> bool:
-        return self._placer.events_gone_through >= self._budget()
+    def _tell(self, done: float) -> None:
+        self._progress(done - self._told)
+        self._told = done

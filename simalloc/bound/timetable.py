@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -26,8 +26,9 @@ class Timetable:
 
     `begins` and `ends` (uint32) have an entry an event: the life that begins or ends there, or
     `NONE`. The others have one a life, in the order of births: `size` (int64, bytes, at least 1, as
-    every object takes an address), `slot` (uint32), and the events `born` and `died` (int64;
-    `events` if it is never freed). `live` (int64) are the bytes live after each event.
+    every object takes an address), `alignment` (int64, bytes, at least 1), `slot` (uint32), and the
+    events `born` and `died` (int64; `events` if it is never freed). `live` (int64) are the bytes
+    live after each event.
     """
 
     events: int
@@ -35,6 +36,7 @@ class Timetable:
     begins: NDArray[np.uint32]
     ends: NDArray[np.uint32]
     size: NDArray[np.int64]
+    alignment: NDArray[np.int64]
     slot: NDArray[np.uint32]
     born: NDArray[np.int64]
     died: NDArray[np.int64]
@@ -42,9 +44,17 @@ class Timetable:
 
     @classmethod
     def of(
-        cls, trace: Trace, taken: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
+        cls,
+        trace: Trace,
+        taken: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None,
+        *,
+        aligned: bool = False,
     ) -> Timetable:
-        """Return the timetable of a trace; `taken` gives the bytes that sizes of 1 or more take."""
+        """Return the timetable of a trace; `taken` gives the bytes that sizes of 1 or more take.
+
+        The alignments that the trace's requests ask for are respected if `aligned`, otherwise
+        every address will do.
+        """
         lives = lives_of(trace)
         events = len(trace)
         numbers = np.arange(len(lives), dtype=np.uint32)
@@ -65,6 +75,7 @@ class Timetable:
             begins=begins,
             ends=ends,
             size=size,
+            alignment=_alignment(trace, lives.born, aligned=aligned),
             slot=np.ascontiguousarray(trace.slot[lives.born]),
             born=lives.born,
             died=lives.died,
@@ -79,6 +90,15 @@ class Timetable:
     def __len__(self) -> int:
         return len(self.size)
 
+    def with_sizes(self, size: Ints) -> Timetable:
+        """Return the same lives with other sizes (int64, bytes), at any alignment."""
+        live = np.zeros(self.events, np.int64)
+        born, died = self.begins != NONE, self.ends != NONE
+        live[born] = size[self.begins[born]]
+        live[died] -= size[self.ends[died]]
+        alignment = np.ones_like(size)
+        return replace(self, size=size, alignment=alignment, live=np.cumsum(live, out=live))
+
     @property
     def peak(self) -> int:
         """The most bytes that are live at once: no placement is lower."""
@@ -91,3 +111,10 @@ class Timetable:
     def live_after(self, event: int) -> NDArray[np.int64]:
         """Return the lives that are live after an event, in the order of their births."""
         return np.flatnonzero(self.died[: self.born_until(event)] > event)
+
+
+def _alignment(trace: Trace, born: Ints, *, aligned: bool) -> Ints:
+    """Return the alignment of each life (bytes); requests that ask for none have 1."""
+    if not aligned or trace.alignment is None:
+        return np.ones(len(born), np.int64)
+    return np.maximum(trace.alignment[born], 1)

@@ -31,7 +31,7 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     """Verify a placement: the address of each life (int64, bytes).
 
     Raises `ValueError`, naming the lives, if two of them overlap while both are live, or one is
-    below address 0 or reaches beyond 2**63 - 1.
+    below address 0, reaches beyond 2**63 - 1, or is not at a multiple of its alignment.
     """
     if len(address) != len(table):
         raise ValueError(f"{len(address)} addresses are not those of {len(table)} lives")
@@ -40,6 +40,12 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     beyond = np.flatnonzero(address > np.iinfo(np.int64).max - table.size)
     if len(beyond):
         raise ValueError(f"life {beyond[0]} at {address[beyond[0]]} ends beyond 2**63 - 1")
+    askew = np.flatnonzero(address % table.alignment)
+    if len(askew):
+        life = askew[0]
+        raise ValueError(
+            f"life {life} is at {address[life]}, not at a multiple of {table.alignment[life]}"
+        )
     different, rank = np.unique(address, return_inverse=True)
     heap, free_blocks = (np.empty(table.events, np.int64) for _ in range(2))
     figures = sweep_through(

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
-from simalloc.bound import Placement, best_possible, write_placement
+from simalloc.bound import Effort, Placement, Timetable, best_possible, write_placement
 from simalloc.bound.placement_file import read_placement
+from simalloc.bound.search import DEFAULT_EFFORT, FEW
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
+from simalloc.cli.size import Size
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.report import Format, write_table
-from simalloc.report.bounds import placements_table
+from simalloc.report.bounds import capacity_sentence, placement_record, placements_table
 from simalloc.trace.catalogue import find_trace, load
+
+DOES_NOT_FIT: Final = 1
+NOT_KNOWN: Final = 3
+"""Exit statuses of `--capacity`; 2 stands for bad input."""
 
 
 @click.command(
@@ -24,6 +32,7 @@ from simalloc.trace.catalogue import find_trace, load
     epilog="\b\nExamples:\n"
     "  simalloc best-possible espresso redis\n"
     "  simalloc best-possible my-program.npz -o placement.csv\n"
+    "  simalloc best-possible buffers.csv --capacity 1M --effort 60\n"
     "  simalloc best-possible --check placement.csv",
 )
 @click.argument("traces", nargs=-1, metavar="[TRACE...]")
@@ -39,14 +48,36 @@ from simalloc.trace.catalogue import find_trace, load
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
     help="Verify the placement in this file, ours or MiniMalloc's.",
 )
+@click.option(
+    "--effort",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="End the search for a trace after this time. Without it an exact search, of up to "
+    f"{FEW:,} objects, ends after {DEFAULT_EFFORT.seconds:g} seconds, and for more objects a "
+    "fixed list of fast tries is gone through.",
+)
+@click.option(
+    "--capacity",
+    type=Size(1),
+    metavar="BYTES",
+    help="Find out whether each trace fits into this many bytes (K, M and G are understood), and "
+    "no more. The exit status is 0 if all fit, 1 if one does not, and 3 if that is not known.",
+)
 @format_option
 def command(
-    traces: Sequence[str], output: Path | None, check: Path | None, table_format: Format
+    traces: Sequence[str],
+    output: Path | None,
+    check: Path | None,
+    effort: float | None,
+    capacity: int | None,
+    table_format: Format,
 ) -> None:
-    """Find how small the heap could be if the whole trace were known beforehand.
+    """Find the smallest heap for a trace that is known as a whole.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. Objects do not move, and
-    every byte can be used. The result is verified. Ctrl-C ends a search with the best so far.
+    every byte can be used; alignments that the trace asks for are respected. The placement is
+    verified. Its status is "optimal" only if a lower bound proves that there is no smaller one.
+    Ctrl-C ends a search with the best so far.
     """
     if not traces and check is None:
         raise click.UsageError("Missing argument 'TRACE...'.")
@@ -54,16 +85,33 @@ def command(
         if len(traces) != 1:
             raise SimallocError(f"-o takes the placement of one trace; {len(traces)} are given")
         keep_apart(output, map(find_trace, traces))
-    found = [_find(name) for name in traces]
+    found = [_find(name, effort, capacity) for name in traces]
     if check is not None:
         found.append((check.name, read_placement(check)))
     if output is not None:
         with replacing(output) as stream:
             write_placement(found[0][1], stream)
-    write_table(placements_table(found), table_format, sys.stdout)
+    if table_format == "json":
+        json.dump([placement_record(*one) for one in found], sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        write_table(placements_table(found), table_format, sys.stdout)
+    if capacity is not None:
+        for name, placement in found:
+            click.echo(capacity_sentence(name, placement, capacity), err=True)
+        sys.exit(_status([placement.fits(capacity) for _, placement in found]))
 
 
-def _find(given: str) -> tuple[str, Placement]:
+def _find(given: str, effort: float | None, capacity: int | None) -> tuple[str, Placement]:
     trace = load(given)
+    table = Timetable.of(trace, aligned=True)
+    seconds = None if effort is None else Effort(seconds=effort)
     with progress(trace.name, 1.0) as advance:
-        return trace.name, best_possible(trace, advance)
+        return trace.name, best_possible(table, advance, effort=seconds, capacity=capacity)
+
+
+def _status(fits: Sequence[bool | None]) -> int:
+    """Return the exit status for traces that fit, do not fit, or of which it is not known."""
+    if False in fits:
+        return DOES_NOT_FIT
+    return NOT_KNOWN if None in fits else 0

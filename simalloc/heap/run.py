@@ -62,27 +62,29 @@ class Costs:
 
 @dataclass(frozen=True)
 class Found:
-    """How the heap of `best-possible` was found.
+    """How the heap of `best-possible` was found, and what is proven about it.
 
     `bound_bytes` is the peak of live bytes as blocks take them: no placement is lower. `is_bound`
-    says that the heap has just that. `how` is the one of the `tries` that found it; a search that
-    was `stopped` by Ctrl-C had more to try.
+    says that the heap needs exactly that. `lower_bytes` is the highest proven lower bound; the heap
+    is the minimum if `is_optimal`. `how` is the one of the `tries` that found it; a search that was
+    `stopped` by Ctrl-C had more to try.
     """
 
     bound_bytes: float
     is_bound: bool
+    lower_bytes: float
+    is_optimal: bool
     how: str
     tries: int
     stopped: bool
 
     def __str__(self) -> str:
-        what = (
-            "the bound itself"
-            if self.is_bound
-            else f"the best of {counted(self.tries, 'try', 'tries')}"
-        )
-        stopped = ", stopped before the last" if self.stopped and not self.is_bound else ""
-        return f"{what}{stopped}: {self.how}"
+        if self.is_bound:
+            return f"the bound itself: {self.how}"
+        if self.is_optimal:
+            return f"the minimum, proven: {self.how}"
+        stopped = ", stopped before the last" if self.stopped else ""
+        return f"the best of {counted(self.tries, 'try', 'tries')}{stopped}: {self.how}"
 
 
 @dataclass(frozen=True)

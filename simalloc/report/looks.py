@@ -154,7 +154,8 @@ def _(placement: Placement) -> Sequence[Table]:
         "Best possible placement",
         heap_bytes=placement.height,
         peak_live_bytes=placement.bound,
-        is_the_bound_itself="yes" if placement.is_bound else "no",
+        lower_bound_bytes=placement.lower_bound,
+        status=placement.status,
         found=placement.how,
         tries=placement.tries,
     )

@@ -81,6 +81,7 @@ def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
         "seconds": run.seconds,
         **asdict(run.counters),
         "bound_bytes": None if run.found is None else run.found.bound_bytes,
+        "lower_bound_bytes": None if run.found is None else run.found.lower_bytes,
         "found": None if run.found is None else str(run.found),
         **(asdict(run.device) if run.device else {}),
     }

@@ -1,6 +1,7 @@
 /* simalloc.bound._c: offline placements for Python. */
 #define PY_SSIZE_T_CLEAN
 #include "../../c/columns.h"
+#include "exact_binding.h"
 #include "outward.h"
 #include "tiers.h"
 #include "verify.h"
@@ -271,6 +272,11 @@ static PyMethodDef methods[] = {
     {"sweep_through", (PyCFunction)(void (*)(void))sweep_through, METH_VARARGS | METH_KEYWORDS,
      "sweep_through(lives, address, rank, heap, free_blocks, *, ranks)\n--\n\n"
      "Verify a placement and return what is counted on the way, or who overlaps."},
+    {"search_exact", (PyCFunction)(void (*)(void))search_exact, METH_VARARGS | METH_KEYWORDS,
+     "search_exact(size, padded, alignment, twins, rank, piece_first, piece_last, pieces, failures,\n"
+     "low, *, capacity, nodes, seconds)\n--\n\n"
+     "Search for a placement of buffers below a capacity, in `low`. Return the outcome (0 refuted,\n"
+     "1 fits, 2 undecided) and the number of nodes visited."},
     {NULL, NULL, 0, NULL},
 };
 

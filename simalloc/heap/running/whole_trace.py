@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Final
 from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.bound import Placement, Timetable, best_possible
+from simalloc.bound import Effort, Placement, Timetable, best_possible
 from simalloc.bound.placer import Placer
 from simalloc.errors import SimallocError
 from simalloc.heap.run import Found, Run
@@ -21,6 +22,9 @@ from simalloc.heap.running.run_from_states import Replay, run_of_replay
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.snapshot import FREE, LOWEST_POWER, MAPPED_FROM, SIZE_POWERS, Tiling
 from simalloc.trace import EventSource
+
+EFFORT: Final = Effort(seconds=inf, nodes=200_000)
+"""What a run spends on an exact search: no clock, so that its result is always the same."""
 
 
 def run_one(
@@ -65,6 +69,8 @@ def run_one(
     found = Found(
         bound_bytes=placement.bound * unit / setting.scale,
         is_bound=placement.is_bound,
+        lower_bytes=placement.lower_bound * unit / setting.scale,
+        is_optimal=placement.status == "optimal",
         how=placement.how,
         tries=placement.tries,
         stopped=placement.stopped,
@@ -185,7 +191,9 @@ def placement_of(
         taken = None if plain else partial(gross_sizes, overhead=overhead, scale=setting.scale)
         table = Timetable.of(trace, taken)
         _check_room(table.peak * unit)  # no search for what cannot be
-        kept[key] = best_possible(table, _Teller(len(trace), progress), placer=_placer(engine))
+        kept[key] = best_possible(
+            table, _Teller(len(trace), progress), effort=EFFORT, placer=_placer(engine)
+        )
     elif progress is not None:
         progress(len(setting.source))
     _check_room(kept[key].height * unit)

@@ -6,7 +6,7 @@ import pytest
 from simalloc.bound import Timetable, best_possible, verify
 from simalloc.bound.orders import FOREMOST, grouped
 from simalloc.bound.placer import Fit, Placer
-from simalloc.bound.search import NEAR, FromEvent, tries
+from simalloc.bound.tries import NEAR, FromEvent, tries
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 from simalloc.trace.events import MAX_SIZE
@@ -98,7 +98,7 @@ def test_progress_ends_with_the_whole():
 
 
 def test_an_interruption_keeps_the_best_so_far():
-    trace = load("cfrac").prefix(200_000)
+    trace = load("cfrac").prefix(200_000)  # too many objects for the exact search
     shares = []
 
     def interrupt(share):

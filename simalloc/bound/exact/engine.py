@@ -1,0 +1,65 @@
+"""One exact search in C, and what it has in common with its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from simalloc.bound._c import search_exact
+from simalloc.bound.exact.buffers import Buffers, Ints, Numbers
+
+
+class Outcome(IntEnum):
+    """Result of one search, as c/exact.h numbers it."""
+
+    REFUTED = 0
+    """No placement fits into the capacity."""
+    FITS = 1
+    UNDECIDED = 2
+    """The limit of nodes or of time was reached first."""
+
+
+class Searched(NamedTuple):
+    """Outcome of a search, the nodes it visited, and its refutations by section (int64).
+
+    `address` (int64, bytes) is a placement if the outcome is `FITS`.
+    """
+
+    outcome: Outcome
+    nodes: int
+    failures: Ints
+    address: Ints
+
+
+Fit = Callable[[Buffers, Numbers, int, int, float], Searched]
+"""A search for a placement: buffers, ranks, capacity (bytes), limit of nodes, limit of seconds."""
+
+
+def fit(buffers: Buffers, rank: Numbers, capacity: int, nodes: int, seconds: float) -> Searched:
+    """Search for a placement of the buffers below `capacity` bytes.
+
+    At equal bounds the buffer of the lowest `rank` (uint32, a permutation) is placed first. The
+    search ends undecided after a number of nodes, or of seconds. Ctrl-C raises `KeyboardInterrupt`.
+    """
+    sections = buffers.sections
+    failures = np.zeros(sections.count, np.int64)
+    low = np.zeros(len(buffers), np.int64)
+    outcome, visited = search_exact(
+        buffers.size,
+        buffers.padded,
+        buffers.alignment,
+        buffers.twins,
+        rank,
+        sections.piece_first,
+        sections.piece_last,
+        sections.pieces,
+        failures,
+        low,
+        capacity=capacity,
+        nodes=nodes,
+        seconds=seconds,
+    )
+    return Searched(Outcome(outcome), visited, failures, low)

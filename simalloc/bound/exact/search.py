@@ -1,0 +1,196 @@
+"""The minimum height of buffers, by exact searches for one capacity after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from simalloc.bound.exact.buffers import Buffers, Ints
+from simalloc.bound.exact.engine import Fit, Outcome, fit
+from simalloc.bound.exact.ranks import Ranks
+
+NODES: Final = 500
+"""Nodes of the shortest search, besides one for each buffer."""
+
+ROUND: Final = 16
+"""Shortest searches that the first round spends on the lowest capacity."""
+
+FOR_OTHERS: Final = 4
+"""Every other capacity gets this fraction of what the lowest one gets."""
+
+FIRST_STEP: Final = 16
+"""The first step below a height is this fraction of the way to the lower bound."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Limits of a search: seconds of wall-clock time, and nodes of the exact search."""
+
+    seconds: float = 10.0
+    nodes: int = 1 << 62
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """A placement (`address`, int64, bytes), and the height below which there is none.
+
+    A search that was `stopped` by Ctrl-C would have gone on.
+    """
+
+    address: Ints
+    lower: int
+    nodes: int
+    searches: int
+    stopped: bool
+
+
+def minimise(
+    buffers: Buffers,
+    address: Ints,
+    *,
+    lower: int = 0,
+    target: int | None = None,
+    effort: Effort | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+    fit: Fit = fit,
+) -> Minimum:
+    """Lower the height of a placement until it is the minimum or the effort is spent.
+
+    `lower` is a height (bytes) that is known to be needed. With a `target` (bytes) only a placement
+    of at most this height is sought, or a proof that there is none. `progress` is called with the
+    share of the effort spent so far.
+    """
+    search = _Search(buffers, address, lower, effort or Effort(), progress, fit)
+    try:
+        if target is None:
+            search.go()
+        else:
+            search.reach(target)
+        stopped = False
+    except KeyboardInterrupt:
+        stopped = True
+    return Minimum(search.address, search.lower, search.nodes, search.searches, stopped)
+
+
+class _Search:
+    """A search under way; `lower` and `height` close in on the minimum."""
+
+    def __init__(
+        self,
+        buffers: Buffers,
+        address: Ints,
+        lower: int,
+        effort: Effort,
+        progress: Callable[[float], None],
+        fit: Fit,
+    ) -> None:
+        self.address = address.copy()
+        self.lower = max(lower, buffers.bound())
+        self.nodes = 0
+        self.searches = 0
+        self._started = time.monotonic()
+        self._effort = effort
+        self._progress = progress
+        self._fit = fit
+        self._unit = buffers.unit
+        self._buffers = buffers
+        self._parts = [_Part(buffers, numbers) for numbers in buffers.parts()]
+
+    @property
+    def height(self) -> int:
+        """The height of the best placement so far."""
+        return self._buffers.height(self.address)
+
+    def go(self) -> None:
+        """Search for the minimum in rounds, each with twice the nodes of the one before."""
+        share = ROUND
+        while self.lower < self.height and not self._is_spent():
+            if self._attempt(self.lower, share) is Outcome.UNDECIDED:
+                self._descend(max(share // FOR_OTHERS, 1))
+            share *= 2
+
+    def reach(self, target: int) -> None:
+        """Search for a placement of at most `target` bytes until there is one or none can be."""
+        share = ROUND
+        while self.lower <= target < self.height and not self._is_spent():
+            self._attempt(target, share)
+            share *= 2
+
+    def _descend(self, share: int) -> None:
+        """Try capacities below the height: by long steps, and by shorter ones where they fail."""
+        step = max((self.height - self.lower) // self._unit // FIRST_STEP, 1)
+        while step and self.lower < self.height and not self._is_spent():
+            capacity = max(self.height - step * self._unit, self.lower)
+            step = 2 * step if self._attempt(capacity, share) is Outcome.FITS else step // 2
+
+    def _attempt(self, capacity: int, share: int) -> Outcome:
+        """Fit all parts into a capacity, by at most `share` times the shortest search each."""
+        for part in self._parts:
+            if part.height(self.address) > capacity:
+                outcome = self._attempt_part(part, capacity, share)
+                if outcome is not Outcome.FITS:
+                    return outcome
+        return Outcome.FITS
+
+    def _attempt_part(self, part: _Part, capacity: int, share: int) -> Outcome:
+        for times in part.restarts(share):
+            if self._is_spent():
+                break
+            left = self._effort.seconds - (time.monotonic() - self._started)
+            nodes = min(times * (NODES + len(part.buffers)), self._effort.nodes - self.nodes)
+            searched = self._fit(part.buffers, part.ranks.next(), capacity, nodes, left)
+            self.nodes += searched.nodes
+            self.searches += 1
+            part.ranks.learn(searched.failures)
+            if searched.outcome is Outcome.FITS:
+                self.address[part.numbers] = searched.address
+            elif searched.outcome is Outcome.REFUTED:
+                self.lower = max(self.lower, capacity // self._unit * self._unit + self._unit)
+            if searched.outcome is not Outcome.UNDECIDED:
+                return searched.outcome
+        return Outcome.UNDECIDED
+
+    def _is_spent(self) -> bool:
+        spent = max(
+            (time.monotonic() - self._started) / self._effort.seconds,
+            self.nodes / self._effort.nodes,
+        )
+        self._progress(min(spent, 1.0))
+        return spent >= 1
+
+
+class _Part:
+    """Buffers that have no section in common with the others."""
+
+    def __init__(self, buffers: Buffers, numbers: Ints) -> None:
+        self.numbers = numbers
+        self.buffers = buffers.of_numbers(numbers)
+        self.ranks = Ranks(self.buffers)
+        self._lengths = luby()
+
+    def height(self, address: Ints) -> int:
+        """Return the height of these buffers in a placement of all."""
+        return self.buffers.height(address[self.numbers])
+
+    def restarts(self, share: int) -> Iterator[int]:
+        """Yield the lengths of further searches, in shortest ones, of about `share` in total."""
+        while share > 0:
+            length = next(self._lengths)
+            yield length
+            share -= length
+
+
+def luby() -> Iterator[int]:
+    """Yield 1, 1, 2, 1, 1, 2, 4, ...: lengths of restarts that suit any distribution of times.
+
+    Luby, Sinclair and Zuckerman, "Optimal speedup of Las Vegas algorithms" (1993).
+    """
+    number, power = 1, 1
+    while True:
+        yield power
+        if number & -number == power:
+            number, power = number + 1, 1
+        else:
+            power *= 2

@@ -1,0 +1,38 @@
+"""Alignment for placements that know of none: sizes with room for it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.bound.timetable import Timetable
+
+Ints = NDArray[np.int64]
+
+
+class Spaced:
+    """A timetable whose sizes leave room to align each object.
+
+    Of two ways the one with the lower peak is taken: all sizes are multiples of the largest
+    alignment, or each object with an alignment is larger by what it may have to be moved up.
+    """
+
+    def __init__(self, table: Timetable) -> None:
+        alignment = table.alignment
+        largest = int(alignment.max(initial=1))
+        self._alignment = alignment
+        self.table = table
+        if largest > 1:
+            multiples = table.with_sizes(_up(table.size, np.int64(largest)))
+            moved = table.with_sizes(table.size + alignment - 1)
+            self.table = min(multiples, moved, key=lambda one: one.peak)
+
+    def settled(self, address: Ints) -> Ints:
+        """Return the addresses of a placement with these sizes, moved up to their alignments."""
+        return _up(address, self._alignment)
+
+
+def _up(bytes_: Ints, multiple: Ints | np.int64) -> Ints:
+    """Round up to multiples."""
+    found: Ints = -(-bytes_ // multiple) * multiple
+    return found

@@ -1,0 +1,151 @@
+"""The exact search, by instances whose minimum is known."""
+
+import numpy as np
+import pytest
+
+from simalloc.bound import Effort, Timetable, best_possible
+from simalloc.bound.exact import Buffers, minimise, reference
+from simalloc.bound.exact.engine import Outcome, fit
+from simalloc.bound.exact.search import luby
+from simalloc.trace import Op, Trace
+
+M, F = Op.MALLOC, Op.FREE
+
+ABOVE_PEAK = [
+    [(0, 3, 2), (0, 1, 2), (1, 2, 2), (2, 6, 1), (2, 4, 1), (3, 6, 1), (3, 4, 1), (4, 7, 2),
+     (6, 8, 2), (7, 9, 2)],
+    [(0, 2, 4), (0, 1, 4), (1, 3, 3), (1, 4, 1), (2, 4, 2), (2, 3, 1), (2, 4, 1), (3, 6, 4),
+     (4, 7, 4), (6, 9, 2)],
+    [(0, 4, 2), (0, 3, 3), (3, 6, 2), (3, 5, 1), (4, 6, 1), (4, 5, 1), (5, 7, 2), (6, 8, 3),
+     (7, 9, 1), (7, 9, 1)],
+]  # fmt: skip
+"""Buffers (birth, death, size) that an exhaustive search places one byte above peak live."""
+
+SIX = [(0, 6, 82), (8, 9, 837), (0, 1, 823), (2, 7, 57), (4, 10, 16), (3, 5, 108)]
+"""Six objects whose peak of live bytes, 905, can be reached."""
+
+
+def buffers_of(rows, alignment=None):
+    begin, end, size = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    ones = np.ones(len(rows), np.int64)
+    return Buffers(size, ones if alignment is None else np.array(alignment, np.int64),
+                   np.arange(len(rows)), begin, end)  # fmt: skip
+
+
+def minimum(buffers, **options):
+    found = minimise(buffers, np.arange(len(buffers)) * buffers.size.max() * 64, **options)
+    assert_holds(buffers, found.address)
+    return buffers.height(found.address), found.lower
+
+
+def assert_holds(buffers, address):
+    assert not (address % buffers.alignment).any()
+    for one in range(len(buffers.owner)):
+        for other in range(one):
+            a, b = buffers.owner[one], buffers.owner[other]
+            apart = (
+                a == b
+                or buffers.end[one] <= buffers.begin[other]
+                or buffers.end[other] <= buffers.begin[one]
+                or address[a] + buffers.size[a] <= address[b]
+                or address[b] + buffers.size[b] <= address[a]
+            )
+            assert apart, (one, other)
+
+
+def test_sections_are_the_maximal_sets():
+    buffers = buffers_of([(0, 3, 2), (0, 1, 2), (1, 2, 2), (2, 6, 1), (4, 5, 7)])
+    assert buffers.sections.members() == [[0, 1], [0, 2], [0, 3], [3, 4]]
+    assert buffers.bound() == 8
+    assert [part.tolist() for part in buffers.parts()] == [[0, 1, 2, 3, 4]]
+
+
+def test_independent_parts():
+    buffers = buffers_of([(5, 7, 2), (0, 3, 2), (6, 9, 2), (1, 5, 2)])
+    assert [part.tolist() for part in buffers.parts()] == [[1, 3], [0, 2]]
+
+
+def test_six_objects_reach_the_peak():
+    assert minimum(buffers_of(SIX)) == (905, 905)
+
+
+@pytest.mark.parametrize("rows", ABOVE_PEAK)
+def test_a_minimum_above_the_peak_is_proven(rows):
+    buffers = buffers_of(rows)
+    least = buffers.bound() + 1
+    assert minimum(buffers) == (least, least)
+    rank = np.arange(len(rows), dtype=np.uint32)
+    for search in (fit, reference.fit):
+        assert search(buffers, rank, least - 1, 1000, 60.0).outcome is Outcome.REFUTED
+        assert search(buffers, rank, least, 1000, 60.0).outcome is Outcome.FITS
+        assert search(buffers, rank, least - 1, 3, 60.0).outcome is Outcome.UNDECIDED
+
+
+def test_sizes_of_terabytes():
+    scale = 1 << 40
+    rows = [(begin, end, size * scale) for begin, end, size in ABOVE_PEAK[0]]
+    assert minimum(buffers_of(rows)) == (5 * scale, 5 * scale)
+
+
+def test_alignment_is_respected_and_counted():
+    # Stacked, the first two need 64 + 10 bytes, and the third goes between them only at 16.
+    assert minimum(buffers_of([(0, 9, 10), (0, 9, 10), (0, 9, 40)], [64, 64, 16])) == (74, 74)
+    assert minimum(buffers_of([(0, 9, 10), (0, 9, 10)], [64, 64])) == (74, 74)
+
+
+def test_a_gap_can_be_used_by_others():
+    size = np.array([4, 4], np.int64)
+    owner, begin, end = np.array([[0, 0, 1], [0, 6, 3], [3, 9, 6]])
+    buffers = Buffers(size, np.ones(2, np.int64), owner, begin, end)
+    assert minimum(buffers) == (4, 4)
+
+
+def test_a_target_is_reached_or_refuted():
+    buffers = buffers_of(ABOVE_PEAK[0])
+    assert minimum(buffers, target=6)[0] <= 6
+    height, lower = minimum(buffers, target=4)
+    assert (lower, height > 4) == (5, True)
+
+
+def test_limits_of_nodes():
+    found = minimise(buffers_of(SIX), np.arange(6) * 1000, effort=Effort(nodes=2))
+    assert found.nodes == 2
+
+
+def test_an_interruption_keeps_the_best_so_far():
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    start = np.arange(6) * 1000
+    found = minimise(buffers_of(SIX), start, progress=interrupt)
+    assert (found.stopped, found.address.tolist()) == (True, start.tolist())
+
+
+def test_restarts():
+    lengths = luby()
+    assert [next(lengths) for _ in range(15)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+
+
+def test_the_status_of_a_trace():
+    births = [(begin, 1, number, size) for number, (begin, _, size) in enumerate(ABOVE_PEAK[2])]
+    deaths = [(end, 0, number, 0) for number, (_, end, _) in enumerate(ABOVE_PEAK[2])]
+    events = sorted(births + deaths)
+    trace = Trace.from_events(
+        [M if begins else F for _, begins, _, _ in events],
+        [number for _, _, number, _ in events],
+        [size for *_, size in events],
+    )
+    placement = best_possible(trace)
+    assert (placement.height, placement.bound, placement.lower_bound) == (6, 5, 6)
+    assert (placement.status, placement.is_bound) == ("optimal", False)
+    assert [placement.fits(capacity) for capacity in (5, 6)] == [False, True]
+    hurried = best_possible(trace, effort=Effort(nodes=1))
+    assert hurried.status != "optimal"
+    assert hurried.fits(5) is None
+
+
+def test_alignments_of_a_trace():
+    trace = Trace.from_events([M, M, M], [0, 1, 2], [10, 10, 40], alignment=[64, 64, 16])
+    assert best_possible(trace).height == 60
+    placement = best_possible(Timetable.of(trace, aligned=True))
+    assert (placement.height, placement.status) == (74, "optimal")
