@@ -21,14 +21,15 @@ def legible(name: str) -> str:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file that takes the place of `path` when the block ends without an error.
 
     It lies beside its target; if the block fails it is removed, and what was at `path` stays. Of a
     link the target is replaced. What is no regular file (a pipe, a terminal) is written as it is.
+    If `private`, nobody but its owner may read or write it.
     """
     try:
-        with _written(path) as stream:
+        with _written(path, 0o600 if private else 0o666) as stream:
             yield stream
     except OSError as error:
         if error.errno in _FULL and error.filename is None:
@@ -37,7 +38,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def _written(path: str | os.PathLike[str], mode: int) -> Iterator[BinaryIO]:
     given = Path(path)
     if given.exists() and not given.is_file():
         with given.open("wb") as stream:
@@ -47,7 +48,8 @@ def _written(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with naming(path):
-            stream = temporary.open("xb")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            stream = os.fdopen(os.open(temporary, flags, mode), "wb")
         with stream:
             yield stream
         temporary.replace(target)

@@ -32,7 +32,8 @@ class TraceWriter(Intake):
 
     Events are appended run by run (`append`). When the block ends the file takes its place at
     `path`; if it ends with an error, nothing is left of it and what was at `path` stays.
-    `columns` names the optional columns that every run has. `name` is the file's unless given.
+    `columns` names the optional columns that every run has. `name` is the file's unless given. A
+    `private` file is readable by its owner alone.
     """
 
     def __init__(
@@ -42,8 +43,10 @@ class TraceWriter(Intake):
         name: str | None = None,
         provenance: Mapping[str, Any] | None = None,
         columns: Collection[str] = (),
+        private: bool = False,
     ) -> None:
         super().__init__(columns)
+        self._private = private
         self.path = Path(path)
         self.name = legible(self.path.stem) if name is None else name
         self.provenance = dict(provenance or {})
@@ -54,7 +57,7 @@ class TraceWriter(Intake):
         self._allocated = 0
 
     def __enter__(self) -> Self:
-        stream = self._stack.enter_context(replacing(self.path))
+        stream = self._stack.enter_context(replacing(self.path, private=self._private))
         archive = zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_DEFLATE_LEVEL)
         self._archive = self._stack.enter_context(archive)
         self._stack.push(self._finish)

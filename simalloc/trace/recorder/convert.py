@@ -19,7 +19,7 @@ from simalloc.errors import TraceError
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
-from simalloc.trace.recorder.raw import RAW_SUFFIX, Counts, RawRecording
+from simalloc.trace.recorder.raw import Counts, RawRecording, raw_files
 from simalloc.trace.recorder.resident import Sample, thinned
 from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
@@ -70,7 +70,7 @@ def raw_recordings(
     `complain` is told.
     """
     recordings = []
-    for path in sorted(directory.glob(f"*{RAW_SUFFIX}")):
+    for path in raw_files(directory):
         if _has_begun(path):
             try:
                 recordings.append(RawRecording(path))
@@ -80,8 +80,12 @@ def raw_recordings(
 
 
 def _has_begun(path: Path) -> bool:
-    with path.open("rb") as file:
-        return any(file.read(_MAGIC_BYTES))
+    """Say whether a file's process got as far as to write into it. It is not waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        return any(os.read(descriptor, _MAGIC_BYTES))
+    finally:
+        os.close(descriptor)
 
 
 def convert_all(
@@ -94,7 +98,7 @@ def convert_all(
     samples: Mapping[Path, Sequence[Sample]] = MappingProxyType({}),
     tell: Callable[[str], None] = tell_nobody,
 ) -> Iterator[Recorded]:
-    """Write a trace for each recording, and remove the recording when that is done.
+    """Write a trace for each recording, in order of time, and remove it when that is done.
 
     The last program that process `main_process` became goes to `output`, and the last of another
     process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
@@ -104,11 +108,13 @@ def convert_all(
     that may take seconds.
     """
     names = Names()
-    last_image = {raw.process: raw.image for raw in sorted(recordings, key=lambda raw: raw.image)}
+    last = {raw.process: raw for raw in recordings}
+    images: Counter[int] = Counter()
     for raw in recordings:
-        is_last = raw.image == last_image[raw.process]
+        images[raw.process] += 1
+        is_last = raw is last[raw.process]
         is_main = is_last and raw.process == main_process
-        image = "" if is_last else f".{raw.image}"
+        image = "" if is_last else f".{images[raw.process]}"
         name = f"{output.stem}.{raw.process}{image}{output.suffix}"
         if is_main or not alone:
             target = output if is_main else output.with_name(name)
@@ -143,7 +149,7 @@ def convert(
         tell(f"writing the trace of {counted(raw.counts.records, 'record')}")
     unwritten = Unwritten.of(RawRecording(raw.path))
     columns = raw.columns if unwritten is None else (*raw.columns, "unwritten")
-    with TraceWriter(output, columns=columns) as writer:
+    with TraceWriter(output, columns=columns, private=True) as writer:
         appender = _Appender(writer, raw.columns, unwritten)
         for sample in samples:
             appender.append(raw.chunks(sample.records))

@@ -20,10 +20,21 @@ from simalloc.trace.stacks import Frame
 from simalloc.trace.symbols import Place
 
 RAW_SUFFIX: Final = ".raw"
+_USERS: Final = "uid.*"
 CHUNK_EVENTS: Final = 1 << 18
 _RECORDED: Final = ("alignment", "thread", "time", "site")
 _EVERY_RECORD: Final = 2**64 - 1
 _NOTHING_LOST: Final = 2**64 - 1
+
+
+def raw_files(directory: Path) -> list[Path]:
+    """Return the raw recordings in a directory, and in its folders of users.
+
+    In these, processes go on that have given up root's rights. What is there is not believed, and
+    is a recording only if it is a regular file.
+    """
+    found = [*directory.glob(f"*{RAW_SUFFIX}"), *directory.glob(f"{_USERS}/*{RAW_SUFFIX}")]
+    return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
 @dataclass(frozen=True)
@@ -66,8 +77,6 @@ class RawRecording:
         self.command = words.split("\0")
         self.malloc = _name_of(os.fsdecode(header["allocator"]), header["libc"].decode())
         """Which malloc served the program: "glibc 2.36", or the file of its library."""
-        self.image = int(self.path.stem.rpartition(".")[2])
-        """1 for a process' first program, 2 for the one it has replaced itself with, ..."""
         optional = [name for name in ("time", "site") if header[name]]
         self.depth = header["depth"]
         """Return addresses of a site at most; 0: sites were not recorded."""

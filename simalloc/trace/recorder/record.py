@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -72,8 +71,6 @@ def record(
     prefix, parent = f"{output.stem}.", output.resolve().parent
     with naming(output):
         directory = Path(tempfile.mkdtemp(prefix=prefix, suffix=".recording", dir=parent))
-    if os.geteuid() == 0:  # programs may become other users, who must be able to go on recording
-        directory.chmod(0o733)
     try:
         with Sampler(directory) as sampler:
             process = _run(command, directory, observer, wanted, wait=wait)

@@ -11,7 +11,7 @@ from time import time_ns
 from typing import Final, NamedTuple, Self
 
 from simalloc.errors import TraceError
-from simalloc.trace.recorder.raw import RAW_SUFFIX, RawRecording
+from simalloc.trace.recorder.raw import RawRecording, raw_files
 
 SECONDS: Final = 0.01
 """How long it waits between two looks."""
@@ -98,11 +98,12 @@ class Sampler:
 
     def _find(self) -> None:
         """Look for new recordings; of a process that has called exec only the last counts."""
-        changed = self._directory.stat().st_mtime_ns
+        folders = [self._directory, *self._directory.glob("uid.*")]
+        changed = max(folder.stat().st_mtime_ns for folder in folders)
         if changed == self._seen_change:
             return
         begun = True
-        for path in sorted(self._directory.glob(f"*{RAW_SUFFIX}")):
+        for path in raw_files(self._directory):
             if path in self._known:
                 continue
             try:
@@ -112,7 +113,7 @@ class Sampler:
                 continue
             self._known.add(path)
             before = self._running.get(raw.process)
-            if before is None or before.image < raw.image:
+            if before is None or before.started < raw.started:
                 self._running[raw.process] = raw
         if begun:
             self._seen_change = changed

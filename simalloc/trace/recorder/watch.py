@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simalloc.errors import TraceError
-from simalloc.trace.recorder.raw import RAW_SUFFIX, RawRecording, is_running
+from simalloc.trace.recorder.raw import RawRecording, is_running, raw_files
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Watch:
 
     def look(self) -> Progress:
         """Look at every recording that may have grown."""
-        for path in self._directory.glob(f"*{RAW_SUFFIX}"):
+        for path in raw_files(self._directory):
             if path not in self._watched and path not in self._ended:
                 self._find(path)
         for path, watched in list(self._watched.items()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -55,9 +54,7 @@ class Run:
 
 def run_recorded(command: Sequence[str | Path], directory: Path, wanted: Wanted = EVENTS) -> Run:
     """Run a program to its end, recording into `directory`."""
-    directory.mkdir(exist_ok=True)
-    if os.geteuid() == 0:
-        directory.chmod(0o733)
+    directory.mkdir(mode=0o700, exist_ok=True)
     words = [str(word) for word in command]
     with preload_library() as library:
         process = start(

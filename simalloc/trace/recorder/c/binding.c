@@ -16,7 +16,7 @@ static struct reader *reader_of(PyObject *object)
 
 static const struct recording_header *header_of(PyObject *object)
 {
-    return recording_header(&reader_of(object)->recording);
+    return &reader_of(object)->recording.header;
 }
 
 /* Raises what went wrong; a damaged file is a ValueError of a reason and an offset. */
@@ -76,11 +76,11 @@ static PyObject *reader_stop_method(PyObject *object, PyObject *path)
     if (!PyUnicode_FSConverter(path, &encoded))
         return NULL;
     const char *name = PyBytes_AsString(encoded);
-    PyObject *answer = recording_stop(&reader_of(object)->recording, name)
-                           ? Py_NewRef(Py_None)
-                           : raise(reader_of(object), READER_FAILED, name);
+    enum reader_answer answer = reader_stop(reader_of(object), name);
+    PyObject *result = answer == READER_DONE ? Py_NewRef(Py_None)
+                                             : raise(reader_of(object), answer, name);
     Py_DECREF(encoded);
-    return answer;
+    return result;
 }
 
 static PyObject *reader_read_method(PyObject *object, PyObject *args)
@@ -135,7 +135,7 @@ static PyObject *reader_header(PyObject *object, void *closure)
     return Py_BuildValue("{s:I,s:I,s:I,s:K,s:I,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
                          header->process, "parent", header->parent, "depth", header->depth,
                          "every", (unsigned long long)header->every, "unwritten",
-                         __atomic_load_n(&header->unwritten, __ATOMIC_RELAXED), "started",
+                         header->unwritten, "started",
                          (unsigned long long)header->started, "executable", header->executable,
                          (Py_ssize_t)name, "command", header->command, (Py_ssize_t)header->command_bytes, "allocator",
                          header->allocator, (Py_ssize_t)allocator, "libc", header->libc,
@@ -147,15 +147,15 @@ static PyObject *reader_header(PyObject *object, void *closure)
 static PyObject *reader_counts(PyObject *object, void *closure)
 {
     (void)closure;
-    const struct recording_header *header = header_of(object);
-    const struct reader *reader = reader_of(object);
+    struct reader *reader = reader_of(object);
+    struct progress progress = reader_progress(reader);
     const struct objects *objects = &reader->objects;
     return Py_BuildValue(
         "{s:K,s:K,s:K,s:I,s:L,s:L,s:L,s:L,s:L,s:L}", "records_begun",
-        (unsigned long long)__atomic_load_n(&header->sequence, __ATOMIC_ACQUIRE), "records_read",
+        (unsigned long long)progress.sequence, "records_read",
         (unsigned long long)reader->records, "lost_from",
-        (unsigned long long)__atomic_load_n(&header->lost_from, __ATOMIC_ACQUIRE), "lost_reason",
-        header->lost_reason, "live_bytes", (long long)objects->table.live.live_bytes, "live_objects",
+        (unsigned long long)progress.lost_from, "lost_reason",
+        progress.lost_reason, "live_bytes", (long long)objects->table.live.live_bytes, "live_objects",
         (long long)live_slots_objects(&objects->table.live), "frees_of_unknown",
         (long long)objects->frees_of_unknown,
         "reallocs_of_unknown", (long long)objects->reallocs_of_unknown, "reallocs_failed",
@@ -167,11 +167,10 @@ static PyObject *reader_places(PyObject *object, void *closure)
 {
     (void)closure;
     const struct reader *reader = reader_of(object);
-    const char *bytes = (const char *)reader->recording.bytes;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < reader->place_count; i++) {
         const struct place *place = &reader->places[i];
-        PyObject *item = Py_BuildValue("(y#K)", bytes + place->path, (Py_ssize_t)place->path_bytes,
+        PyObject *item = Py_BuildValue("(y#K)", place->path != NULL ? place->path : "", (Py_ssize_t)place->path_bytes,
                                        (unsigned long long)place->offset);
         if (item == NULL || PyList_Append(list, item) < 0)
             Py_CLEAR(list);

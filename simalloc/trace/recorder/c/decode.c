@@ -159,7 +159,7 @@ enum decode_answer decode_next(struct decoder *decoder, const struct recording *
         *record = (struct record){0};
         enum decode_answer answer = get_tag(decoder, &input, listener, record, &tag);
         if (answer == DECODED)
-            get_fields(decoder, &input, tag, recording_header(recording)->columns, record);
+            get_fields(decoder, &input, tag, recording->header.columns, record);
         if (input.at == NULL)
             return DECODE_DAMAGED;
         decoder->position = (uint64_t)(input.at - records);

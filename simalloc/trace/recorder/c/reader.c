@@ -1,6 +1,7 @@
 #include "reader.h"
 
 #include "../preload/numbers.h"
+#include "guard.h"
 
 #include <stdlib.h>
 
@@ -33,7 +34,12 @@ static enum decode_answer add_place(void *self, uint64_t number, uint64_t offset
                                    &reader->place_capacity, (size_t)number, sizeof *place);
     if (place == NULL)
         return DECODE_NO_MEMORY;
-    *place = (struct place){offset, (uint64_t)(path - reader->recording.bytes), length};
+    char *copy = malloc(length + 1);
+    if (copy == NULL)
+        return DECODE_NO_MEMORY;
+    free(place->path);
+    *place = (struct place){offset, copy, length};
+    memcpy(copy, path, length);
     return DECODED;
 }
 
@@ -155,12 +161,43 @@ static enum reader_answer wake_sources(struct reader *reader)
     return READER_DONE;
 }
 
+/* A call, as it goes through `guarded`. */
+struct call {
+    struct reader *reader;
+    const char *path;
+    uint64_t before;
+    struct columns *out;
+    struct progress progress;
+    enum reader_answer answer;
+};
+
+static enum reader_answer call_guarded(void (*work)(void *), struct call *call)
+{
+    struct reader *reader = call->reader;
+    if (!reader->cut_off)
+        reader->cut_off = !guarded(work, call);
+    if (!reader->cut_off)
+        return call->answer;
+    reader->recording.complaint = "was cut off while it was read";
+    reader->recording.place = 0;
+    return READER_DAMAGED;
+}
+
+static void open_it(void *argument)
+{
+    struct call *call = argument;
+    struct reader *reader = call->reader;
+    if (!recording_open(&reader->recording, call->path))
+        call->answer = reader->recording.complaint != NULL ? READER_DAMAGED : READER_FAILED;
+    else
+        call->answer = objects_init(&reader->objects) ? wake_sources(reader) : READER_FAILED;
+}
+
 enum reader_answer reader_open(struct reader *reader, const char *path)
 {
     memset(reader, 0, sizeof *reader);
-    if (!recording_open(&reader->recording, path))
-        return reader->recording.complaint != NULL ? READER_DAMAGED : READER_FAILED;
-    return objects_init(&reader->objects) ? wake_sources(reader) : READER_FAILED;
+    reader->recording.descriptor = -1;
+    return call_guarded(open_it, &(struct call){.reader = reader, .path = path});
 }
 
 void reader_close(struct reader *reader)
@@ -170,6 +207,8 @@ void reader_close(struct reader *reader)
             free(reader->sources[i]->pendings.pending);
         free(reader->sources[i]);
     }
+    for (size_t i = 0; i < reader->place_count; i++)
+        free(reader->places[i].path);
     free(reader->sources);
     free(reader->heap);
     free(reader->places);
@@ -180,11 +219,44 @@ void reader_close(struct reader *reader)
     recording_close(&reader->recording);
 }
 
+static void refresh_it(void *argument)
+{
+    struct call *call = argument;
+    struct reader *reader = call->reader;
+    if (!recording_refresh(&reader->recording))
+        call->answer = reader->recording.complaint != NULL ? READER_DAMAGED : READER_FAILED;
+    else
+        call->answer = wake_sources(reader);
+}
+
 enum reader_answer reader_refresh(struct reader *reader)
 {
-    if (!recording_refresh(&reader->recording))
-        return reader->recording.complaint != NULL ? READER_DAMAGED : READER_FAILED;
-    return wake_sources(reader);
+    return call_guarded(refresh_it, &(struct call){.reader = reader});
+}
+
+static void stop_it(void *argument)
+{
+    struct call *call = argument;
+    bool stopped = recording_stop(&call->reader->recording, call->path);
+    call->answer = stopped ? READER_DONE : READER_FAILED;
+}
+
+enum reader_answer reader_stop(struct reader *reader, const char *path)
+{
+    return call_guarded(stop_it, &(struct call){.reader = reader, .path = path});
+}
+
+static void ask_progress(void *argument)
+{
+    struct call *call = argument;
+    call->progress = recording_progress(&call->reader->recording);
+}
+
+struct progress reader_progress(struct reader *reader)
+{
+    struct call call = {.reader = reader};
+    bool whole = call_guarded(ask_progress, &call) == READER_DONE;
+    return whole ? call.progress : (struct progress){0};
 }
 
 static enum reader_answer add_look(struct reader *reader, const struct record *record,
@@ -266,8 +338,7 @@ static enum reader_answer enter_next(struct reader *reader, struct source *sourc
 
 static enum reader_answer read_before(struct reader *reader, uint64_t before, struct columns *out)
 {
-    uint64_t lost_from = __atomic_load_n(&recording_header(&reader->recording)->lost_from,
-                                         __ATOMIC_ACQUIRE);
+    uint64_t lost_from = recording_progress(&reader->recording).lost_from;
     before = lost_from < before ? lost_from : before;
     while (reader->heap_count > 0 && out->count + EVENTS_OF_A_RECORD <= out->capacity) {
         struct source *source = reader->heap[0];
@@ -284,9 +355,15 @@ static enum reader_answer read_before(struct reader *reader, uint64_t before, st
     return READER_DONE;
 }
 
+static void read_it(void *argument)
+{
+    struct call *call = argument;
+    call->answer = read_before(call->reader, call->before, call->out);
+    call->reader->events += call->out->count;
+}
+
 enum reader_answer reader_read(struct reader *reader, uint64_t before, struct columns *out)
 {
-    enum reader_answer answer = read_before(reader, before, out);
-    reader->events += out->count;
-    return answer;
+    return call_guarded(read_it,
+                        &(struct call){.reader = reader, .before = before, .out = out});
 }

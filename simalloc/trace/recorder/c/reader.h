@@ -16,7 +16,7 @@ struct source {
 /* A return address: an offset in a program or library. */
 struct place {
     uint64_t offset;
-    uint64_t path; /* where in the file it stands; 0: nothing is known of this place */
+    char *path; /* its bytes are owned; NULL: nothing is known of this place */
     uint64_t path_bytes;
 };
 
@@ -41,6 +41,7 @@ struct unwritten {
 
 struct reader {
     struct recording recording;
+    bool cut_off; /* nothing more can be read */
     struct objects objects;
     struct source **sources; /* by stream, of recording.stream_count streams at most */
     size_t source_count;
@@ -60,6 +61,8 @@ struct reader {
 
 enum reader_answer { READER_DONE, READER_DAMAGED, READER_FAILED }; /* see recording.complaint */
 
+/* Each of the following may find that the file has been cut off, and is then damaged for good. */
+
 enum reader_answer reader_open(struct reader *reader, const char *path);
 void reader_close(struct reader *reader);
 
@@ -68,5 +71,11 @@ enum reader_answer reader_refresh(struct reader *reader);
 
 /* Adds events to `out` until it is full or there is no record with a number below `before`. */
 enum reader_answer reader_read(struct reader *reader, uint64_t before, struct columns *out);
+
+/* Ends the recording: see recording_stop. */
+enum reader_answer reader_stop(struct reader *reader, const char *path);
+
+/* What the process says at this moment; all 0 if the file has been cut off. */
+struct progress reader_progress(struct reader *reader);
 
 #endif

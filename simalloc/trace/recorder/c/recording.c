@@ -70,7 +70,7 @@ static bool have_stream(struct recording *recording, uint32_t stream)
 /* A segment is added to the file before its header is written, so the last may have none yet. */
 static bool scan(struct recording *recording)
 {
-    uint64_t unit = recording_header(recording)->unit;
+    uint64_t unit = recording->header.unit;
     while (recording->size - recording->scanned >= sizeof(struct segment_header)) {
         uint64_t offset = recording->scanned;
         const struct segment_header *segment =
@@ -94,14 +94,34 @@ static bool scan(struct recording *recording)
     return true;
 }
 
+static const struct recording_header *in_file(const struct recording *recording)
+{
+    return (const struct recording_header *)recording->bytes;
+}
+
+/* The file may be in a folder of another user's: it is not followed, nor waited for. */
+static int open_regular(const char *path, int flags)
+{
+    struct stat status;
+    int descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor >= 0 && (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))) {
+        close(descriptor);
+        errno = EINVAL;
+        return -1;
+    }
+    return descriptor;
+}
+
 bool recording_open(struct recording *recording, const char *path)
 {
     memset(recording, 0, sizeof *recording);
-    recording->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    recording->descriptor = open_regular(path, O_RDONLY);
     if (recording->descriptor < 0 || !map_again(recording))
         return false;
-    const struct recording_header *header = recording_header(recording);
-    if (__atomic_load_n(&header->magic, __ATOMIC_ACQUIRE) != RECORDING_MAGIC)
+    const struct recording_header *header = &recording->header;
+    uint64_t magic = __atomic_load_n(&in_file(recording)->magic, __ATOMIC_ACQUIRE);
+    recording->header = *in_file(recording);
+    if (magic != RECORDING_MAGIC)
         return complain(recording, 0, "is not a raw recording of this version of simalloc");
     if (header->unit < SMALLEST_UNIT || header->unit > recording->size ||
         header->unit % SMALLEST_UNIT != 0 || header->command_bytes > COMMAND_BYTES)
@@ -116,17 +136,25 @@ bool recording_refresh(struct recording *recording)
     return map_again(recording) && scan(recording);
 }
 
+struct progress recording_progress(const struct recording *recording)
+{
+    const struct recording_header *header = in_file(recording);
+    return (struct progress){__atomic_load_n(&header->sequence, __ATOMIC_ACQUIRE),
+                             __atomic_load_n(&header->lost_from, __ATOMIC_ACQUIRE),
+                             __atomic_load_n(&header->lost_reason, __ATOMIC_RELAXED)};
+}
+
 bool recording_stop(const struct recording *recording, const char *path)
 {
-    const struct recording_header *header = recording_header(recording);
-    uint64_t now = __atomic_load_n(&header->sequence, __ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&header->lost_from, __ATOMIC_ACQUIRE) != NOTHING_LOST)
+    struct progress now = recording_progress(recording);
+    if (now.lost_from != NOTHING_LOST)
         return true;
-    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    int descriptor = open_regular(path, O_WRONLY);
     if (descriptor < 0)
         return false;
     off_t place = offsetof(struct recording_header, lost_from);
-    bool written = pwrite(descriptor, &now, sizeof now, place) == sizeof now;
+    bool written =
+        pwrite(descriptor, &now.sequence, sizeof now.sequence, place) == sizeof now.sequence;
     close(descriptor);
     return written;
 }

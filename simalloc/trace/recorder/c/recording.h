@@ -21,6 +21,7 @@ struct spans {
 };
 
 struct recording {
+    struct recording_header header; /* as it was when the file was opened */
     int descriptor;
     const uint8_t *bytes;
     uint64_t size;    /* of the file when it was mapped */
@@ -40,9 +41,13 @@ void recording_close(struct recording *recording);
  * false if the file cannot be written to. */
 bool recording_stop(const struct recording *recording, const char *path);
 
-static inline const struct recording_header *recording_header(const struct recording *recording)
-{
-    return (const struct recording_header *)recording->bytes;
-}
+/* What the process says at this moment. */
+struct progress {
+    uint64_t sequence;
+    uint64_t lost_from;
+    uint32_t lost_reason;
+};
+
+struct progress recording_progress(const struct recording *recording);
 
 #endif

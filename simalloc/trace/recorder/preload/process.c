@@ -1,5 +1,6 @@
 #include "process.h"
 
+#include "descriptors.h"
 #include "next.h"
 #include "sample.h"
 #include "sites.h"
@@ -29,11 +30,14 @@ static char directory[PATH_BYTES];
 static char path[PATH_BYTES + 64];
 static char settings[SETTINGS][PATH_BYTES + 64];
 static char allocator[EXECUTABLE_BYTES]; /* found once: a forked child had better not ask */
-static struct {
+static struct kept {
     int descriptor; /* below 0: none. The program may have closed it and reused its number */
     dev_t device;
     ino_t inode;
-} file = {.descriptor = -1};
+} file = {.descriptor = -1}, folder = {.descriptor = -1};
+
+#define FOLDER_VARIABLE "SIMALLOC_RECORD_FOLDER"
+enum { FOLDER = SETTINGS - 1 };
 
 bool process_stopped(void)
 {
@@ -97,47 +101,103 @@ void process_count_unwritten(void)
         __atomic_fetch_add(&process->header->unwritten, 1, __ATOMIC_RELAXED);
 }
 
-static bool file_is_ours(void)
+static bool is_open(const struct kept *kept)
 {
     struct stat now;
-    return file.descriptor >= 0 && fstat(file.descriptor, &now) == 0 &&
-           now.st_dev == file.device && now.st_ino == file.inode;
+    return kept->descriptor >= 0 && fstat(kept->descriptor, &now) == 0 &&
+           now.st_dev == kept->device && now.st_ino == kept->inode;
 }
 
-/* Keeps the open file out of the way of programs that count on low numbers. */
-static bool keep_file(int descriptor)
+/* Keeps an open file out of the way of programs that count on low numbers. */
+static bool keep(struct kept *kept, int descriptor, int how)
 {
     struct stat status;
-    int high = fcntl(descriptor, F_DUPFD_CLOEXEC, DESCRIPTOR_FROM);
+    int high = fcntl(descriptor, how, DESCRIPTOR_FROM);
     if (high >= 0) {
-        close(descriptor);
+        close_own(descriptor);
         descriptor = high;
     }
     if (fstat(descriptor, &status) != 0) {
-        close(descriptor);
+        close_own(descriptor);
         return false;
     }
-    file.descriptor = descriptor;
-    file.device = status.st_dev;
-    file.inode = status.st_ino;
+    *kept = (struct kept){descriptor, status.st_dev, status.st_ino};
     return true;
+}
+
+int process_descriptor(size_t number)
+{
+    return number == 0 ? file.descriptor : folder.descriptor;
+}
+
+bool process_owns(int descriptor)
+{
+    return (descriptor == file.descriptor && is_open(&file)) ||
+           (descriptor == folder.descriptor && is_open(&folder));
+}
+
+/* The folder of a user is named by its descriptor, which programs that this process starts inherit:
+ * there is no way to it for them but this. */
+static void name_folder(void)
+{
+    snprintf(settings[FOLDER], sizeof settings[FOLDER], "%s=%d %llu %llu", FOLDER_VARIABLE,
+             folder.descriptor, (unsigned long long)folder.device,
+             (unsigned long long)folder.inode);
+}
+
+void process_prepare_user(uid_t user)
+{
+    char name[sizeof path];
+    int error = errno;
+    if (geteuid() == 0 && user != 0 && user != (uid_t)-1 && directory[0] != '\0' && !off) {
+        snprintf(name, sizeof name, "%s/uid.%u", directory, (unsigned)user);
+        mkdir(name, 0700);
+        int descriptor = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (descriptor >= 0 && fchown(descriptor, user, (gid_t)-1) == 0) {
+            if (is_open(&folder))
+                close_own(folder.descriptor);
+            if (keep(&folder, descriptor, F_DUPFD))
+                name_folder();
+        } else if (descriptor >= 0) {
+            close_own(descriptor);
+        }
+    }
+    errno = error;
+}
+
+/* Takes over the folder of a user that the program before this one has left open. */
+static void inherit_folder(const char *text)
+{
+    char *rest;
+    struct kept left = {.descriptor = (int)strtol(text, &rest, 10)};
+    left.device = strtoull(rest, &rest, 10);
+    left.inode = strtoull(rest, &rest, 10);
+    if (*text != '\0' && is_open(&left))
+        folder = left;
+}
+
+static int create_in(const char *where, int image)
+{
+    snprintf(path, sizeof path, "%s/%d.%d.raw", where, (int)getpid(), image);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 /* Creates PROCESS.IMAGE.raw: a process that calls exec begins another image. */
 static bool create_file(void)
 {
-    if (file_is_ours())
-        close(file.descriptor); /* the parent's */
+    char left[64] = "";
+    if (is_open(&file))
+        close_own(file.descriptor); /* the parent's */
     for (int image = 1; image < MOST_IMAGES; image++) {
-        snprintf(path, sizeof path, "%s/%d.%d.raw", directory, (int)getpid(), image);
-        int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (descriptor >= 0) {
-            if (geteuid() == 0) /* it may become another user, who must be able to go on */
-                fchmod(descriptor, 0666);
-            return keep_file(descriptor);
-        }
-        if (errno != EEXIST)
+        int descriptor = create_in(*left == '\0' ? directory : left, image);
+        if (descriptor >= 0)
+            return keep(&file, descriptor, F_DUPFD_CLOEXEC);
+        if (*left == '\0' && (errno == EACCES || errno == EPERM) && is_open(&folder)) {
+            snprintf(left, sizeof left, "/proc/self/fd/%d", folder.descriptor);
+            image--;
+        } else if (errno != EEXIST) {
             return false;
+        }
     }
     return false;
 }
@@ -148,10 +208,16 @@ static int grow_file(uint64_t bytes)
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && process->file_bytes + bytes > limit.rlim_cur)
         return EFBIG;
-    if (!file_is_ours()) {
-        int descriptor = open(path, O_RDWR | O_CLOEXEC);
-        if (descriptor < 0 || !keep_file(descriptor))
+    if (!is_open(&file)) {
+        struct kept before = file;
+        int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (descriptor < 0 || !keep(&file, descriptor, F_DUPFD_CLOEXEC))
             return errno;
+        if (file.device != before.device || file.inode != before.inode) {
+            close_own(file.descriptor);
+            file = (struct kept){.descriptor = -1};
+            return ESTALE;
+        }
     }
     return posix_fallocate(file.descriptor, (off_t)process->file_bytes, (off_t)bytes);
 }
@@ -183,7 +249,7 @@ static uint32_t read_command(char *into)
     int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t bytes = descriptor < 0 ? 0 : read(descriptor, into, COMMAND_BYTES);
     if (descriptor >= 0)
-        close(descriptor);
+        close_own(descriptor);
     return bytes < 0 ? 0 : (uint32_t)bytes;
 }
 
@@ -256,6 +322,7 @@ static bool read_settings(void)
     depth = most > MOST_DEPTH ? MOST_DEPTH : (uint32_t)most;
     columns |= depth > 0 ? COLUMN_SITE : 0;
     setting(3, "SIMALLOC_RECORD_EVERY");
+    inherit_folder(setting(FOLDER, FOLDER_VARIABLE));
     strcpy(directory, wanted);
     return true;
 }
@@ -294,26 +361,26 @@ __attribute__((constructor)) static void begin_early(void)
     process_begun();
 }
 
-struct segment_header *process_add_segment(struct process *of, uint64_t bytes, uint32_t stream)
+struct segment_header *process_add_segment(struct process *of, uint64_t *bytes, uint32_t stream)
 {
     if (__atomic_load_n(&of->header->lost_from, __ATOMIC_RELAXED) != NOTHING_LOST) {
         of->stopped = true;
         return NULL;
     }
-    uint64_t unit = of->header->unit;
-    uint64_t rounded = (bytes + unit - 1) / unit * unit;
-    struct segment_header *segment = map_more(rounded);
+    uint64_t unit = unit_bytes();
+    *bytes = (*bytes + unit - 1) / unit * unit;
+    struct segment_header *segment = map_more(*bytes);
     if (segment == NULL) {
         process_lose_from_now(errno);
         return NULL;
     }
-    segment->bytes = rounded;
+    segment->bytes = *bytes;
     segment->stream = stream;
     __atomic_store_n(&segment->magic, SEGMENT_MAGIC, __ATOMIC_RELEASE);
     return segment;
 }
 
-void process_release_segment(struct segment_header *segment)
+void process_release_segment(struct segment_header *segment, uint64_t bytes)
 {
-    munmap(segment, segment->bytes);
+    munmap(segment, bytes);
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct stream;
 
@@ -34,18 +35,29 @@ bool process_stopped(void);
 
 /* The variables of the environment that a recording needs, each as NAME=VALUE; "" if there is no
  * recording. Programs that this process starts get them as this process has got them. */
-enum { SETTINGS = 4 };
+enum { SETTINGS = 5 };
 const char *process_setting(size_t number);
+
+/* Makes a folder in which a user can go on recording to whom the process is about to give up root's
+ * rights, and keeps it open: the directory of the recording is root's alone. */
+void process_prepare_user(uid_t user);
+
+/* The descriptors that the recorder keeps open, below 0 for none. The program may have closed one
+ * and reused its number: then it is not owned any more. */
+enum { OWN_DESCRIPTORS = 2 };
+int process_descriptor(size_t number);
+bool process_owns(int descriptor);
 
 /* For what follows, and for the list of idle streams. Signals must be blocked. */
 void process_lock(struct process *process);
 void process_unlock(struct process *process);
 
-/* Adds a segment of at least `bytes` to the file, for the process' holder of the lock. Returns NULL
- * and stops the recording if the file cannot grow, or if something has been lost. */
-struct segment_header *process_add_segment(struct process *process, uint64_t bytes,
+/* Adds a segment of at least `bytes` to the file, for the process' holder of the lock, and says how
+ * many it has. Returns NULL and stops the recording if the file cannot grow, or if something has
+ * been lost. What stands in the file is never believed: another process may have written it. */
+struct segment_header *process_add_segment(struct process *process, uint64_t *bytes,
                                            uint32_t stream);
-void process_release_segment(struct segment_header *segment);
+void process_release_segment(struct segment_header *segment, uint64_t bytes);
 
 /* Notes that the record with this number, or the next to be numbered, and all later ones cannot be
  * used. The recording must have begun. */

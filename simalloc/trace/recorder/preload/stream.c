@@ -29,16 +29,17 @@ static bool add_segment(struct process *process, struct stream *stream)
     bytes = bytes < SMALLEST_SEGMENT ? SMALLEST_SEGMENT : bytes;
     bytes = bytes > LARGEST_SEGMENT ? LARGEST_SEGMENT : bytes;
     process_lock(process);
-    struct segment_header *segment = process_add_segment(process, bytes, stream->number);
+    struct segment_header *segment = process_add_segment(process, &bytes, stream->number);
     process_unlock(process);
     if (segment == NULL)
         return false;
     if (stream->segment != NULL)
-        process_release_segment(stream->segment);
+        process_release_segment(stream->segment, stream->segment_bytes);
     stream->segment = segment;
-    stream->bytes += segment->bytes;
+    stream->segment_bytes = bytes;
+    stream->bytes += bytes;
     stream->cursor = records_of(segment);
-    stream->limit = (uint8_t *)segment + segment->bytes - ROOM;
+    stream->limit = (uint8_t *)segment + bytes - ROOM;
     return true;
 }
 

@@ -35,6 +35,7 @@ struct stream {
     struct process *process;
     int64_t untold; /* bytes allocated less bytes freed, of which the process does not know yet */
     struct segment_header *segment;
+    uint64_t segment_bytes; /* of it, its header among them */
     uint32_t columns;
     uint32_t depth; /* of the sites that are recorded; 0: none are */
     volatile sig_atomic_t busy; /* records are being written */
