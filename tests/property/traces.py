@@ -189,7 +189,8 @@ def traces(draw, *, max_phases=12, aligned=False, threaded=False):
     """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40.
 
     With `aligned` some requests may ask for an alignment; with `threaded` there may be threads,
-    some of which end, a clock, and callocs, and what is cached may be given back.
+    some of which end, a clock, callocs, and objects that are written in part, and what is cached
+    may be given back.
     """
     script = Script(draw(palettes()))
     for name, *arguments in draw(st.lists(_phase, min_size=1, max_size=max_phases)):
@@ -201,7 +202,8 @@ def traces(draw, *, max_phases=12, aligned=False, threaded=False):
     asked = draw(st.lists(_alignment, max_size=4)) if aligned else []
     threads = draw(st.lists(st.integers(0, 3), max_size=9)) if threaded else []
     pauses = draw(st.lists(_pause, max_size=6)) if threaded else []
-    drawn = {"alignment": asked, "thread": threads, "time": pauses}
+    unwritten = draw(st.lists(_unwritten, max_size=3)) if threaded else []
+    drawn = {"alignment": asked, "thread": threads, "time": pauses, "unwritten": unwritten}
     more = {name: np.resize(some, len(script.events)) for name, some in drawn.items() if some}
     if pauses:
         more["time"] = more["time"].cumsum()
@@ -223,6 +225,7 @@ def _threaded(draw, events):
     return changed
 
 
+_unwritten = st.sampled_from([0, 0, 1, 100, 4096, 1 << 20, 1 << 40])
 _alignment = st.sampled_from([0, 0, 1, 2, 8, 24, 64, 4096])
 _pause = st.sampled_from([0, 0, 1, 10**3, 10**6, 3 * 10**7, 10**9, 10**10])
 

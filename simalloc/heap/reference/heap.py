@@ -17,7 +17,8 @@ class Request(NamedTuple):
     """What the event under way asks for. What the trace does not have, or is not looked at, is 0.
 
     `size` is in bytes of the program, `alignment` in scaled bytes (0: none), `time` in nanoseconds;
-    `is_zeroed` says whether it is a calloc.
+    `is_zeroed` says whether it is a calloc, and `unwritten` how many of the object's last bytes are
+    never written.
     """
 
     size: int = 0
@@ -27,6 +28,7 @@ class Request(NamedTuple):
     site: int = 0
     stream: int = 0
     pool: int = 0
+    unwritten: int = 0
     is_zeroed: bool = False
 
 

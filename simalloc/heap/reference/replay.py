@@ -125,6 +125,7 @@ def request_of(trace: Trace, event: int, setting: Setting) -> Request:
         site=told.get("site", 0),
         stream=told.get("stream", 0),
         pool=told.get("pool", 0),
+        unwritten=told.get("unwritten", 0),
         is_zeroed=bool(trace.op[event] == Op.CALLOC),
     )
 
@@ -236,8 +237,11 @@ class Objects:
             heap.touch(address + heap.block_size(address) - footer, footer)
         if self._description.writes_objects:
             return
+        size = request.size
+        if not (request.is_zeroed and by_allocator):
+            size -= min(request.unwritten, size)
         if self._setting.writes or (request.is_zeroed and by_allocator):
-            heap.touch(address + self._description.payload, request.size * scale)
+            heap.touch(address + self._description.payload, size * scale)
 
     def _malloc(self) -> int:
         gross, alignment = self._gross(self.heap.request.size), self.heap.request.alignment

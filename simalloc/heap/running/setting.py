@@ -66,7 +66,8 @@ class Setting:
     @property
     def columns(self) -> tuple[str, ...]:
         """The optional columns of the trace that are fed to the policy."""
-        return self.policy.description.looked_at
+        looked_at = self.policy.description.looked_at
+        return (*looked_at, "unwritten") if self.resident and self.writes else looked_at
 
     @property
     def other_threads(self) -> int:

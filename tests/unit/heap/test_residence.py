@@ -126,3 +126,30 @@ def test_both_engines_see_the_same_after_each_event(name):
     for some, others in zip(core[0], reference[0], strict=True):
         np.testing.assert_array_equal(some, others)
     assert core[0].resident.max() > 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("policy", ["ptmalloc", "jemalloc", "musl", "best-fit-ao"])
+def test_what_is_never_written_of_an_object_is_not_resident(policy, engine):
+    op, number, size = [Op.MALLOC, Op.CALLOC, Op.FREE], [0, 1, 0], [3_000_000, 50, 0]
+    whole, some = (
+        simulate(
+            Trace.from_events(op, number, size, unwritten=[unwritten, 0, 0]),
+            policy,
+            engine=engine,
+            scale=1,
+            resident=True,
+        ).resident
+        for unwritten in (0, 2_900_000)
+    )
+    assert whole.peak_bytes - some.peak_bytes == pytest.approx(2_900_000, abs=8192)
+
+
+def test_a_program_that_writes_nothing_has_nothing_that_is_unwritten():
+    trace = Trace.from_events([Op.MALLOC], [0], [3_000_000], unwritten=[2_900_000])
+    unwritten, written = (
+        simulate(trace, "ptmalloc", resident=True, writes=writes).resident.peak_bytes
+        for writes in (False, True)
+    )
+    assert unwritten <= 8192
+    assert written == pytest.approx(100_000, abs=8192)

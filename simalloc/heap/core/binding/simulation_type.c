@@ -196,7 +196,7 @@ struct replay *simulation_idle(PyObject *object)
  * others, of another length. */
 enum {
     OP, SIZE, SLOT, LIVE,
-    ALIGNMENT, TIME, THREAD, SITE, STREAM, DEVICE_POOL,
+    ALIGNMENT, TIME, THREAD, SITE, STREAM, DEVICE_POOL, UNWRITTEN,
     ADDRESS, MAPPED, RESIDENT, LIVE_NOW, FREE_BLOCKS, REGION, NUMBER, OFFSET,
     SPANS, FIGURES, EVENT_COLUMNS,
 };
@@ -228,6 +228,7 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
         .site = columns[SITE].view.buf,
         .stream = columns[STREAM].view.buf,
         .pool = columns[DEVICE_POOL].view.buf,
+        .unwritten = columns[UNWRITTEN].view.buf,
         .address = columns[ADDRESS].view.buf,
         .sight = columns[MAPPED].view.buf == NULL ? NULL : sight,
     };
@@ -279,6 +280,7 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
         [SITE] = {.name = "site", .width = 4, .optional = true},
         [STREAM] = {.name = "stream", .width = 4, .optional = true},
         [DEVICE_POOL] = {.name = "pool", .width = 4, .optional = true},
+        [UNWRITTEN] = {.name = "unwritten", .width = 8, .optional = true},
         [ADDRESS] = {.name = "address", .width = 8, .writable = true, .optional = true},
         [MAPPED] = {.name = "mapped", .width = 8, .writable = true, .optional = true},
         [RESIDENT] = {.name = "resident", .width = 8, .writable = true, .optional = true},

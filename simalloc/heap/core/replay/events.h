@@ -22,6 +22,7 @@ struct events {
     const uint32_t *site;
     const uint32_t *stream;
     const uint32_t *pool;
+    const int64_t *unwritten; /* bytes of the object, its last ones, that nobody ever writes */
     int64_t *address; /* filled with the object's address after each event; may be NULL */
     const struct sight *sight; /* what else is filled; NULL: nothing */
     size_t first;              /* the number of the first event among those of the sight */
@@ -62,6 +63,7 @@ ALWAYS_INLINE struct events events_from(const struct events *events, size_t firs
         .site = PART_OF(events->site, first),
         .stream = PART_OF(events->stream, first),
         .pool = PART_OF(events->pool, first),
+        .unwritten = PART_OF(events->unwritten, first),
         .address = PART_OF(events->address, first),
         .sight = events->sight,
         .first = events->first + first,

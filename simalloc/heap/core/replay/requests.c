@@ -7,7 +7,8 @@
 static bool events_have_columns(const struct events *events)
 {
     return events->alignment != NULL || events->thread != NULL || events->time != NULL ||
-           events->site != NULL || events->stream != NULL || events->pool != NULL;
+           events->site != NULL || events->stream != NULL || events->pool != NULL ||
+           events->unwritten != NULL;
 }
 
 bool requests_are_needed(const struct replay *replay, const struct events *events)
@@ -18,7 +19,7 @@ bool requests_are_needed(const struct replay *replay, const struct events *event
     return (family->columns != 0 &&
             (events_have_columns(events) || !family->needs_columns_only)) ||
            heap->setting.columns != 0 || replay->measures.series_count > tracks_pages ||
-           (tracks_pages && family->replay_requests != NULL) ||
+           (tracks_pages && (family->replay_requests != NULL || events->unwritten != NULL)) ||
            (heap->setting.memalign && events->alignment != NULL);
 }
 
@@ -53,6 +54,7 @@ static void take_request(const struct replay *replay, const struct events *event
         .site = events->site == NULL ? 0 : events->site[event],
         .stream = events->stream == NULL ? 0 : events->stream[event],
         .pool = events->pool == NULL ? 0 : events->pool[event],
+        .unwritten = events->unwritten == NULL ? 0 : (uint64_t)events->unwritten[event],
         .is_zeroed = op == OP_CALLOC,
     };
 }
@@ -94,8 +96,11 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
         heap_touch(heap, block->address + block->size - setting->footer, setting->footer);
     if (replay->family->writes_objects)
         return;
+    uint64_t size = heap->request.size;
+    if (!(op == OP_CALLOC && by_allocator))
+        size -= heap->request.unwritten < size ? heap->request.unwritten : size;
     if (setting->program_writes || (op == OP_CALLOC && by_allocator))
-        heap_touch(heap, block->address + payload, heap->request.size * setting->scale);
+        heap_touch(heap, block->address + payload, size * setting->scale);
 }
 
 /* Takes the block that a request got, and notes if it got none: then an object that was not freed

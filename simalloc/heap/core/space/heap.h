@@ -106,6 +106,7 @@ struct request {
     uint64_t size;      /* bytes of the program */
     uint64_t alignment; /* scaled bytes; 0: none is asked for */
     uint64_t time;      /* nanoseconds */
+    uint64_t unwritten; /* bytes of the object, its last ones, that nobody ever writes */
     uint64_t event;     /* its number, from 0 */
     uint32_t thread;
     uint32_t site;

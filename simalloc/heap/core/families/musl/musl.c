@@ -37,7 +37,9 @@ static void write_object(struct musl *state, uint32_t id)
     const struct musl_object object = state->objects[id];
     if (!state->heap.setting.program_writes)
         return;
-    heap_touch(&state->heap, object.at, object.size);
+    uint64_t unwritten = state->heap.request.unwritten;
+    uint64_t written = object.size - (unwritten < object.size ? unwritten : object.size);
+    heap_touch(&state->heap, object.at, written);
     musl_fill(state, slot_of(state, id), object, WRITTEN);
 }
 

@@ -86,11 +86,12 @@ class WritingHeap(Heap):
     def _write(self, address: int) -> None:
         """Let the program write the object's bytes, if it does."""
         if self.program_writes:
-            self._fill(self._objects[address], _WRITTEN)
+            self._fill(self._objects[address], _WRITTEN, self.request.unwritten)
 
-    def _fill(self, held: Held, value: int) -> None:
+    def _fill(self, held: Held, value: int, unwritten: int = 0) -> None:
+        """Write an object's bytes, but for the last ones, of pages that stay as they are."""
         mapping = held.group.mapping
-        self.touch(held.at, held.size)
+        self.touch(held.at, max(held.size - unwritten, 0))
         if mapping.memory:
             mapping.memory.fill(held.at - mapping.base, held.size, value)
 
