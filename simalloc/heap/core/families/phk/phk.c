@@ -1,6 +1,6 @@
 /* PhK malloc: runs of pages by first fit, pages of chunks of a power of two
  * (simalloc/policy/families/phk.md). */
-#include "families/phk_pages.h"
+#include "families/phk/phk.h"
 #include "index/pages/runs.h"
 #include "layers/define_layer.h"
 
@@ -169,7 +169,7 @@ static uint32_t new_page(struct phk *state, unsigned class)
     uint32_t id = take_pages(state, state->page);
     if (id == NO_BLOCK)
         return NO_PAGE;
-    uint32_t number = new_page_number(&state->pages);
+    uint32_t number = phk_new_page_number(&state->pages);
     if (!heap_needs(heap, number != NO_PAGE))
         return NO_PAGE;
     struct page *page = &state->pages.all[number];
@@ -236,7 +236,8 @@ static void dissolve(struct phk *state, uint32_t number)
 static void enter_again(struct phk *state, uint32_t number)
 {
     if (state->chunk_pages == NEWEST_FIRST)
-        enter_list(&state->pages, number, NO_PAGE, state->pages.lists[state->pages.all[number].class]);
+        enter_list(&state->pages, number, NO_PAGE,
+                   state->pages.lists[state->pages.all[number].class]);
     else
         enter_by_address(&state->pages, number, state->chunk_pages == ALMOST_BY_ADDRESS);
 }
@@ -334,14 +335,14 @@ DEFINE_ONLY_LAYER(phk, true, allocate, release, reserve, .resize = resize, .roun
 static bool init(void *memory)
 {
     struct phk *state = memory;
-    chunk_pages_init(&state->pages);
+    phk_chunk_pages_init(&state->pages);
     return runs_init(&state->runs, &state->heap, state->page);
 }
 
 static void release_all(void *memory)
 {
     struct phk *state = memory;
-    chunk_pages_release(&state->pages);
+    phk_chunk_pages_release(&state->pages);
     table_release(state->described);
     runs_release(&state->runs);
 }

@@ -1,42 +1,6 @@
 /* The queue of Solaris' -lmalloc, which is merged while it is searched
  * (simalloc/policy/families/solaris_3x.md). */
-#ifndef SIMALLOC_SOLARIS_3X_QUEUE_H
-#define SIMALLOC_SOLARIS_3X_QUEUE_H
-
-#include "index/list/roving_list.h"
-#include "replay/replay.h"
-
-enum { CELL_SIZES = 6, NO_HOLDING = UINT32_MAX };
-
-/* A holding block: its cells, and its neighbours in the circle of its size. */
-struct holding {
-    uint32_t size_number;
-    uint32_t before;
-    uint32_t after;
-    uint32_t freed; /* cells given back, chained by `family_data`, the newest first; or NO_BLOCK */
-    uint32_t uncut; /* the cells never used yet, one cached block; or NO_BLOCK */
-};
-
-struct solaris_3x {
-    /* An allocated cell's `family_data` is its holding block's number plus one, else 0. */
-    struct heap heap;
-    uint64_t cells;
-    uint64_t growth;
-    uint64_t minimum_split;
-    uint64_t least;  /* what is split off has this many bytes */
-    uint64_t unit;   /* two words */
-    uint64_t header;
-    uint64_t tag;    /* bytes of the table block where memory ends */
-    struct roving_list queue;
-    uint32_t head;   /* its rover */
-    uint32_t end;    /* the block behind the last that may be free: that table, or the edge */
-    uint64_t visited; /* in this event */
-    bool has_table;
-    uint32_t first[CELL_SIZES]; /* of the circles of holding blocks, or NO_HOLDING */
-    struct holding *holdings;
-    uint32_t holding_count;
-    uint32_t holding_capacity;
-};
+#include "families/solaris_3x/solaris_3x.h"
 
 /* Notes in the queue, if a block is in it, that another block follows it, or that its size has
  * changed. */
@@ -46,7 +10,7 @@ static void changed(struct solaris_3x *state, uint32_t id)
         roving_list_changed(&state->queue, id);
 }
 
-static void leave(struct solaris_3x *state, uint32_t id)
+void solaris_3x_leave(struct solaris_3x *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
     if (state->head == id) {
@@ -58,8 +22,7 @@ static void leave(struct solaris_3x *state, uint32_t id)
     changed(state, heap->blocks[id].previous);
 }
 
-/* Puts a block into the queue as its head. */
-static void enter(struct solaris_3x *state, uint32_t id)
+void solaris_3x_enter(struct solaris_3x *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
     roving_list_insert(&state->queue, id, state->head);
@@ -72,40 +35,37 @@ static void enter(struct solaris_3x *state, uint32_t id)
 static void absorb_next(struct solaris_3x *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    leave(state, heap->blocks[id].next);
+    solaris_3x_leave(state, heap->blocks[id].next);
     heap_join_next(heap, id);
     heap->counters.coalescings++;
     changed(state, id);
 }
 
-/* Joins the free blocks that follow a block in memory to it. */
-static void absorb(struct solaris_3x *state, uint32_t id)
+void solaris_3x_absorb(struct solaris_3x *state, uint32_t id)
 {
     while (heap_is_free(&state->heap, state->heap.blocks[id].next))
         absorb_next(state, id);
 }
 
-/* Allocates the low end of a block that is in no queue; the rest is the queue's head. */
-static void cut(struct solaris_3x *state, uint32_t id, uint64_t size)
+void solaris_3x_cut(struct solaris_3x *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
     if (heap->blocks[id].size - size >= state->least) {
         uint32_t rest = heap_cut_high(heap, id, size);
         heap->counters.splits++;
-        enter(state, rest);
+        solaris_3x_enter(state, rest);
     }
     heap->counters.allocated += heap->blocks[id].size;
     heap->blocks[id].family_data = 0;
 }
 
-/* Allocates the low end of a block of the queue; the rest keeps its place, as the head. */
-static uint32_t use(struct solaris_3x *state, uint32_t id, uint64_t size)
+uint32_t solaris_3x_use(struct solaris_3x *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
     uint32_t used = id;
     state->head = id;
     if (heap->blocks[id].size - size < state->least) {
-        leave(state, id);
+        solaris_3x_leave(state, id);
     } else {
         used = heap_cut_low(heap, id, size);
         heap->counters.splits++;
@@ -124,7 +84,7 @@ static uint32_t walk(struct solaris_3x *state, uint64_t size)
     uint32_t id = state->head;
     do {
         state->visited++;
-        absorb(state, id);
+        solaris_3x_absorb(state, id);
         if (blocks[id].size >= size)
             return id;
         id = roving_list_after(&state->queue, id);
@@ -174,7 +134,7 @@ static uint32_t look_up(struct solaris_3x *state, uint64_t size)
     return NO_BLOCK;
 }
 
-static uint32_t search(struct solaris_3x *state, uint64_t size)
+uint32_t solaris_3x_search(struct solaris_3x *state, uint64_t size)
 {
     if (state->head == NO_BLOCK)
         return NO_BLOCK;
@@ -184,5 +144,3 @@ static uint32_t search(struct solaris_3x *state, uint64_t size)
     roving_list_note(&state->queue, state->visited - visited);
     return id;
 }
-
-#endif

@@ -1,5 +1,5 @@
 /* Vo's Vmalloc, method Vmbest (simalloc/policy/families/vmalloc.md). */
-#include "families/vmalloc_blocks.h"
+#include "families/vmalloc/vmalloc.h"
 #include "layers/define_layer.h"
 
 static uint32_t find_tiny(const struct vmalloc *state, uint64_t size)
@@ -19,9 +19,9 @@ static uint32_t find_free(struct vmalloc *state, uint64_t size)
         if (id != NO_BLOCK)
             return id;
         if (state->catch_all.newest != NO_BLOCK)
-            reclaim(state, state->tiny_below);
+            vmalloc_reclaim(state, state->tiny_below);
         id = groups_best(&state->tree, size);
-        if (id != NO_BLOCK || !reclaim(state, 0))
+        if (id != NO_BLOCK || !vmalloc_reclaim(state, 0))
             return id;
     }
 }
@@ -95,7 +95,7 @@ static uint32_t place(struct vmalloc *state, uint64_t size, uint64_t *visited)
         wait_no_more(state, id);
         return use(state, id, size, false);
     }
-    empty_slot(state);
+    vmalloc_empty_slot(state);
     id = find_free(state, size);
     ++*visited;
     if (id == NO_BLOCK && state->wild != NO_BLOCK && size_of(state, state->wild) >= size)
@@ -127,7 +127,7 @@ static void release(struct heap *heap, uint32_t id)
     else
         wait_on(state, &state->catch_all, id, IN_CATCH_ALL);
     if (size >= state->page + state->header && heap_is_free(heap, heap->blocks[id].previous))
-        reclaim(state, 0);
+        vmalloc_reclaim(state, 0);
 }
 
 /* Takes in what is free behind a block or waits there, until it is large enough. */
@@ -136,12 +136,12 @@ static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
     struct heap *heap = &state->heap;
     while (size_of(state, id) < size) {
         uint32_t above = heap->blocks[id].next;
-        if (waits(state, above) && heap->blocks[above].family_data == IN_SLOT) {
+        if (vmalloc_waits(state, above) && heap->blocks[above].family_data == IN_SLOT) {
             wait_no_more(state, above);
-        } else if (waits(state, above)) {
+        } else if (vmalloc_waits(state, above)) {
             uint64_t waiting = size_of(state, above);
             state->wanted = above;
-            reclaim(state, is_tiny(state, waiting) ? waiting : state->tiny_below);
+            vmalloc_reclaim(state, is_tiny(state, waiting) ? waiting : state->tiny_below);
             state->wanted = NO_BLOCK;
         } else if (heap_is_free(heap, above)) {
             take_out(state, above);
@@ -158,7 +158,7 @@ static void throw_away(struct vmalloc *state, uint32_t id)
 {
     state->heap.counters.allocated -= size_of(state, id);
     wait_on(state, &state->catch_all, id, IN_CATCH_ALL);
-    empty_slot(state);
+    vmalloc_empty_slot(state);
 }
 
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)

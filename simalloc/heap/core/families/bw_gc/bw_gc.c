@@ -1,5 +1,5 @@
 /* The collector of Boehm, Demers and Weiser (simalloc/policy/families/bw_gc.md). */
-#include "families/bw_gc_pages.h"
+#include "families/bw_gc/bw_gc.h"
 #include "layers/define_layer.h"
 
 /* A size of small objects in words, and its class. */
@@ -41,7 +41,7 @@ static void dissolve(struct bw_gc *state, uint32_t number)
     state->pages[number].next = state->unused;
     state->unused = number;
     state->in_use--;
-    free_run(state, id);
+    bw_gc_free_run(state, id);
 }
 
 /* Moves the first page of a list to the front of another. */
@@ -100,7 +100,7 @@ static void collect(struct bw_gc *state)
         } else if (heap->blocks[id].index_slot == STATE_CACHED && state->objects[id].died != 0) {
             heap_mark(heap, id, STATE_WASTE);
             state->in_use--;
-            free_run(state, id);
+            bw_gc_free_run(state, id);
         }
         id = below;
     }
@@ -123,7 +123,7 @@ static void collect_or_expand(struct bw_gc *state, uint64_t needed)
     state->increment = state->increment * 3 / 2;
     if (state->increment > state->most)
         state->increment = state->most;
-    expand(state, pages);
+    bw_gc_expand(state, pages);
 }
 
 static uint32_t new_page_number(struct bw_gc *state)
@@ -140,10 +140,10 @@ static bool new_page(struct bw_gc *state, unsigned class)
 {
     struct heap *heap = &state->heap;
     uint64_t size = state->small[class].size;
-    uint32_t id = take_run(state, state->page);
+    uint32_t id = bw_gc_take_run(state, state->page);
     if (id == NO_BLOCK)
         return false;
-    take_map(state, &state->small[class].has_map);
+    bw_gc_take_map(state, &state->small[class].has_map);
     uint32_t number = new_page_number(state);
     uint64_t used = state->page / size * size;
     if (used < state->page) {
@@ -228,12 +228,12 @@ static uint32_t allocate_large(struct bw_gc *state, uint64_t size)
 {
     uint64_t whole = round_up(size, state->page);
     uint32_t id;
-    while ((id = take_run(state, whole)) == NO_BLOCK) {
+    while ((id = bw_gc_take_run(state, whole)) == NO_BLOCK) {
         collect_or_expand(state, whole / state->page);
         if (state->heap.failure != NULL)
             return NO_BLOCK;
     }
-    take_map(state, &state->large_have_map);
+    bw_gc_take_map(state, &state->large_have_map);
     uint64_t word = state->heap.setting.word;
     state->objects[id] = (struct object){.words = (size + word - 1) / word};
     return id;
@@ -243,7 +243,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct bw_gc *state = (struct bw_gc *)heap;
     if (!state->begun)
-        begin(state);
+        bw_gc_begin(state);
     state->visited = 0;
     uint32_t id = is_small(state, size) ? allocate_small(state, size) : allocate_large(state, size);
     count_search(heap, state->visited);
@@ -279,7 +279,7 @@ static void give_back(struct bw_gc *state, uint32_t id)
     }
     heap_mark(heap, id, STATE_WASTE);
     state->in_use--;
-    free_run(state, id);
+    bw_gc_free_run(state, id);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)

@@ -1,6 +1,6 @@
 /* Solaris' -lmalloc: a queue merged while it is searched, and cells by the hundred
  * (simalloc/policy/families/solaris_3x.md). */
-#include "families/solaris_3x_queue.h"
+#include "families/solaris_3x/solaris_3x.h"
 #include "layers/define_layer.h"
 #include "space/table.h"
 
@@ -23,7 +23,7 @@ static uint32_t grow(struct solaris_3x *state, uint64_t size)
         heap->blocks[state->end].index_slot = STATE_TABLE;
     }
     if (merges) {
-        leave(state, last);
+        solaris_3x_leave(state, last);
         heap_join_previous(heap, id);
         heap->counters.coalescings++;
     }
@@ -33,12 +33,12 @@ static uint32_t grow(struct solaris_3x *state, uint64_t size)
 /* Allocates an ordinary block. */
 static uint32_t ordinary(struct solaris_3x *state, uint64_t size)
 {
-    uint32_t id = search(state, size);
+    uint32_t id = solaris_3x_search(state, size);
     if (id != NO_BLOCK)
-        return use(state, id, size);
+        return solaris_3x_use(state, id, size);
     id = grow(state, size);
     if (id != NO_BLOCK)
-        cut(state, id, size);
+        solaris_3x_cut(state, id, size);
     return id;
 }
 
@@ -176,8 +176,8 @@ static void release(struct heap *heap, uint32_t id)
         return;
     }
     heap->counters.allocated -= heap->blocks[id].size;
-    absorb(state, id);
-    enter(state, id);
+    solaris_3x_absorb(state, id);
+    solaris_3x_enter(state, id);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -186,12 +186,12 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->blocks[id].family_data != 0)
         return false;
     heap->counters.allocated -= heap->blocks[id].size;
-    absorb(state, id);
+    solaris_3x_absorb(state, id);
     if (heap->blocks[id].size < size) {
         heap->counters.allocated += heap->blocks[id].size;
         return false;
     }
-    cut(state, id, size);
+    solaris_3x_cut(state, id, size);
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* GNU malloc: runs of pages by next fit, fragments of a power of two
  * (simalloc/policy/families/gnu.md). */
-#include "families/gnu_pages.h"
+#include "families/gnu/gnu.h"
 #include "layers/define_layer.h"
 
 static uint64_t fragment_size(const struct gnu *state, unsigned class)
@@ -62,7 +62,7 @@ static uint32_t new_page(struct gnu *state, unsigned class)
 {
     struct heap *heap = &state->heap;
     uint64_t size = fragment_size(state, class);
-    uint32_t id = take_pages(state, state->page);
+    uint32_t id = gnu_take_pages(state, state->page);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     uint32_t number = new_page_number(state);
@@ -127,7 +127,7 @@ static void dissolve(struct gnu *state, uint32_t number)
     heap->blocks[id].index_slot = STATE_ALLOCATED;
     page->after = state->unused;
     state->unused = number;
-    free_pages(state, id);
+    gnu_free_pages(state, id);
 }
 
 static void free_fragment(struct gnu *state, uint32_t id)
@@ -159,7 +159,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     if (is_small(state, size)) {
         id = take_fragment(state, class_of(state, size));
     } else {
-        id = take_pages(state, round_up(size, state->page));
+        id = gnu_take_pages(state, round_up(size, state->page));
         if (id != NO_BLOCK) {
             heap->blocks[id].family_data = 0;
             heap->counters.allocated += heap->blocks[id].size;
@@ -177,7 +177,7 @@ static void release(struct heap *heap, uint32_t id)
         return;
     }
     heap->counters.allocated -= heap->blocks[id].size;
-    free_pages(state, id);
+    gnu_free_pages(state, id);
 }
 
 /* Whether a block stays where it is, less the pages that it does not need. */
@@ -194,7 +194,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
         uint32_t rest = heap_cut_high(heap, id, need);
         heap->counters.splits++;
         heap->counters.allocated -= old - need;
-        free_pages(state, rest);
+        gnu_free_pages(state, rest);
     }
     return true;
 }
@@ -207,7 +207,7 @@ static uint32_t reallocate_pages(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->blocks[id].family_data != 0 || is_small(state, size))
         return layer_move(heap, id, size);
     heap->counters.allocated -= heap->blocks[id].size;
-    free_run(state, id);
+    gnu_free_run(state, id);
     return heap->front->allocate(heap, size);
 }
 

@@ -1,0 +1,93 @@
+/* Vmalloc's blocks: those that wait unmerged, those that are free, and how the former become the
+ * latter (simalloc/policy/families/vmalloc.md). */
+#include "families/vmalloc/vmalloc.h"
+
+bool vmalloc_waits(const struct vmalloc *state, uint32_t id)
+{
+    const struct block *block = &state->heap.blocks[id];
+    return block->index_slot == STATE_CACHED && block->family_data != NOT_MARKED;
+}
+
+void vmalloc_empty_slot(struct vmalloc *state)
+{
+    uint32_t id = state->slot;
+    if (id == NO_BLOCK)
+        return;
+    state->slot = NO_BLOCK;
+    state->heap.blocks[id].family_data = IN_CATCH_ALL;
+    chain_push(&state->links, &state->catch_all, id);
+}
+
+/* Frees a block that has waited, merged; returns the least size whose cache is to be emptied. The
+ * block that a realloc takes in enters nothing. */
+ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous;
+    if (heap_is_free(heap, below)) {
+        take_out(state, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    for (;;) {
+        uint32_t above = heap->blocks[id].next;
+        if (vmalloc_waits(state, above)) {
+            if (size_of(state, above) < least)
+                least = size_of(state, above);
+            wait_no_more(state, above);
+        } else if (heap_is_free(heap, above)) {
+            take_out(state, above);
+        } else {
+            break;
+        }
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (id == state->wanted)
+        return least;
+    heap->counters.free_blocks++;
+    struct block *block = &heap->blocks[id];
+    block->index_slot = STATE_FREE;
+    block->family_data = NOT_MARKED;
+    if (heap_last(heap) == id) {
+        state->wild = id;
+    } else if (is_tiny(state, block->size)) {
+        chain_push(&state->links, &state->tiny[block->size], id);
+        state->free_tiny++;
+    } else {
+        block->family_data = IS_PENDING;
+        chain_push(&state->links, &state->pending, id);
+    }
+    return least;
+}
+
+/* Frees all that waits on a chain, the newest first. */
+ALWAYS_INLINE uint64_t reclaim_chain(struct vmalloc *state, const struct chain *chain, uint64_t least,
+                              bool *any)
+{
+    while (chain->newest != NO_BLOCK) {
+        uint32_t id = chain->newest;
+        *any = true;
+        wait_no_more(state, id);
+        least = free_merged(state, id, least);
+    }
+    return least;
+}
+
+bool vmalloc_reclaim(struct vmalloc *state, uint64_t least)
+{
+    struct heap *heap = &state->heap;
+    bool any = false;
+    vmalloc_empty_slot(state);
+    least = reclaim_chain(state, &state->catch_all, least, &any);
+    for (uint64_t size = state->tiny_below; size > least && state->cached_tiny > 0; size--)
+        least = reclaim_chain(state, &state->caches[size - 1], least, &any);
+    for (;;) {
+        uint32_t id = chain_pop_newest(&state->links, &state->pending);
+        if (id == NO_BLOCK)
+            return any;
+        heap->blocks[id].family_data = NOT_MARKED;
+        heap->counters.free_blocks--; /* the tree counts it */
+        groups_insert(&state->tree, id);
+    }
+}

@@ -1,0 +1,109 @@
+/* Vmalloc: what its parts share (policy/families/vmalloc.md). */
+#ifndef SIMALLOC_VMALLOC_H
+#define SIMALLOC_VMALLOC_H
+
+#include "index/size/groups.h"
+#include "replay/replay.h"
+
+/* More than the largest header and what else decides which blocks are tiny. */
+enum { MOST_TINY_SIZES = 1 << 21 };
+
+/* What the `family_data` of a cached or free block says; of any other it is NOT_MARKED. */
+enum { NOT_MARKED, IN_SLOT, IN_CACHE, IN_CATCH_ALL, IS_PENDING };
+
+struct vmalloc {
+    struct heap heap;
+    struct groups tree;
+    uint64_t growth;
+    uint64_t page;
+    uint64_t header;
+    uint64_t tiny_below;  /* blocks of fewer bytes are tiny */
+    struct links links;   /* of all chains below */
+    struct chain *caches; /* tiny blocks that wait, by size */
+    struct chain *tiny;   /* tiny free blocks, by size */
+    struct chain catch_all;
+    struct chain pending; /* free blocks that enter the tree when reclaiming ends */
+    uint32_t slot;        /* the one large block that waits there; or NO_BLOCK */
+    uint32_t wild;        /* the free block at the break that comes last; or NO_BLOCK */
+    uint32_t wanted;      /* what a realloc takes in once it is merged; or NO_BLOCK */
+    uint64_t cached_tiny;
+    uint64_t free_tiny;
+};
+
+/* blocks.c: how blocks that wait become free ones. */
+
+/* Whether a block waits, unmerged. */
+bool vmalloc_waits(const struct vmalloc *state, uint32_t id);
+
+/* Moves the large block that waits in the slot, if there is one, to the catch-all list. */
+void vmalloc_empty_slot(struct vmalloc *state);
+
+/* Frees what waits on the catch-all list, and in the caches of sizes down to `least`; returns
+ * whether anything did. */
+bool vmalloc_reclaim(struct vmalloc *state, uint64_t least);
+
+ALWAYS_INLINE uint64_t size_of(const struct vmalloc *state, uint32_t id)
+{
+    return state->heap.blocks[id].size;
+}
+
+ALWAYS_INLINE bool is_tiny(const struct vmalloc *state, uint64_t size)
+{
+    return size < state->tiny_below;
+}
+
+/* Caches a block on a chain; the block is not counted as allocated. */
+ALWAYS_INLINE void wait_on(struct vmalloc *state, struct chain *chain, uint32_t id, uint32_t mark)
+{
+    state->heap.blocks[id].index_slot = STATE_CACHED;
+    state->heap.blocks[id].family_data = mark;
+    state->heap.counters.cached_blocks++;
+    state->cached_tiny += mark == IN_CACHE;
+    if (chain == NULL)
+        state->slot = id;
+    else
+        chain_push(&state->links, chain, id);
+}
+
+/* Takes a block that waits from where it does; it is allocated then, and not counted. */
+ALWAYS_INLINE void wait_no_more(struct vmalloc *state, uint32_t id)
+{
+    struct block *block = &state->heap.blocks[id];
+    if (block->family_data == IN_SLOT)
+        state->slot = NO_BLOCK;
+    else if (block->family_data == IN_CATCH_ALL)
+        chain_remove(&state->links, &state->catch_all, id);
+    else
+        chain_remove(&state->links, &state->caches[block->size], id);
+    state->cached_tiny -= block->family_data == IN_CACHE;
+    state->heap.counters.cached_blocks--;
+    block->index_slot = STATE_ALLOCATED;
+    block->family_data = NOT_MARKED;
+}
+
+/* Takes a free block from where it is; it is allocated then, and not counted. */
+ALWAYS_INLINE void take_out(struct vmalloc *state, uint32_t id)
+{
+    struct heap *heap = &state->heap;
+    struct block *block = &heap->blocks[id];
+    bool tiny = is_tiny(state, block->size);
+    if (id != state->wild && !tiny &&
+        !(block->index_slot == STATE_FREE && block->family_data == IS_PENDING)) {
+        groups_remove(&state->tree, id, NEWEST_IS_HEAD);
+        heap->blocks[id].family_data = NOT_MARKED;
+        return;
+    }
+    if (id == state->wild) {
+        state->wild = NO_BLOCK;
+    } else if (tiny) {
+        chain_remove(&state->links, &state->tiny[block->size], id);
+        state->free_tiny--;
+    } else {
+        chain_remove(&state->links, &state->pending, id);
+    }
+    heap->counters.free_blocks--;
+    block->index_slot = STATE_ALLOCATED;
+    block->family_data = NOT_MARKED;
+}
+
+#endif
