@@ -1,0 +1,51 @@
+/* One malloc of 8 bytes, then the bytes of each memory area that are resident and private: from
+ * /proc/self/smaps, written without malloc. With a number, that many threads each do the same. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_barrier_t all_there, all_told;
+
+static void *take(void *nothing)
+{
+    char *volatile taken = malloc(8);
+    memset(taken, 1, 8);
+    if (nothing != NULL) {
+        pthread_barrier_wait(&all_there);
+        pthread_barrier_wait(&all_told);
+    }
+    return NULL;
+}
+
+static void tell(void)
+{
+    char part[4096];
+    int areas = open("/proc/self/smaps", O_RDONLY);
+    for (ssize_t length; (length = read(areas, part, sizeof part)) > 0;)
+        if (write(STDOUT_FILENO, part, (size_t)length) < 0)
+            exit(EXIT_FAILURE);
+    close(areas);
+}
+
+int main(int count, char **values)
+{
+    int threads = count > 1 ? atoi(values[1]) : 0;
+    pthread_t started[256];
+    take(NULL);
+    if (threads == 0) {
+        tell();
+        return EXIT_SUCCESS;
+    }
+    pthread_barrier_init(&all_there, NULL, (unsigned)threads + 1);
+    pthread_barrier_init(&all_told, NULL, (unsigned)threads + 1);
+    for (int i = 0; i < threads; i++)
+        pthread_create(&started[i], NULL, take, started);
+    pthread_barrier_wait(&all_there);
+    tell();
+    pthread_barrier_wait(&all_told);
+    for (int i = 0; i < threads; i++)
+        pthread_join(started[i], NULL);
+    return EXIT_SUCCESS;
+}
