@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 
 def core_count() -> int:
@@ -13,3 +14,33 @@ def core_count() -> int:
 def memory_bytes() -> int:
     """Return the bytes of memory that the machine has."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def circumstances() -> dict[str, int | float | str]:
+    """Return what allocators depend on here, as far as the system tells.
+
+    `cores` are those that this process may use, `page` the bytes of a page, `thp` the mode of
+    transparent huge pages, `overcommit` that of `vm.overcommit_memory`, and `cpu_quota` the CPU
+    time that the container may take, in cores.
+    """
+    found: dict[str, int | float | str] = {
+        "cores": core_count(),
+        "page": os.sysconf("SC_PAGE_SIZE"),
+    }
+    if thp := _read("/sys/kernel/mm/transparent_hugepage/enabled").partition("[")[2]:
+        found["thp"] = thp.partition("]")[0]
+    overcommit = _read("/proc/sys/vm/overcommit_memory").strip()
+    if overcommit.isdigit():
+        found["overcommit"] = int(overcommit)
+    quota, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")
+    if quota.isdigit() and period.strip().isdigit():
+        found["cpu_quota"] = int(quota) / int(period)
+    return found
+
+
+def _read(path: str) -> str:
+    """Return the text of a file of the system; empty if there is none."""
+    try:
+        return Path(path).read_text()
+    except (OSError, ValueError):
+        return ""

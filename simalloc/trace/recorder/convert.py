@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
+from simalloc.machine import circumstances
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
@@ -221,7 +222,7 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
         "process": raw.process,
         "parent_process": raw.parent,
         "malloc": raw.malloc,
-        "cores": len(os.sched_getaffinity(0)),
+        **circumstances(),
         "started": datetime.fromtimestamp(raw.started, UTC).isoformat(timespec="milliseconds"),
         "frees_of_unknown": counts.frees_of_unknown,
         "reallocs_of_unknown": counts.reallocs_of_unknown,
