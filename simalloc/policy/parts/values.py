@@ -13,8 +13,8 @@ Value = float | str
 
 _SIZE: Final = re.compile(r"(\d{1,100})([KMGT]?)")
 _SWITCH: Final = {
-    **dict.fromkeys(("on", "true", "yes", "y"), True),
-    **dict.fromkeys(("off", "false", "no", "n"), False),
+    **dict.fromkeys(("on", "true", "yes", "y", "1"), True),
+    **dict.fromkeys(("off", "false", "no", "n", "0"), False),
 }
 _FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 

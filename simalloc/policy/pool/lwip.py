@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, ClassVar, Final
 
-from simalloc.policy.parts import PowerOfTwo
+from simalloc.policy.parts import PowerOfTwo, Range
 from simalloc.policy.pool.base import Pool, Word, round_up
 
 _SHORT: Final = 64000
@@ -29,6 +29,9 @@ class Lwip(Pool):
 
     word: Word = 4
     align: Annotated[int, PowerOfTwo(1, 64), "MEM_ALIGNMENT; boards have 4."] = 1
+    start: Annotated[
+        int, Range(0, 63), "How far behind a multiple of `align` the memory begins."
+    ] = 0
     idx: Annotated[
         Index, "The bits of mem_size_t: 16 or 32, or auto: 16 if `capacity` is at most 64000."
     ] = Index.AUTO
@@ -40,7 +43,7 @@ class Lwip(Pool):
 
     def least_from(self, high_water: int) -> int | None:
         """Return the high-water mark: the end marker lies behind MEM_SIZE."""
-        rounded = high_water - self.align + self.grain
+        rounded = high_water - (-self.start % self.align) - self.align + self.grain
         return max(rounded, self.least_capacity) if self.is_monotone else None
 
     @property
@@ -64,4 +67,9 @@ class Lwip(Pool):
         return 0xFFFF if is_short else 0xFFFFFFFF
 
     def _own_parameters(self) -> dict[str, int | str]:
-        return {"word": self.word, "alignment": self.align, "index": self._most_index}
+        return {
+            "word": self.word,
+            "alignment": self.align,
+            "skew": self.start,
+            "index": self._most_index,
+        }

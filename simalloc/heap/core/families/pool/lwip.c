@@ -11,6 +11,13 @@ struct lwip {
     uint64_t errors; /* requests for which there was no room */
 };
 
+/* Where the first header lies. */
+static uint64_t first_address(const struct lwip *state)
+{
+    uint64_t skew = state->pool.skew;
+    return round_up(skew, state->pool.heap.setting.alignment) - skew;
+}
+
 static bool is_end(const struct lwip *state, uint32_t id)
 {
     return state->pool.heap.blocks[id].index_slot == STATE_TABLE;
@@ -124,9 +131,11 @@ static bool init(void *memory)
     pool->heap.setting.payload = round_up(state->index == UINT16_MAX ? 6 : 12, alignment);
     state->least = round_up(12, alignment);
     uint64_t end = round_up(pool->capacity, alignment);
-    uint32_t id = pool_add_region(pool, 0, end + pool->heap.setting.payload);
+    uint64_t start = first_address(state);
+    uint32_t id = pool_add_region(pool, 0, start + end + pool->heap.setting.payload);
     if (id == NO_BLOCK)
         return false;
+    id = pool_take_table(pool, id, start);
     pool_close(pool, id, end);
     state->lowest = id;
     heap_mark(&pool->heap, id, STATE_FREE);
@@ -143,7 +152,10 @@ static const char *check(const void *memory)
         if (heap_is_free(heap, id) && heap_is_free(heap, heap->blocks[id].next))
             return "two free blocks are neighbours";
     }
-    if (walk(state, heap_first(heap), 0, &visited) != state->lowest)
+    uint32_t first = heap_first(heap);
+    if (first_address(state) > 0)
+        first = heap->blocks[first].next;
+    if (walk(state, first, 0, &visited) != state->lowest)
         return "another free block is the lowest";
     return pool_check(&state->pool, count);
 }
@@ -162,7 +174,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         heap->counters.allocated,
         state->most,
         state->errors,
-        heap->blocks[state->lowest].address,
+        heap->blocks[state->lowest].address - first_address(state),
         heap->counters.free_blocks,
         largest - heap->setting.payload,
     };

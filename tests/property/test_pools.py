@@ -1,0 +1,116 @@
+"""Allocators of fixed pools on programs that are drawn: what holds of every one of them."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simalloc import Trace
+from simalloc.heap import Realloc
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.watch.each_event import REFUSED, Watched
+from simalloc.policy import GROUPS, find_policy
+from simalloc.trace import Op
+
+SETTINGS = {
+    "freertos-heap-1": ["align=4", "align=16,skew=3"],
+    "freertos-heap-2": ["align=16", "skew=5"],
+    "freertos-heap-4": ["align=4", "align=16,skew=9"],
+    "freertos-heap-5": ["regions=0+300+300+N", "regions=3+N+65536+777", "align=16"],
+    "esp-idf": ["release=53"],
+    "lwip": ["align=4", "align=8,idx=32,start=5"],
+    "zephyr": [
+        *("through=k_malloc", "through=malloc", "chunks=big", "SYS_HEAP_ALLOC_LOOPS=1"),
+        "through=k_malloc,SYS_HEAP_RUNTIME_STATS=y",
+    ],
+}
+"""What may be set besides `word`, where that makes a difference."""
+
+NAMES = [*GROUPS["pool"], "tlsf"]
+
+_size = st.one_of(
+    st.integers(0, 200), st.sampled_from([0, 1, 255, 256, 1000, 2000, 1 << 31, (1 << 32) - 64])
+)
+
+
+@st.composite
+def policies(draw, name):
+    """Draw an allocator with some settings in a pool that is small."""
+    given = draw(st.sampled_from(["", *SETTINGS.get(name, [])]))
+    word = draw(st.sampled_from([4, 4, 8])) if name != "esp-idf" else 4
+    capacity = draw(st.integers(7000, 20000) if name == "tlsf" else st.integers(2000, 9000))
+    tail = ",mechanism=on" if name == "tlsf" else ""
+    settings = f"capacity={capacity},word={word}{tail}{',' if given else ''}{given}"
+    return find_policy(f"{name}:{settings}")
+
+
+@st.composite
+def programs(draw):
+    """Draw a program: some of its requests are aligned, and some are reallocs."""
+    events, alignments, live, numbers = [], [], [], 0
+    for _ in range(draw(st.integers(1, 60))):
+        op = draw(st.sampled_from([Op.MALLOC] * 4 + [Op.FREE] * 3 + [Op.REALLOC] * 2))
+        if op == Op.MALLOC or not live:
+            live.append(numbers)
+            events.append((Op.MALLOC, numbers, draw(_size)))
+            alignments.append(draw(st.sampled_from([0, 0, 8, 64, 256])))
+            numbers += 1
+            continue
+        number = draw(st.sampled_from(live))
+        if op == Op.FREE:
+            live.remove(number)
+        events.append((op, number, draw(_size) if op == Op.REALLOC else 0))
+        alignments.append(0)
+    op, number, size = zip(*events, strict=True)
+    return Trace.from_events(op, number, size, alignment=alignments)
+
+
+def placed(trace, policy):
+    """Return where the object is after each event, whether it was refused, and what is reported."""
+    watched = Watched(Setting(trace, policy, 1, Realloc.IN_PLACE, goes_on=True), checked=True)
+    names = list(watched.names)
+    (sight,) = watched.sights()
+    offsets = [
+        (int(region), int(number), int(offset))
+        for region, number, offset in zip(sight.region, sight.number, sight.offset, strict=True)
+    ]
+    return offsets, sight.figures[:, names.index("largest")].tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_objects_lie_in_the_pool_apart_from_each_other(name, data):
+    policy, trace = data.draw(policies(name)), data.draw(programs())
+    offsets, _ = placed(trace, policy)
+    where = {}
+    for event, (_, is_outside, offset) in enumerate(offsets):
+        number, size = int(trace.object[event]), int(trace.size[event])
+        if trace.op[event] == Op.FREE or (offset < 0 and offset != REFUSED):
+            where.pop(number, None)
+        elif offset != REFUSED and is_outside:
+            where[number] = (-1, -1)
+        elif offset != REFUSED:
+            where[number] = (offset, offset + size)
+        spans = sorted(span for span in where.values() if span[0] >= 0)
+        assert all(one[1] <= other[0] for one, other in pairwise(spans))
+        assert all(low >= 0 for low, _ in spans)
+        if "alignment" in policy.description.looked_at and offset >= 0 and not is_outside:
+            asked = int(trace.columns["alignment"][event]) or 1
+            assert offset % asked == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_the_largest_request_is_served_and_no_larger_one(name, data):
+    policy, trace = data.draw(policies(name)), data.draw(programs())
+    if policy.all_parameters.get("through", "sys_heap") != "sys_heap":
+        return  # it is told of the heap below
+    largest = placed(trace, policy)[1][-1]
+    columns = trace.op.tolist(), trace.object.tolist(), trace.size.tolist()
+    asked = [*trace.columns["alignment"].tolist(), 0]
+    for size, is_refused in ((largest, False), (largest + 1, True)):
+        last = (Op.MALLOC, max(columns[1]) + 1, size)
+        events = ([*column, one] for column, one in zip(columns, last, strict=True))
+        offsets, _ = placed(Trace.from_events(*events, alignment=asked), policy)
+        assert size == 0 or (offsets[-1][2] == REFUSED) == is_refused
