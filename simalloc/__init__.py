@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from simalloc.api.heaps import check as check
     from simalloc.api.heaps import heap_map as heap_map
     from simalloc.api.heaps import pins as pins
+    from simalloc.api.heaps import step as step
     from simalloc.api.heaps import waste as waste
     from simalloc.api.include import get_include as get_include
     from simalloc.api.pictures import draw_device_maps as draw_device_maps
@@ -116,6 +117,7 @@ _HOME: Final = {
     "simulate": "api.simulation",
     "simulate_all": "api.simulation",
     "sites": "api.sites",
+    "step": "api.heaps",
     "traces": "api.catalogues",
     "waste": "api.heaps",
     "workload": "api.workloads",

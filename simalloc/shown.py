@@ -27,6 +27,27 @@ class ShownAsTable:
         return shown
 
 
+class ShownAsSteps:
+    """Shows itself with a slider in a notebook, and as text where it is printed."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.written(".txt").rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        shown: str = import_module(LOOKS).steps_html(self)
+        return shown
+
+    def written(self, suffix: str) -> str:
+        """Return the content of a file: `.html` (with a slider), `.svg` (animated) or `.txt`.
+
+        Raises `SimallocError` for another suffix.
+        """
+        content: str = import_module(LOOKS).steps_written(self, suffix)
+        return content
+
+
 class ShownAsPicture:
     """Shows itself as a picture, or as text where matplotlib is not installed."""
 

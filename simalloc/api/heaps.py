@@ -9,6 +9,7 @@ from simalloc.api.traces import Source, open_source
 from simalloc.heap import Checked, Realloc
 from simalloc.heap import check as check_of
 from simalloc.heap.run import PAGE
+from simalloc.heap.watch.steps import Steps, take_steps
 from simalloc.measure import HeapMap, Pins, Waste
 from simalloc.measure import heap_map as map_of
 from simalloc.measure import pins as pins_of
@@ -107,3 +108,49 @@ def check(
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
         return check_of(policy, replayed, scale=scale, realloc=realloc, progress=bar)
+
+
+def step(
+    trace: Source,
+    policy: AnyPolicy = "first-fit-ao",
+    *,
+    events: tuple[int, int] | None = None,
+    scale: int | None = None,
+    realloc: Realloc | str | None = None,
+) -> Steps:
+    """Return a small heap after each event: its blocks, and the free list in its order.
+
+    In a notebook the steps have a slider and a button that plays them.
+
+    Parameters
+    ----------
+    trace : Trace, str or path
+        A trace, its name or its path.
+    policy : str, Policy or class
+        A policy of the catalogue with a reference engine, or one in Python.
+    events : tuple of int, optional
+        The first and the last event to show, counted from 1; at most 2,000. All by default.
+    scale, realloc
+        As for `simulate`.
+
+    Returns
+    -------
+    Steps
+        `steps.steps` is a tuple of `Step`, each with `event`, `text`, `blocks`, `free_list`,
+        `searched` and `changes`. `print(steps)` draws the blocks as text, and
+        `steps.save("steps.html")` writes `.html`, `.svg` or `.txt`.
+
+    Raises
+    ------
+    SimallocError
+        If there are no such events or too many, or if the policy has no reference engine.
+
+    Examples
+    --------
+    >>> trace = simalloc.Trace.from_events([0, 0, 1, 0], [1, 2, 1, 3], [100, 40, 0, 24])
+    >>> simalloc.step(trace, "first-fit-lifo")
+
+    """
+    first, last = events or (1, None)
+    replayed = open_source(trace, progress=False)
+    return take_steps(replayed, policy, scale=scale, realloc=realloc, first=first, last=last)

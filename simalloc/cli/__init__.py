@@ -20,6 +20,10 @@ COMMANDS: Final = {
     "waste": Command(
         "simalloc.cli.waste", "Print where the bytes of a heap go when it has its peak."
     ),
+    "steps": Command(
+        "simalloc.cli.steps",
+        "Show a small heap after each event: its blocks, and the free list in its order.",
+    ),
     "sites": Command(
         "simalloc.cli.sites",
         "Say which code has the memory, and with -p which code pins the heap.",

@@ -31,11 +31,14 @@ from simalloc.report.html import html
 from simalloc.report.runs import MEASURES
 from simalloc.report.sites import apart_table, proposal_text, sites_table
 from simalloc.report.statistics import bars, statistics_tables
+from simalloc.report.steps import steps_html, steps_written
 from simalloc.report.table import Rounded, Table, Value, write_table
 from simalloc.report.waste import waste_table
 from simalloc.trace import Trace
 from simalloc.trace.statistics import Statistics
 from simalloc.trace.statistics.liveness import curve_of
+
+__all__ = ["html_of", "png_of", "steps_html", "steps_written", "tables_of", "text_of"]
 
 _SITES: Final = 15
 """Lines of code in a table."""

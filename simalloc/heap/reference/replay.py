@@ -10,7 +10,7 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.families import heap_for
-from simalloc.heap.reference.heap import Refused, Request
+from simalloc.heap.reference.heap import Heap, Refused, Request
 from simalloc.heap.reference.layers.aligning import allocate_aligned
 from simalloc.heap.reference.layers.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
@@ -91,6 +91,20 @@ def watched(
         yield address, mapped, resident, live, free_blocks, location, heap.figures()
 
 
+def in_steps(setting: Setting) -> Iterator[tuple[Heap, dict[int, tuple[int, int]], int | None]]:
+    """Yield after each event the heap, where each live object is, and what a search visited.
+
+    The value of an object is its address and its requested size. Heap and objects change with the
+    next event.
+    """
+    objects = Objects(setting)
+    before = 0
+    for _ in _addresses(objects, setting):
+        searches = len(objects.visited)
+        yield objects.heap, objects.where, objects.visited[-1] if searches > before else None
+        before = searches
+
+
 def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
     """Carry out the events, to the program's end, and yield each object's address, or -1."""
     trace = objects.heap.trace = setting.source.in_memory()
@@ -149,31 +163,31 @@ class Objects:
         self._overhead = description.applied_overhead
         self._aligning = description.aligning or Aligning()
         self.visited: list[int] = []
-        self._where: dict[int, tuple[int, int]] = {}
+        self.where: dict[int, tuple[int, int]] = {}
         self._live = 0
         self.refused = self.first_refused = 0
 
     def carry_out(self, op: int, number: int, request: Request) -> int:
         """Do one event; return the object's address after it, -1 if there is no object any more."""
         self.heap.request = request
-        if self._setting.goes_on and op in _OF_LIVE and number not in self._where:
+        if self._setting.goes_on and op in _OF_LIVE and number not in self.where:
             return -1  # it was refused
         if op == Op.USE:
-            self.heap.use(self._where[number][0])
-            return self._where[number][0]
+            self.heap.use(self.where[number][0])
+            return self.where[number][0]
         if op in {Op.EMPTY, Op.THREAD_END}:
             self.heap.give_back() if op == Op.EMPTY else self.heap.end_thread()
             return -1
         if op == Op.FREE:
             self._front.free(self._remove(number))
             return -1
-        before = self._where.get(number)
+        before = self.where.get(number)
         try:
             address = self._reallocate(number) if op == Op.REALLOC else self._malloc()
         except Refused:
             self._refuse(number, before)
             return -1
-        self._where[number] = address, request.size
+        self.where[number] = address, request.size
         self._live += request.size
         self._write(address)
         return address
@@ -183,7 +197,7 @@ class Objects:
         self.refused += 1
         self.first_refused = self.first_refused or self.heap.event + 1
         if before is not None and self._setting.realloc is not Realloc.FREE_FIRST:
-            self._where[number] = before
+            self.where[number] = before
             self._live += before[1]
 
     def state(self) -> tuple[int, ...]:
@@ -201,7 +215,7 @@ class Objects:
         page, scale = size * self._setting.scale, self._setting.scale
         payload = self._description.payload
         pages: list[tuple[int, int]] = []
-        for address, taken in sorted(self._where.values()):
+        for address, taken in sorted(self.where.values()):
             first = (address + payload) // page
             end = -(-(address + payload + taken * scale) // page)
             if taken:
@@ -211,19 +225,19 @@ class Objects:
     def check(self) -> None:
         """Assert that the heap is sound and that each live object has a block that holds it."""
         self._front.check()
-        for address, size in self._where.values():
+        for address, size in self.where.values():
             assert self.heap.blocks.state[address] is State.ALLOCATED
             assert self.heap.block_size(address) >= self._gross(size)
-        addresses = {address for address, _ in self._where.values()}
-        assert len(addresses) == len(self._where), "no two objects share a block"
+        addresses = {address for address, _ in self.where.values()}
+        assert len(addresses) == len(self.where), "no two objects share a block"
         assert self.heap.allocated == sum(map(self.heap.block_size, addresses))
-        assert self._live == sum(size for _, size in self._where.values())
+        assert self._live == sum(size for _, size in self.where.values())
 
     def _gross(self, size: int) -> int:
         return gross_size(max(size, 1) * self._setting.scale, self._overhead)
 
     def _remove(self, number: int) -> int:
-        address, size = self._where.pop(number)
+        address, size = self.where.pop(number)
         self._live -= size
         return address
 

@@ -1,0 +1,57 @@
+"""`simalloc steps`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from simalloc.cli.simulation_options import realloc_option, scale_option
+from simalloc.heap.watch.steps import take_steps
+from simalloc.trace.catalogue import load
+
+
+@click.command(
+    "steps",
+    epilog="\b\nExamples:\n"
+    "  printf 'm 0 100\\nm 1 40\\nf 0\\nm 2 24\\n' > small.txt; simalloc steps small.txt\n"
+    "  simalloc steps small.txt -p best-fit-ao -o steps.html\n"
+    "  simalloc steps espresso -p binary-buddy --events 1 40 -o steps.svg",
+)
+@click.argument("trace")
+@click.option(
+    "-p",
+    "--policy",
+    default="first-fit-ao",
+    show_default=True,
+    help="A policy, such as first-fit-lifo:growth=1K.",
+)
+@click.option(
+    "--events",
+    type=(int, int),
+    metavar="FIRST LAST",
+    help="Show these events only, counted from 1.",
+)
+@scale_option
+@realloc_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file: .html (with a slider), .svg (animated) or .txt.",
+)
+def command(
+    trace: str,
+    policy: str,
+    events: tuple[int, int] | None,
+    scale: int | None,
+    realloc: str | None,
+    output: Path | None,
+) -> None:
+    """Show a small heap after each event: its blocks, and the free list in its order."""
+    first, last = events or (1, None)
+    steps = take_steps(load(trace), policy, scale=scale, realloc=realloc, first=first, last=last)
+    if output is None:
+        click.echo(str(steps))
+    else:
+        steps.save(output)

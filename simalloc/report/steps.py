@@ -1,0 +1,203 @@
+"""The steps of a small heap as text, as an animated SVG, and as HTML with a slider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
+from typing import Final
+from uuid import uuid4
+
+from simalloc.errors import SimallocError
+from simalloc.heap.watch.steps import Block, Step, Steps
+
+_WIDTH: Final = 720
+"""Units across a drawing; the heap takes all but a margin."""
+_MARGIN: Final = 10
+_BAR: Final = (34, 40)
+"""Top and height of the heap's bar."""
+_LIST: Final = 100
+_HEIGHT: Final = 124
+_MOST_LISTED: Final = 12
+_TEXT_WIDTH: Final = 76
+_SECONDS: Final = 1.2
+"""Seconds that an animation shows each step."""
+_FILL: Final = {"free": "#eceae4", "cached": "#f4d8a8", "table": "#c9c9c9", "waste": "#dddddd"}
+_OBJECTS: Final = ("#8ec1e8", "#f0a883", "#86d3b8", "#e3b7cf", "#f3cf7a", "#a9dbf2")
+_MARKS: Final = {"free": ".", "cached": "c", "table": "t", "waste": "w", "hole": " "}
+
+
+def steps_text(steps: Steps) -> Iterator[str]:
+    """Yield the lines of the steps: the event, the blocks in proportion, the free list in order."""
+    shown = _shown_end(steps)
+    yield f"{steps.trace} under {steps.policy}"
+    yield "Blocks: object and size in bytes; '.' free, 'c' cached, 't' table, 'w' waste."
+    for step in steps.steps:
+        yield ""
+        yield f"{step.event:>5}  {step.text}{_aside(step)}"
+        yield f"       |{''.join(_cell(block, shown) for block in step.blocks)}"
+        yield f"       free list: {_listing(step)}"
+
+
+def steps_svg(steps: Steps) -> str:
+    """Return one SVG that shows step after step, without a script."""
+    shown, count = _shown_end(steps), max(len(steps.steps), 1)
+    frames = "".join(
+        f'<g class="step" style="animation-delay:{place * _SECONDS:.1f}s">{_frame(step, shown)}</g>'
+        for place, step in enumerate(steps.steps)
+    )
+    seconds, share = f"{count * _SECONDS:.1f}s", f"{100 / count:.4f}%"
+    style = (
+        f"{_STYLE}.step{{visibility:hidden;animation:step {seconds} steps(1) infinite}}"
+        f"@keyframes step{{0%{{visibility:visible}}{share}{{visibility:hidden}}}}"
+    )
+    return _svg(f"<style>{style}</style>{_title(steps)}{frames}", _HEIGHT + 20)
+
+
+def steps_html(steps: Steps, *, whole_page: bool = False) -> str:
+    """Return the steps with a slider and a button that plays them; `whole_page` adds a head."""
+    shown, name = _shown_end(steps), f"steps-{uuid4().hex[:8]}"
+    frames = "".join(
+        _svg(f"<style>{_STYLE}</style>{_frame(step, shown)}", _HEIGHT, hidden=place > 0)
+        for place, step in enumerate(steps.steps)
+    )
+    body = (
+        f'<div id="{name}" class="simalloc-steps"><p><strong>{escape(steps.trace)} under '
+        f"{escape(steps.policy)}</strong></p>{frames}"
+        f'<p><button type="button">play</button> <input type="range" min="0" value="0" '
+        f'max="{max(len(steps.steps) - 1, 0)}" aria-label="step" style="width:{_WIDTH - 90}px"></p>'
+        f"</div><script>{_SCRIPT.replace('NAME', name)}</script>"
+    )
+    if not whole_page:
+        return body
+    head = f'<meta charset="utf-8"><title>{escape(steps.trace)}, step by step</title>'
+    style = "font-family:system-ui,sans-serif;margin:2em"
+    return f'<!doctype html><html lang="en"><head>{head}</head><body style="{style}">{body}</body>'
+
+
+WRITERS: Final[Mapping[str, Callable[[Steps], str]]] = {
+    ".html": lambda steps: steps_html(steps, whole_page=True),
+    ".svg": steps_svg,
+    ".txt": lambda steps: "\n".join(steps_text(steps)) + "\n",
+}
+"""How steps are written to a file, by the end of its name."""
+
+
+def steps_written(steps: Steps, suffix: str) -> str:
+    """Return the content of a file of steps; raises `SimallocError` for an unknown `suffix`."""
+    if suffix not in WRITERS:
+        raise SimallocError(f"steps are written as {', '.join(WRITERS)}, not as {suffix or 'that'}")
+    return WRITERS[suffix](steps)
+
+
+_STYLE: Final = (
+    "text{font:12px system-ui,sans-serif;fill:#1b1b1b}.s{font-size:10px;fill:#555}"
+    "svg{background:#fff}"
+)
+
+_SCRIPT: Final = """
+(function () {
+  const box = document.getElementById("NAME");
+  const frames = box.querySelectorAll("svg"), slider = box.querySelector("input");
+  const button = box.querySelector("button");
+  let timer = null;
+  function show() {
+    frames.forEach((frame, place) => {
+      frame.style.display = place == slider.value ? "" : "none";
+    });
+  }
+  function stop() { clearInterval(timer); timer = null; button.textContent = "play"; }
+  slider.oninput = show;
+  button.onclick = function () {
+    if (timer) { stop(); return; }
+    if (slider.value == slider.max) slider.value = 0;
+    button.textContent = "pause";
+    timer = setInterval(function () {
+      if (slider.value == slider.max) { stop(); return; }
+      slider.value = Number(slider.value) + 1;
+      show();
+    }, 800);
+    show();
+  };
+  show();
+})();
+"""
+
+
+def _shown_end(steps: Steps) -> float:
+    """Return where drawings end: a little behind the last block that was ever used."""
+    used = max((_used_end(step) for step in steps.steps), default=0)
+    whole = max((step.end for step in steps.steps), default=0)
+    return min(whole, used * 1.15) or 1
+
+
+def _used_end(step: Step) -> float:
+    return max((b.address + b.size for b in step.blocks if b.state != "free"), default=0)
+
+
+def _aside(step: Step) -> str:
+    """Return what a search and the policy did, in parentheses."""
+    searched = [] if step.searched is None else [f"{step.searched} searched"]
+    words = ", ".join([*searched, *step.changes])
+    return f"  ({words})" if words else ""
+
+
+def _listing(step: Step) -> str:
+    sizes = {block.address: block.size for block in step.blocks}
+    listed = [f"{at:g} ({sizes[at]:g})" for at in step.free_list[:_MOST_LISTED] if at in sizes]
+    more = len(step.free_list) - len(listed)
+    return " > ".join([*listed, *([f"{more} more"] if more else [])]) or "empty"
+
+
+def _cell(block: Block, shown: float) -> str:
+    """Return a block in proportion to its size, with object and size where they fit."""
+    size = max(min(block.size, shown - block.address), 0)
+    mark = _MARKS.get(block.state, " ")
+    label = f"{mark if block.object is None else block.object} {block.size:g}"
+    width = max(round(size / shown * _TEXT_WIDTH), len(label))
+    return f"{label:{mark if block.object is None else ' '}<{width}}|"
+
+
+def _frame(step: Step, shown: float) -> str:
+    """Return the drawing of one step."""
+    unit = (_WIDTH - 2 * _MARGIN) / shown
+    blocks = "".join(_block(block, unit, shown) for block in step.blocks if block.address < shown)
+    return (
+        f'<text x="{_MARGIN}" y="20"><tspan class="s">{step.event}</tspan> {escape(step.text)}'
+        f'<tspan class="s">{escape(_aside(step))}</tspan></text>{blocks}'
+        f'<text x="{_MARGIN}" y="{_LIST}">free list: {escape(_listing(step))}</text>'
+    )
+
+
+def _block(block: Block, unit: float, shown: float) -> str:
+    top, height = _BAR
+    left = _MARGIN + block.address * unit
+    width = (min(block.address + block.size, shown) - block.address) * unit
+    number = block.object
+    fill = _FILL.get(block.state, "#fff") if number is None else _OBJECTS[number % len(_OBJECTS)]
+    label = block.state if number is None else f"{number}"
+    text = ""
+    if width >= 6 * len(label) + 4:
+        middle = left + width / 2
+        text = (
+            f'<text x="{middle:.2f}" y="{top + 17}" text-anchor="middle">{label}</text>'
+            f'<text x="{middle:.2f}" y="{top + 32}" text-anchor="middle" class="s">'
+            f"{block.size:g}</text>"
+        )
+    title = f"<title>{label}: address {block.address:g}, {block.size:g} bytes</title>"
+    return (
+        f'<g>{title}<rect x="{left:.2f}" y="{top}" width="{width:.2f}" height="{height}" '
+        f'fill="{fill}" stroke="#1b1b1b" stroke-width="1" shape-rendering="crispEdges"/>{text}</g>'
+    )
+
+
+def _title(steps: Steps) -> str:
+    words = escape(f"{steps.trace} under {steps.policy}")
+    return f'<text x="{_MARGIN}" y="{_HEIGHT + 10}" class="s">{words}</text>'
+
+
+def _svg(content: str, height: int, *, hidden: bool = False) -> str:
+    style = ' style="display:none"' if hidden else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        f'width="{_WIDTH}" height="{height}" role="img"{style}>{content}</svg>'
+    )
