@@ -45,6 +45,7 @@ class LiveProcess(Target):
         self.process: int = process
         self.name = f"process {process}"
         self.pauses: list[Pause] = []
+        self._pointers: dict[int, int] = {}
         self._root = Path(f"/proc/{process}")
         status = self._status()
         self.command = status.get("Name", "")
@@ -87,8 +88,10 @@ class LiveProcess(Target):
     def threads(self) -> list[Thread]:
         """Return the threads, as they are now."""
         numbers = self.thread_numbers()
-        heads = [_robust_list(number) for number in numbers]
-        pointers = np.array([max(0, head - ROBUST_LIST) for head in heads], np.uint64)
+        for number in numbers:
+            if not self._pointers.get(number):
+                self._pointers[number] = max(0, _robust_list(number) - ROBUST_LIST)
+        pointers = np.array([self._pointers[number] for number in numbers], np.uint64)
         own, again = self.words(pointers), self.words(pointers + np.uint64(16))
         right = (own == pointers) & (again == pointers) & (pointers != 0)
         return [

@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
-from simalloc.process.mappings import PAGE, Mapping
+from simalloc.process.mappings import PAGE, Mapping, joined
 from simalloc.process.region import ABSENT, Region, down, up
+
+_HUGE: Final = 1 << 40
+"""A mapping of more bytes is address space that somebody keeps, not one of malloc's."""
 
 _SLACK: Final = 1 << 20
 """Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
@@ -56,6 +59,19 @@ class Target(ABC):
     def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:
         """Return mappings with their resident bytes; 0 where these are unknown."""
         return [(one, 0) for one in mappings]
+
+    def busy_runs(self) -> list[Mapping]:
+        """Return what `joined` does, without mappings that have no resident page or are huge."""
+        there = [one for one, resident in self.residents(self.mappings()) if resident]
+        runs = joined(self.mappings())
+        if not self.knows_pages:
+            return runs
+        busy = np.array([one.start for one in there], np.uint64)
+        return [
+            run
+            for run in runs
+            if run.size <= _HUGE and ((busy >= run.start) & (busy < run.end)).any()
+        ]
 
     @abstractmethod
     def threads(self) -> list[Thread]:

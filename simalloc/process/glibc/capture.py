@@ -25,7 +25,7 @@ from simalloc.process.glibc.tables import (
     read_tables,
 )
 from simalloc.process.live import LiveProcess
-from simalloc.process.mappings import Mapping, joined
+from simalloc.process.mappings import Mapping
 from simalloc.process.region import memory_of
 from simalloc.process.target import Target, Thread
 
@@ -311,7 +311,7 @@ def _read_mapped(target: Target, heaps: Sequence[Heap]) -> MappedBlocks:
     result = MappedBlocks([], 0, 0)
     for _ in range(_MAPPED_TRIES if heaps else 0):
         before = _counted(target, heaps)
-        found = find_mapped(target, joined(target.mappings()), taken, less)
+        found = find_mapped(target, target.busy_runs(), taken, less)
         after = _counted(target, heaps)
         result = chosen(found, *after)
         if len(found) > after[0] and not result.agrees:

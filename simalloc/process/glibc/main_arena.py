@@ -14,7 +14,7 @@ from simalloc.process.glibc.chunks import WalkError
 from simalloc.process.glibc.layouts import FENCE, FLAGS, HEADER, Parameters
 from simalloc.process.glibc.state import State, read_state
 from simalloc.process.mappings import PAGE, Mapping, containing, joined
-from simalloc.process.region import ABSENT, Region, up
+from simalloc.process.region import ABSENT, Region, down, up
 from simalloc.process.target import Target
 
 _SECOND_FENCE: Final = 0x11
@@ -29,21 +29,15 @@ def copy_main(
 ) -> ArenaCopy:
     """Return a copy of a main arena; raises `WalkError` if its pieces cannot be found."""
     before = read_state(target, state.address, state.layout)
-    runs = joined(target.mappings())
-    heap = _run_of_break(runs, parameters.sbrk_base)
     used = {region.start: region for region in old.regions} if old else {}
-    end = before.top + _size_at(target, before.top)
-    is_single = (
-        heap is not None
-        and parameters.sbrk_base <= before.top < heap.end
-        and end - parameters.sbrk_base == before.system_mem
-    )
-    if heap is not None and is_single:
-        start = parameters.sbrk_base
-        region = target.region(start, end, used.get(start // PAGE * PAGE))
+    start, end = parameters.sbrk_base, before.top + _size_at(target, before.top)
+    region = None
+    if start <= before.top and end - start == before.system_mem:
+        region = target.region(start, end, used.get(down(start)))
+    if region is not None and not _fences_in(region):
         regions, pieces, holes = [region], [_top_piece(start, before.top, end)], 0
     else:
-        regions, pieces, holes = _several(target, before, parameters, runs, heap)
+        regions, pieces, holes = _several(target, before, parameters)
     after = read_state(target, state.address, state.layout)
     steady = before.content == after.content and after.mutex == 0
     return ArenaCopy(after, regions, pieces, steady, holes)
@@ -85,14 +79,19 @@ class _Candidate:
         return Piece(start, up(start, HEADER), self.last, self.end, self.holds_top, self.end)
 
 
+def _fences_in(region: Region) -> bool:
+    """Whether some page of a region ends as a piece of an arena does."""
+    ends = region.words.reshape(-1, PAGE // 8)[:, [-3, -1]]
+    found = (ends[:, 1] == _SECOND_FENCE) & np.isin(ends[:, 0], np.array(_FIRST_FENCE, np.uint64))
+    return bool(found.any())
+
+
 def _several(
-    target: Target,
-    state: State,
-    parameters: Parameters,
-    runs: Sequence[Mapping],
-    heap: Mapping | None,
+    target: Target, state: State, parameters: Parameters
 ) -> tuple[list[Region], list[Piece], int]:
     """Return the regions and pieces of an arena of several pieces, and the bytes of its holes."""
+    runs = target.busy_runs()
+    heap = _run_of_break(runs, parameters.sbrk_base)
     top_end = state.top + _size_at(target, state.top)
     if containing(runs, state.top) is None:
         raise WalkError("The top chunk of a main arena is not in memory", state.top)
@@ -163,7 +162,7 @@ def _candidates(
             starts = (base,)
         if starts:
             yield _Candidate(starts, last if holds_top else end - FENCE, end, holds_top)
-        base = end
+            base = end
 
 
 def _starts(region: Region, base: int, last: int, step: int) -> tuple[int, ...]:

@@ -138,10 +138,15 @@ def read_tables(target: Target, threads: Sequence[Thread], slot: Slot) -> list[T
     arenas = target.words(places + np.uint64(layout.arena)).tolist()
     heads = np.array([max(address, 8) - 8 for address in addresses], np.uint64)
     sizes = (target.words(heads) & np.uint64(~FLAGS & 0xFFFFFFFFFFFFFFFF)).tolist()
+    right = [at for at, size in enumerate(sizes) if addresses[at] and size in layout.chunks]
+    content = np.zeros((len(right), layout.size), np.uint8)
+    length = np.full(len(right), layout.size, np.uint64)
+    place = np.arange(len(right), dtype=np.uint64) * np.uint64(layout.size)
+    start = np.array([addresses[at] for at in right], np.uint64)
+    target.copy(start, length, place, content.reshape(-1))
     return [
-        Table(address, target.bytes_at(address, layout.size), layout, thread.number, arena)
-        for thread, address, arena, size in zip(known, addresses, arenas, sizes, strict=True)
-        if address and size in layout.chunks
+        Table(addresses[at], row.tobytes(), layout, known[at].number, arenas[at])
+        for at, row in zip(right, content, strict=True)
     ]
 
 

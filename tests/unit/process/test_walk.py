@@ -15,7 +15,7 @@ from simalloc.process.glibc.main_arena import break_end
 from simalloc.process.glibc.own_figures import arena_info
 from simalloc.process.glibc.trim import predict_trim
 
-WAYS = ("threads", "mappings", "pieces", "fork")
+WAYS = ("threads", "mappings", "pieces", "foreign", "fork")
 THREADS = 3
 OF_THREADS = range(264, 313)
 """Usable sizes of what `pthread_create` allocates for a thread."""

@@ -85,6 +85,14 @@ static void with_pieces(void)
     churn(&owners[3], 10000, 60000);
 }
 
+/* Another moves the break, and only that. */
+static void with_foreign(void)
+{
+    churn(&owners[0], 2000, 20000);
+    sbrk(24);
+    churn(&owners[1], 5000, 20000);
+}
+
 static void report(void)
 {
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -127,6 +135,8 @@ int main(int count, char **words)
         with_threads();
     else if (strcmp(way, "mappings") == 0)
         with_mappings();
+    else if (strcmp(way, "foreign") == 0)
+        with_foreign();
     else if (strcmp(way, "few") == 0)
         churn(&owners[0], 2500, 8000);
     else
