@@ -40,6 +40,7 @@ from simalloc.process.region import Region, memory_of, up
 from simalloc.process.target import Target
 
 _HEAP_INFO: Final = 32
+_MOST_FENCES: Final = 3
 _MOST_HEAPS: Final = 1 << 16
 
 
@@ -51,7 +52,7 @@ class Piece:
     """Where the arena's memory begins; in a heap there are the arena's own words up to `first`."""
     first: int
     last: int
-    """The top, or the last fence; another fence may be right before it."""
+    """The top, or the last fence; others may be right before it."""
     end: int
     holds_top: bool
     writable_end: int
@@ -200,7 +201,8 @@ def _own_words(copy: ArenaCopy) -> list[Region]:
 def _walk_piece(memory: Memory, piece: Piece) -> tuple[Chunks, int, Chunks]:
     """Return the chunks of a piece, the size word behind them, and its top or its fences."""
     chunks, end = walk(memory, piece.first, piece.last)
-    allowed = {piece.last} if piece.holds_top else {piece.last, piece.last - FENCE}
+    most = 1 if piece.holds_top else _MOST_FENCES
+    allowed = {piece.last - FENCE * before for before in range(most)}
     if end not in allowed:
         raise WalkError("A piece of an arena ends early", end)
     if piece.holds_top:

@@ -83,6 +83,7 @@ class _Reading:
     libc: Libc
     parameters: Parameters
     threads: Sequence[Thread]
+    others: Sequence[Libc] = ()
     slot: Slot | None = None
     masked: bool = True
     done: dict[int, ArenaHeap] = field(default_factory=dict)
@@ -95,9 +96,12 @@ class _Reading:
         """Copy an arena; note why if that is not possible."""
         old = self.copies.pop(state.address, None)
         self.walks.pop(state.address, None)
-        take = copy_main if state.address == self.libc.arena else copy_heaps
         try:
-            self.copies[state.address] = take(self.target, state, self.parameters, old)
+            if state.address == self.libc.arena:
+                copied = copy_main(self.target, state, self.parameters, old, self.others)
+            else:
+                copied = copy_heaps(self.target, state, self.parameters, old)
+            self.copies[state.address] = copied
         except WalkError as error:
             self.problems[state.address] = str(error)
 
@@ -155,17 +159,22 @@ def capture(target: Target) -> Capture:
     mappings = target.mappings()
     libcs = find_libcs(target, mappings)
     used = [libc for libc in libcs if not libc.unused]
-    heaps = [heap for libc in used if (heap := _read_heap(target, libc, mappings)) is not None]
+    heaps = [
+        heap for libc in used if (heap := _read_heap(target, libc, mappings, used)) is not None
+    ]
     mapped = _read_mapped(target, heaps)
     threads = target.threads()
     return Capture(heaps, mapped, target.mappings(), threads, [x for x in libcs if x.unused])
 
 
-def _read_heap(target: Target, libc: Libc, mappings: Sequence[Mapping]) -> Heap | None:
+def _read_heap(
+    target: Target, libc: Libc, mappings: Sequence[Mapping], used: Sequence[Libc]
+) -> Heap | None:
     parameters = libc.parameters(target)
     if parameters is None:
         return None
-    reading = _Reading(target, libc, parameters, target.threads())
+    others = [one for one in used if one is not libc]
+    reading = _Reading(target, libc, parameters, target.threads(), others)
     reading.order = arenas_of(target, libc)
     arenas = {state.address for state in reading.order}
     reading.slot = find_slot(target, reading.threads, mappings, libc, arenas)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from simalloc.process import _walker
 from simalloc.process.glibc.arena import ArenaCopy, Piece
 from simalloc.process.glibc.chunks import WalkError
 from simalloc.process.glibc.layouts import FENCE, FLAGS, HEADER, Parameters
-from simalloc.process.glibc.state import State, read_state
+from simalloc.process.glibc.state import Libc, State, read_state
 from simalloc.process.mappings import PAGE, Mapping, containing, joined
 from simalloc.process.region import ABSENT, Region, down, up
 from simalloc.process.target import Target
@@ -21,23 +21,34 @@ _SECOND_FENCE: Final = 0x11
 _FIRST_FENCE: Final = (0x10, 0x11)
 _MOST_STARTS: Final = 16
 _MOST_CHOICES: Final = 20_000
+_MOST_PIECES: Final = 200
+"""The most pieces among which choices are tried."""
 _MOST_STEPS: Final = 1000
+_MAPPED_FROM: Final = 0x7000 << 32
+"""Where the kernel maps memory on x86-64, and above."""
 
 
 def copy_main(
-    target: Target, state: State, parameters: Parameters, old: ArenaCopy | None = None
+    target: Target,
+    state: State,
+    parameters: Parameters,
+    old: ArenaCopy | None = None,
+    others: Sequence[Libc] = (),
 ) -> ArenaCopy:
-    """Return a copy of a main arena; raises `WalkError` if its pieces cannot be found."""
+    """Return a copy of a main arena; raises `WalkError` if its pieces cannot be found.
+
+    `others` are other mallocs of the process, whose memory may be right before a piece.
+    """
     before = read_state(target, state.address, state.layout)
     used = {region.start: region for region in old.regions} if old else {}
-    start, end = parameters.sbrk_base, before.top + _size_at(target, before.top)
+    start, end = parameters.sbrk_base, _top_end(target, before)
     region = None
     if start <= before.top and end - start == before.system_mem:
         region = target.region(start, end, used.get(down(start)))
     if region is not None and not _fences_in(region):
         regions, pieces, holes = [region], [_top_piece(start, before.top, end)], 0
     else:
-        regions, pieces, holes = _several(target, before, parameters)
+        regions, pieces, holes = _several(target, before, parameters, others)
     after = read_state(target, state.address, state.layout)
     steady = before.content == after.content and after.mutex == 0
     return ArenaCopy(after, regions, pieces, steady, holes)
@@ -50,20 +61,36 @@ def break_end(target: Target, parameters: Parameters) -> int | None:
 
 
 def _run_of_break(runs: Sequence[Mapping], sbrk_base: int) -> Mapping | None:
-    """Return the mapping that grows by `sbrk`: in a core file, the one of the first chunk."""
+    """Return the mapping that grows by `sbrk`; None if the arena's first memory is not in it.
+
+    A libc of `dlmopen` has none: it maps all its memory. Core files have no names, but the break is
+    far below what the kernel maps.
+    """
     here = containing(runs, sbrk_base)
     if here is None or (here.name and here.name != "[heap]"):
-        return next((run for run in runs if run.end == sbrk_base), here)
-    return here
+        here = next((run for run in runs if run.end == sbrk_base), here)
+    is_break = here is not None and (here.name == "[heap]" or here.start < _MAPPED_FROM)
+    return here if is_break else None
 
 
 def _top_piece(start: int, top: int, end: int) -> Piece:
     return Piece(start, up(start, HEADER), top, end, holds_top=True, writable_end=end)
 
 
-def _size_at(target: Target, chunk: int) -> int:
-    word = int.from_bytes(target.bytes_at(chunk + 8, 8), "little")
-    return word & ~FLAGS
+def _top_end(target: Target, state: State) -> int:
+    """Return where the top chunk of an arena ends."""
+    word = int.from_bytes(target.bytes_at(state.top + 8, 8), "little")
+    return state.top + (word & ~FLAGS)
+
+
+@dataclass(frozen=True, order=True)
+class _Anchor:
+    """Where a piece ends: in fences, in the arena's top, or in a wall, the top of another one."""
+
+    last: int
+    """The end of the piece's chunks."""
+    end: int
+    what: Literal["fences", "top", "wall"]
 
 
 @dataclass(frozen=True)
@@ -87,14 +114,15 @@ def _fences_in(region: Region) -> bool:
 
 
 def _several(
-    target: Target, state: State, parameters: Parameters
+    target: Target, state: State, parameters: Parameters, others: Sequence[Libc]
 ) -> tuple[list[Region], list[Piece], int]:
     """Return the regions and pieces of an arena of several pieces, and the bytes of its holes."""
     runs = target.busy_runs()
     heap = _run_of_break(runs, parameters.sbrk_base)
-    top_end = state.top + _size_at(target, state.top)
+    top_end = _top_end(target, state)
     if containing(runs, state.top) is None:
         raise WalkError("The top chunk of a main arena is not in memory", state.top)
+    walls = [_top_end(target, read_state(target, one.arena, one.layout)) for one in others]
     regions: list[Region] = []
     candidates: list[_Candidate] = []
     for run in runs:
@@ -107,8 +135,10 @@ def _several(
         regions.append(region)
         in_heap = heap is not None and run.start == heap.start
         base = parameters.sbrk_base if in_heap else run.start
-        candidates += _candidates(region, base, ends, (state.top, top_end) if holds_top else None,
-                                  in_heap=in_heap, sbrk_base=parameters.sbrk_base)  # fmt: skip
+        anchors = [_Anchor(end - 2 * FENCE, end, "fences") for end in ends]
+        anchors += [_Anchor(state.top, top_end, "top")] if holds_top else []
+        anchors += [_Anchor(end, end, "wall") for end in walls if run.start < end <= last]
+        candidates += _candidates(region, base, anchors, in_heap=in_heap)
     mine = [one for one in candidates if one.holds_top or _owner(regions, one, state)]
     inside = [one for one in mine if heap is not None and heap.start < one.end <= heap.end]
     allowed = (
@@ -140,29 +170,30 @@ def _fenced_ends(target: Target, run: Mapping) -> list[int]:
 
 
 def _candidates(
-    region: Region,
-    base: int,
-    ends: Sequence[int],
-    top: tuple[int, int] | None,
-    *,
-    in_heap: bool,
-    sbrk_base: int,
+    region: Region, base: int, anchors: Sequence[_Anchor], *, in_heap: bool
 ) -> Iterator[_Candidate]:
-    """Yield the pieces that end in fences or in the top, each behind the one before it."""
-    anchors = sorted(
-        [(end - 2 * FENCE, end, False) for end in ends] + ([(*top, True)] if top else [])
-    )
-    for last, end, holds_top in anchors:
-        if last < base:
+    """Yield the pieces that end at anchors, each behind the one before it.
+
+    `base` is where the region's first piece may begin; by `sbrk`, it begins there.
+    """
+    step, first = (HEADER if in_heap else PAGE), base
+    for anchor in sorted(anchors):
+        if anchor.last < base:
             continue
-        starts = _starts(region, base, last, PAGE if not in_heap else HEADER)
-        if in_heap and base == sbrk_base and up(base, HEADER) in starts[:1]:
-            starts = (sbrk_base, *starts[1:])
-        elif not starts and in_heap and last == up(base, HEADER):
-            starts = (base,)
+        if anchor.what == "wall":
+            base = anchor.end
+            continue
+        starts = _starts(region, base, anchor.last, step)
+        if not starts and anchor.what == "fences":
+            # What was left had 16 bytes, if this succeeds.
+            is_fence = _word(region, anchor.last - 8) in _FIRST_FENCE
+            starts = _starts(region, base, anchor.last - FENCE, step) if is_fence else ()
+        if in_heap and base == first and up(base, HEADER) in starts[:1]:
+            starts = (base, *starts[1:])
         if starts:
-            yield _Candidate(starts, last if holds_top else end - FENCE, end, holds_top)
-            base = end
+            last = anchor.last if anchor.what == "top" else anchor.end - FENCE
+            yield _Candidate(starts, last, anchor.end, anchor.what == "top")
+            base = anchor.end
 
 
 def _starts(region: Region, base: int, last: int, step: int) -> tuple[int, ...]:
@@ -216,27 +247,42 @@ def _choose(candidates: Sequence[_Candidate], wanted: int, allowed: int) -> list
     all, from the lowest address on.
     """
     tops = [one for one in candidates if one.holds_top]
+    left = wanted - sum(one.end - one.starts[0] for one in candidates)
+    if len(tops) == 1 and 0 <= left <= allowed:
+        return [one.piece(one.starts[0]) for one in candidates]
     others = [one for one in candidates if not one.holds_top]
-    choices = 0
-
-    def search(number: int, chosen: list[Piece], left: int) -> list[Piece] | None:
-        nonlocal choices
-        choices += 1
-        if left < 0 or choices > _MOST_CHOICES:
-            return None
-        if number == len(others):
-            return chosen if left <= allowed else None
-        one = others[number]
-        for start in one.starts:
-            found = search(number + 1, [*chosen, one.piece(start)], left - (one.end - start))
-            if found is not None:
-                return found
-        return search(number + 1, chosen, left)
-
-    for top in tops:
+    for top in tops if len(others) <= _MOST_PIECES else ():
         for start in top.starts:
-            found = search(0, [top.piece(start)], wanted - (top.end - start))
+            search = _Search(others, allowed)
+            found = search.run(0, [top.piece(start)], wanted - (top.end - start))
             if found is not None:
                 return found
     what = f"No pieces of memory have the {wanted:,} bytes that an arena counts,"
     raise WalkError(what, tops[0].last if tops else 0)
+
+
+class _Search:
+    """Tries which pieces have the right bytes together."""
+
+    def __init__(self, others: Sequence[_Candidate], allowed: int) -> None:
+        self._others = others
+        self._allowed = allowed
+        sizes = [one.end - one.starts[0] for one in reversed(others)]
+        self._most: list[int] = np.cumsum([0, *sizes])[::-1].tolist()
+        """The bytes of all pieces from each one on."""
+        self._tries = 0
+
+    def run(self, number: int, chosen: list[Piece], left: int) -> list[Piece] | None:
+        """Return pieces, with those chosen, that have `left` more bytes; None if there are none."""
+        self._tries += 1
+        too_few = left - self._most[number] > self._allowed
+        if left < 0 or too_few or self._tries > _MOST_CHOICES:
+            return None
+        if number == len(self._others):
+            return chosen
+        one = self._others[number]
+        for start in one.starts:
+            found = self.run(number + 1, [*chosen, one.piece(start)], left - (one.end - start))
+            if found is not None:
+                return found
+        return self.run(number + 1, chosen, left)
