@@ -159,9 +159,9 @@ def capture(target: Target) -> Capture:
     mappings = target.mappings()
     libcs = find_libcs(target, mappings)
     used = [libc for libc in libcs if not libc.unused]
-    heaps = [
-        heap for libc in used if (heap := _read_heap(target, libc, mappings, used)) is not None
-    ]
+    used.sort(key=lambda libc: -libc.arena)  # the program's own was mapped first
+    found = [_read_heap(target, libc, mappings, used) for libc in used]
+    heaps = [heap for heap in found if heap is not None]
     mapped = _read_mapped(target, heaps)
     threads = target.threads()
     return Capture(heaps, mapped, target.mappings(), threads, [x for x in libcs if x.unused])

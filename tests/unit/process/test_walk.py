@@ -119,3 +119,16 @@ def test_a_trim_returns_the_pages_that_were_predicted(examined):
         assert np.array_equal(process.pages(start, end) != 0, pages)
     if falls:
         assert int(answer[1], 16) == examined.end - falls
+
+
+@pytest.mark.parametrize("words", [(), ("blocked",)], ids=["free", "blocked"])
+def test_a_second_libc_has_a_heap_of_its_own(compiled, words):
+    with running(compiled("two_libcs"), *words) as told:
+        snapshot = take_snapshot(LiveProcess(told.process))
+    blocks = snapshot.blocks
+    live = np.isin(blocks.state, (LIVE, MAPPED_ALONE))
+    found = dict(zip(blocks.address[live].tolist(), blocks.usable[live].tolist(), strict=True))
+    assert {address: found.get(address) for address in told.blocks} == told.blocks
+    assert len(found) < len(told.blocks) + 40  # what dlmopen and pthread_create allocate
+    assert not snapshot.problems
+    assert snapshot.parts[0].live < snapshot.total("live")
