@@ -5,16 +5,25 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
 from simalloc.cli.progress import progress
 from simalloc.files import replacing
-from simalloc.process import open_target, take_snapshot, write_blocks
+from simalloc.process import ProcessError, Snapshot, save_snapshot, snapshot_of, write_blocks
 from simalloc.report import write_table
-from simalloc.report.snapshot import snapshot_answer, snapshot_record, snapshot_tables
+from simalloc.report.snapshot import (
+    snapshot_answer,
+    snapshot_record,
+    snapshot_tables,
+    statistics_answer,
+    statistics_record,
+    statistics_tables,
+)
+from simalloc.report.table import Table
 
 
 @click.command(
@@ -24,7 +33,14 @@ from simalloc.report.snapshot import snapshot_answer, snapshot_record, snapshot_
     "  simalloc snapshot $(pidof mariadbd) --format json\n"
     "  simalloc snapshot core.1234 --blocks blocks.csv",
 )
-@click.argument("source", metavar="PID|CORE")
+@click.argument("source", metavar="PID|CORE|FILE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.npz",
+    help="Save the snapshot, to be read again later. No content of memory is saved.",
+)
 @click.option(
     "--blocks",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -39,25 +55,56 @@ from simalloc.report.snapshot import snapshot_answer, snapshot_record, snapshot_
     show_default=True,
     help="How the result is printed.",
 )
-def command(source: str, blocks: Path | None, output_format: Literal["table", "json"]) -> None:
+def command(
+    source: str,
+    output: Path | None,
+    blocks: Path | None,
+    output_format: Literal["table", "json"],
+) -> None:
     """Print what the memory of a running process or a core file is, and why it is not returned.
 
     Reads every heap of glibc's malloc (2.31 to 2.44, x86-64) block by block. The process needs no
     preparation. Nothing is written into it, and it is stopped only for parts that change while they
     are read. The first line is the answer; the tables use the terms of `simalloc waste`.
+
+    FILE is a saved snapshot, or what an allocator reports of itself: the XML of glibc's
+    malloc_info, the JSON of jemalloc's malloc_stats_print, or the text of tcmalloc's GetStats.
     """
     with progress(f"Reading {source}", None):
-        snapshot = take_snapshot(open_target(source))
+        found = snapshot_of(source)
+    if isinstance(found, Snapshot):
+        _write_files(found, output, blocks)
+        _print(
+            snapshot_record(found), snapshot_answer(found), snapshot_tables(found), output_format
+        )
+        for problem in found.problems:
+            click.echo(f"simalloc: {problem}", err=True)
+    elif output is not None or blocks is not None:
+        raise ProcessError(f"{source} has sums only; -o and --blocks need a process or a core file")
+    else:
+        _print(
+            statistics_record(found), statistics_answer(found), statistics_tables(found),
+            output_format,
+        )  # fmt: skip
+
+
+def _write_files(snapshot: Snapshot, output: Path | None, blocks: Path | None) -> None:
+    if output is not None:
+        with replacing(output) as stream:
+            save_snapshot(snapshot, stream)
     if blocks is not None:
         with replacing(blocks) as stream, io.TextIOWrapper(stream, "ascii") as text:
             write_blocks(snapshot, text)
+
+
+def _print(
+    record: dict[str, Any], answer: str, tables: Sequence[Table], output_format: str
+) -> None:
     if output_format == "json":
-        json.dump(snapshot_record(snapshot), sys.stdout, indent=2)
+        json.dump(record, sys.stdout, indent=2)
         sys.stdout.write("\n")
-    else:
-        click.echo(snapshot_answer(snapshot))
-        for table in snapshot_tables(snapshot):
-            click.echo()
-            write_table(table, "table", sys.stdout)
-    for problem in snapshot.problems:
-        click.echo(f"simalloc: {problem}", err=True)
+        return
+    click.echo(answer)
+    for table in tables:
+        click.echo()
+        write_table(table, "table", sys.stdout)

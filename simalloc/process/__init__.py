@@ -14,8 +14,10 @@ from simalloc.process.answer import answer
 from simalloc.process.blocks_file import write_blocks
 from simalloc.process.core_file import CoreFile
 from simalloc.process.live import LiveProcess
-from simalloc.process.opening import open_target
+from simalloc.process.opening import snapshot_of
+from simalloc.process.saved import load_snapshot, save_snapshot
 from simalloc.process.snapshot import Blocks, Keeper, Other, Part, Pauses, Snapshot
+from simalloc.process.statistics import Statistics
 from simalloc.process.take import take_snapshot
 from simalloc.process.target import ProcessError, Target
 
@@ -29,9 +31,12 @@ __all__ = [
     "Pauses",
     "ProcessError",
     "Snapshot",
+    "Statistics",
     "Target",
     "answer",
-    "open_target",
+    "load_snapshot",
+    "save_snapshot",
+    "snapshot_of",
     "take_snapshot",
     "write_blocks",
 ]

@@ -6,19 +6,28 @@ from pathlib import Path
 
 from simalloc.process.core_file import CoreFile
 from simalloc.process.live import LiveProcess
-from simalloc.process.target import ProcessError, Target
+from simalloc.process.saved import load_snapshot
+from simalloc.process.snapshot import Snapshot
+from simalloc.process.statistics import Statistics, read_statistics
+from simalloc.process.take import take_snapshot
+from simalloc.process.target import ProcessError
 
 
-def open_target(source: str) -> Target:
-    """Return the process of this number, or the core file at this path.
+def snapshot_of(source: str) -> Snapshot | Statistics:
+    """Return a snapshot of a process or a core file, a saved one, or an allocator's statistics.
 
-    Raises `ProcessError` if there is none, or if it may not be read.
+    `source` is the number of a process or a path. Raises `ProcessError` if there is none, if it may
+    not be read, or if it has no heap.
     """
     if source.isascii() and source.isdigit():
-        return LiveProcess(int(source))
+        return take_snapshot(LiveProcess(int(source)))
     path = Path(source)
     if not path.is_file():
         raise ProcessError(
-            f"{source} is neither the number of a process nor a core file; `ps` lists processes"
+            f"{source} is neither the number of a process nor a file; `ps` lists processes"
         )
-    return CoreFile(path)
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start == b"\x7fELF":
+        return take_snapshot(CoreFile(path))
+    return load_snapshot(path) if start[:2] == b"PK" else read_statistics(path)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simalloc.measure.waste import PARTS
 from simalloc.plural import counted
-from simalloc.process import Part, Snapshot, answer
+from simalloc.process import Part, Snapshot, Statistics, answer
 from simalloc.report.table import Table, Value
 from simalloc.report.units import spell_bytes
 
@@ -30,6 +30,16 @@ _COLUMNS: Final = {
     "trimmable": "trimmable",
 }
 """The figures of an arena, in the words of `simalloc waste`."""
+
+
+_WORDS: Final = {
+    "bytes": "heap",
+    "used": "in use",
+    "used_blocks": "blocks in use",
+    "free": "free",
+    "free_blocks": "free blocks",
+    "top": "free at the top",
+}
 
 
 def snapshot_answer(snapshot: Snapshot) -> str:
@@ -75,6 +85,51 @@ def _total(parts: Sequence[Part]) -> dict[str, Any]:
     """Return the sums of all figures that are numbers of bytes or blocks."""
     names = [name for name in asdict(parts[0]) if name not in {"name", "problem", "threads"}]
     return {name: sum(getattr(part, name) or 0 for part in parts) for name in names}
+
+
+def statistics_answer(statistics: Statistics) -> str:
+    """Return the sentence that says what an allocator's memory is."""
+    kinds = sorted((pair for pair in statistics.named if pair[1]), key=lambda pair: -pair[1])
+    said = [f"{spell_bytes(size)} {what}" for what, size in kinds]
+    return f"{spell_bytes(statistics.system)} from the system: {', '.join(said)}."
+
+
+def statistics_tables(statistics: Statistics) -> list[Table]:
+    """Return the tables of an allocator's statistics: its arenas and its size classes."""
+    tables = []
+    title = f"{statistics.allocator}, {statistics.source}"
+    if statistics.arenas:
+        names = ["bytes", "used", "free"]
+        names += ["top"] if statistics.arenas[0].top is not None else []
+        largest = sorted(statistics.arenas, key=lambda arena: -arena.bytes)[:_MOST_ARENAS]
+        tables.append(
+            Table(
+                f"Arenas; {title}",
+                ("arena", *(_WORDS[name] for name in names)),
+                [(one.name, *(getattr(one, name) for name in names)) for one in largest],
+                statistics.notes,
+            )
+        )
+    if statistics.classes:
+        names = ["used_blocks", "used", "free_blocks", "free"]
+        names = [x for x in names if any(getattr(one, x) is not None for one in statistics.classes)]
+        tables.append(
+            Table(
+                f"Size classes; {title}",
+                ("size", *(_WORDS[name] for name in names)),
+                [
+                    (one.size, *(getattr(one, name) for name in names))
+                    for one in statistics.classes[:_MOST_ARENAS]
+                ],
+                () if statistics.arenas else statistics.notes,
+            )
+        )
+    return tables
+
+
+def statistics_record(statistics: Statistics) -> dict[str, Any]:
+    """Return an allocator's statistics, for JSON."""
+    return {"answer": statistics_answer(statistics), **asdict(statistics)}
 
 
 def _figure(part: Part, name: str) -> int | None:

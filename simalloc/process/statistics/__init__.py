@@ -1,0 +1,6 @@
+"""What an allocator reports of itself in a file: malloc_info, jemalloc's and tcmalloc's figures."""
+
+from simalloc.process.statistics.reading import read_statistics
+from simalloc.process.statistics.statistics import ArenaFigures, ClassFigures, Statistics
+
+__all__ = ["ArenaFigures", "ClassFigures", "Statistics", "read_statistics"]

@@ -1,0 +1,98 @@
+"""`simalloc snapshot`."""
+
+import csv
+import json
+import os
+import subprocess
+
+import pytest
+from command import simalloc
+
+
+@pytest.fixture(scope="module")
+def sleeper():
+    """The number of a process that has begun its work, and waits."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["cat"], stdin=pipe, stdout=pipe) as child:
+        child.stdin.write(b"a line\n")
+        child.stdin.flush()
+        child.stdout.readline()
+        if simalloc("snapshot", child.pid).exit_code:
+            pytest.skip("other processes may not be read, or have no heap of glibc")
+        yield str(child.pid)
+        child.stdin.close()
+
+
+def test_the_first_line_is_the_answer(sleeper):
+    result = simalloc("snapshot", sleeper)
+    assert result.exit_code == 0
+    first = result.stdout.splitlines()[0]
+    assert " resident: " in first
+    assert first.endswith(".")
+    assert "The process was never stopped." in result.stdout
+
+
+def test_json_has_the_answer_and_the_sums(sleeper):
+    record = json.loads(simalloc("snapshot", sleeper, "--format", "json").stdout)
+    assert record["process"] == int(sleeper)
+    assert record["command"] == "cat"
+    parts = record["arenas"]
+    assert [part["name"] for part in parts] == ["main", "mapped"]
+    assert record["total"]["bytes"] == sum(part["bytes"] for part in parts)
+    assert record["mallinfo"]["arena"] == parts[0]["bytes"]
+    assert record["problems"] == []
+
+
+def test_blocks_are_written_as_csv(sleeper, tmp_path):
+    path = tmp_path / "blocks.csv"
+    assert simalloc("snapshot", sleeper, "--blocks", path).exit_code == 0
+    with path.open(newline="", encoding="ascii") as file:
+        rows = list(csv.DictReader(file))
+    record = json.loads(simalloc("snapshot", sleeper, "--format", "json").stdout)
+    assert list(rows[0]) == ["address", "size", "state", "arena"]
+    assert all(int(row["address"], 16) % 16 == 0 for row in rows)
+    for state, count in record["blocks"].items():
+        assert sum(row["state"] == state for row in rows) == count
+    live = sum(int(row["size"]) for row in rows if row["state"] in {"live", "mmapped"})
+    assert live == record["total"]["live"]
+
+
+def test_a_saved_snapshot_prints_the_same(sleeper, tmp_path):
+    path = tmp_path / "heap.npz"
+    first = simalloc("snapshot", sleeper, "-o", path)
+    again = simalloc("snapshot", path)
+    assert again.stdout == first.stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("999999999", "there is no process"),
+        ("nothing", "neither the number of a process nor a file"),
+        ("2", "kernel thread|no memory|no heap|may not be read|there is no process"),
+        (os.devnull, "neither the number"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_of_one_line(source, message):
+    result = simalloc("snapshot", source)
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert any(part in result.stderr for part in message.split("|"))
+
+
+def test_a_damaged_snapshot_is_an_error(sleeper, tmp_path):
+    path = tmp_path / "heap.npz"
+    simalloc("snapshot", sleeper, "-o", path)
+    path.write_bytes(path.read_bytes()[:-40])
+    result = simalloc("snapshot", path)
+    assert result.exit_code == 2
+    assert "is no snapshot, or is damaged" in result.stderr
+
+
+def test_statistics_have_no_blocks(tmp_path):
+    path = tmp_path / "info.xml"
+    path.write_text("<malloc version='1'><heap nr='0'></heap></malloc>")
+    assert simalloc("snapshot", path).exit_code == 0
+    result = simalloc("snapshot", path, "--blocks", tmp_path / "blocks.csv")
+    assert result.exit_code == 2
+    assert "has sums only" in result.stderr

@@ -1,0 +1,82 @@
+"""Statistics of allocators in files; those in `data/` are of one small program (see its README)."""
+
+from pathlib import Path
+
+import pytest
+from process_programs import running
+
+from simalloc.errors import SimallocError
+from simalloc.process import LiveProcess, take_snapshot
+from simalloc.process.statistics import read_statistics
+
+DATA = Path(__file__).parent / "data"
+
+
+def test_malloc_info_of_a_process_is_what_its_snapshot_says(compiled, tmp_path):
+    path = tmp_path / "malloc_info.xml"
+    with running(compiled("blocks"), "threads") as told:
+        snapshot = take_snapshot(LiveProcess(told.process))
+    path.write_text(f"a line of the program\n{told.xml}")
+    statistics = read_statistics(path)
+    arenas = [part for part in snapshot.parts if part.name != "mapped"]
+    assert [arena.bytes for arena in statistics.arenas] == [part.bytes for part in arenas]
+    for arena, part in zip(statistics.arenas, arenas, strict=True):
+        assert arena.top == part.top
+        assert arena.free == part.bins + part.fastbin
+        assert arena.used == part.live + part.headers + part.tables + part.tcache + part.holes
+    free = sum(one.free for one in statistics.classes)
+    blocks = sum(one.free_blocks for one in statistics.classes)
+    assert free == sum(part.bins + part.fastbin for part in arenas)
+    assert blocks == snapshot.count("bin") + snapshot.count("fastbin")
+
+
+def test_jemalloc():
+    statistics = read_statistics(DATA / "jemalloc-5.3.0.json")
+    assert statistics.system == 10_313_728
+    assert dict(statistics.named)["in thread caches"] == 654_640
+    (arena,) = statistics.arenas
+    assert arena.bytes == 4_014_080
+    assert sum(one.used for one in statistics.classes) == arena.used
+    first = statistics.classes[0]
+    assert (first.size, first.used_blocks, first.free_blocks) == ("768", 448, 192)
+
+
+def test_tcmalloc():
+    statistics = read_statistics(DATA / "gperftools-2.10.txt")
+    assert statistics.system == 6_815_744 == sum(size for _, size in statistics.named)
+    assert statistics.named[0] == ("in use by application", 2_398_328)
+    first = statistics.classes[0]
+    assert (first.size, first.free_blocks, first.free) == ("20,480", 12, 245_760)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "neither a core file"),
+        ("hello", "neither a core file"),
+        ("<malloc version='1'>", "ends early"),
+        ("<malloc version='1'></malloc>", "no heap"),
+        ("<malloc><heap nr='0'><sizes></heap></malloc>", "line 1: no XML"),
+        ("<malloc><heap><total type='fast' count='x' size='1'/></heap></malloc>", "line 1: not of"),
+        ("<malloc><heap><total type='fast'/></heap></malloc>", "line 1: not of"),
+        ("<malloc [<!ENTITY a 'b'>]>&a;</malloc>", "no XML"),
+        ("{", "line 1: no JSON"),
+        ("{}", "not what malloc_stats_print writes"),
+        ("[" * 100000, "neither a core file"),
+        ('{"jemalloc": ' + "[" * 100000, "nested too deeply|no JSON"),
+        ('{"jemalloc": {"stats": 3}}', "not what malloc_stats_print writes"),
+        ("MALLOC: 12 of nothing", "no line"),
+    ],
+)
+def test_what_is_no_statistics_is_refused(tmp_path, content, message):
+    path = tmp_path / "file"
+    path.write_text(content)
+    with pytest.raises(SimallocError, match=message):
+        read_statistics(path)
+
+
+def test_entities_are_not_expanded(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("<malloc/><!DOCTYPE malloc [<!ENTITY a 'b'>]><malloc>&a;</malloc>")
+    with pytest.raises(SimallocError, match=r"no XML|no document type"):
+        read_statistics(path)
