@@ -47,7 +47,7 @@ class Stack(UserPolicy):
         """Make the stack."""
         self.stack: list[Block] = []
 
-    def malloc(self, heap: Heap, size: int) -> Block:
+    def malloc(self, heap: Heap, size: int) -> Block | None:
         """Take the block freed last."""
         return self.stack.pop() if self.stack else heap.extend(size)
 
@@ -59,7 +59,7 @@ class Stack(UserPolicy):
 class StackAndCalls(Stack):
     """The same, with calls of a method of the heap that does next to nothing."""
 
-    def malloc(self, heap: Heap, size: int) -> Block:
+    def malloc(self, heap: Heap, size: int) -> Block | None:
         """Take the block freed last."""
         heap.visit(0)
         heap.visit(0)

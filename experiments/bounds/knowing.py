@@ -37,7 +37,7 @@ def knowing(long: Flags) -> type[UserPolicy]:
 
         growth = 16
 
-        def malloc(self, heap: Heap, size: int) -> Block:
+        def malloc(self, heap: Heap, size: int) -> Block | None:
             """Place by the class of the lifetime."""
             block = heap.best_fit(size) or heap.grow(size, self.growth)
             return (heap.split if told[heap.event] else heap.split_high)(block, size)

@@ -32,9 +32,11 @@ class SequentialFit(UserPolicy):
         self._cut = "split_high" if self.high else "split"
         self._moves_rover = self.fit is Fit.NEXT
 
-    def malloc(self, heap: Heap, size: int) -> Block:
+    def malloc(self, heap: Heap, size: int) -> Block | None:
         """Find a block, or grow the heap, and cut the request off."""
-        block: Block = getattr(heap, self._search)(size, self._order) or self._grow(heap, size)
+        block = getattr(heap, self._search)(size, self._order) or self._grow(heap, size)
+        if block is None:
+            return None
         given: Block = getattr(heap, self._cut)(block, size)
         if self.enters and given is not block:
             heap.insert(heap.remove(block))
@@ -44,12 +46,13 @@ class SequentialFit(UserPolicy):
         """Merge a block with its neighbours and list it."""
         heap.insert(heap.merge(block))
 
-    def _grow(self, heap: Heap, size: int) -> Block:
+    def _grow(self, heap: Heap, size: int) -> Block | None:
         if self.tail:
             block = heap.grow(size, self.growth)
         else:
-            more = heap.extend(-(-size // self.growth) * self.growth)
-            block = heap.insert(heap.merge(more))
-        if self._moves_rover:
+            block = heap.extend(-(-size // self.growth) * self.growth)
+            if block is not None:
+                heap.insert(heap.merge(block))
+        if block is not None and self._moves_rover:
             return heap.next_fit(size, self._order) or block
         return block

@@ -20,8 +20,10 @@ class DeviceFigures:
     given back to make room.
     """
 
-    first_oom_event: int
-    """The number, from 1 on, of the request that could not be served; 0: all were."""
+    first_refused_event: int
+    """The number, from 1 on, of the first request that was refused; 0: none was."""
+    refused: int
+    """The number of refused requests."""
     peak_requested_bytes: int
     peak_allocated_bytes: int
     peak_active_bytes: int
@@ -33,7 +35,6 @@ class DeviceFigures:
     device_alloc: int
     device_free: int
     retries: int
-    ooms: int
     requested_bytes_at_peak: int
     """What the memory is for after the event at which reserved first had its peak: this, active,
     and of the rest what lies in segments that are in use in part."""
@@ -49,15 +50,16 @@ def figures_of(simulation: Simulation, description: object) -> DeviceFigures | N
         return None
     reported = dict(zip(simulation.figure_names(), simulation.report(), strict=True))
     counted = simulation.figures()
-    return device_figures(description, reported, counted["first_refused"], counted["refused"])
+    return device_figures(description, reported, counted["refused"], counted["first_refused"])
 
 
 def device_figures(
-    description: Device, reported: Mapping[str, int], first_oom: int, ooms: int
+    description: Device, reported: Mapping[str, int], refused: int, first_refused: int
 ) -> DeviceFigures:
     """Return figures that are reported by the names of the core (families/device.c)."""
     return DeviceFigures(
-        first_oom_event=first_oom,
+        first_refused_event=first_refused,
+        refused=refused,
         peak_requested_bytes=reported["requested_bytes.all.peak"],
         peak_allocated_bytes=reported["allocated_bytes.all.peak"],
         peak_active_bytes=reported["active_bytes.all.peak"],
@@ -68,7 +70,6 @@ def device_figures(
         device_alloc=reported["device_alloc"],
         device_free=reported["device_free"],
         retries=reported["retries"],
-        ooms=ooms,
         requested_bytes_at_peak=reported["requested_bytes_at_peak"],
         active_bytes_at_peak=reported["active_bytes_at_peak"],
         inactive_split_bytes_at_peak=reported["inactive_split_bytes_at_peak"],

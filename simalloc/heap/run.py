@@ -30,6 +30,13 @@ class Realloc(Enum):
     IN_PLACE = "in-place"
 
 
+class OnRefusal(Enum):
+    """The behaviour of a program when a request is refused."""
+
+    GO_ON = "go-on"
+    STOP = "stop"
+
+
 @dataclass(frozen=True)
 class Counters:
     """What the policy did on the way (docs/policies.md says what is counted)."""
@@ -58,6 +65,23 @@ class Costs:
 
     system_calls: int
     faults: int
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """The requests of a run that were refused for want of memory."""
+
+    refused: int = 0
+    """The number of refused requests."""
+    first_refused_event: int = 0
+    """The number, from 1 on, of the first event that was refused; 0: none was."""
+    largest_free_bytes: float = 0.0
+    """The bytes of the largest free block after that event, with the room to grow beside it."""
+    stopped: bool = False
+    """Whether the run ended with that event."""
+
+
+NO_REFUSALS: Final = Refusals()
 
 
 @dataclass(frozen=True)
@@ -96,8 +120,7 @@ class Run(ShownAsTable):
     given back; `occupied`, for each size of pages the bytes of those with at least one live byte in
     them; and `addresses` (int64, scaled bytes), the object's address after each event, -1 for a
     free. `seconds` is the time of the replay alone, and `costs` are the core's. `found` is there
-    for `best-possible` alone, and `device` for device allocators, whose run ends with the first
-    request that cannot be served.
+    for `best-possible` alone, and `device` for device allocators.
     """
 
     trace: str
@@ -122,6 +145,27 @@ class Run(ShownAsTable):
     costs: Costs | None = field(default=None, compare=False)
     device: DeviceFigures | None = None
     found: Found | None = None
+    refusals: Refusals = NO_REFUSALS
+
+    @property
+    def refused(self) -> int:
+        """The number of requests that were refused for want of memory."""
+        return self.refusals.refused
+
+    @property
+    def first_refused_event(self) -> int:
+        """The number, from 1 on, of the first event that was refused; 0: none was."""
+        return self.refusals.first_refused_event
+
+    @property
+    def finished(self) -> bool:
+        """Whether all events were carried out; False if a refused request ended the run."""
+        return not self.refusals.stopped
+
+    @property
+    def capacity_bytes(self) -> int:
+        """The bytes that the allocator could take from the system; 0: any number."""
+        return self.policy.description.capacity
 
     def __repr__(self) -> str:
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from simalloc.heap.run import PAGE, Realloc, Run
+from simalloc.heap.run import PAGE, OnRefusal, Realloc, Run
 from simalloc.heap.running.runners import runner_of
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import AnyPolicy
@@ -24,6 +24,7 @@ def simulate(
     resident: bool = False,
     writes: bool = True,
     occupied: Sequence[int] = (),
+    on_refusal: OnRefusal | str | None = None,
     engine: str = "core",
     addresses: bool = False,
     checked: bool = False,
@@ -53,6 +54,7 @@ def simulate(
         resident=resident,
         writes=writes,
         occupied=occupied,
+        on_refusal=on_refusal,
     )
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
@@ -71,6 +73,7 @@ def simulate_all(
     resident: bool = False,
     writes: bool = True,
     occupied: Sequence[int] = (),
+    on_refusal: OnRefusal | str | None = None,
     addresses: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[Run]:
@@ -90,6 +93,7 @@ def simulate_all(
             resident=resident,
             writes=writes,
             occupied=occupied,
+            on_refusal=on_refusal,
         )
         for policy in policies
     ]

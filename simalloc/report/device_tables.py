@@ -43,7 +43,7 @@ def model_table(found: WhatIf) -> Table:
         ("reserved at the start", _mib(real.get("first_reserved_bytes", 0)), None, None),
         ("calls that took memory", taken, model.device_alloc, None),
         ("calls that gave it back", back, model.device_free, None),
-        ("out of memory", real.get("oom", 0), model.ooms, None),
+        ("out of memory", real.get("oom", 0), model.refused, None),
     ]
     end = "has no end"
     if found.model_capacity:
@@ -200,7 +200,7 @@ def _record(outcome: DeviceOutcome) -> dict[str, Any]:
         "smallest_device_is_exact": outcome.exact,
         "smallest_device": asdict(outcome.there),
         "capacities": [
-            {"capacity": capacity, "fits": not at.first_oom_event, **asdict(at)}
+            {"capacity": capacity, "fits": not at.first_refused_event, **asdict(at)}
             for capacity, at in outcome.at.items()
         ],
     }
@@ -223,7 +223,7 @@ def _outcome(outcome: DeviceOutcome, capacities: Sequence[int]) -> Sequence[Valu
 
 
 def _smallest(outcome: DeviceOutcome) -> Value:
-    if outcome.there.first_oom_event:
+    if outcome.there.first_refused_event:
         return "none"
     return _mib(outcome.smallest) if outcome.exact else f"<={outcome.smallest // _MIB:,}"
 

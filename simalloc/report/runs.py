@@ -134,10 +134,10 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
     )
     out = tuple(
         f"{spell(run.policy)} of {run.trace}: out of memory at event "
-        f"{run.device.first_oom_event:,}, where the run ends; "
+        f"{run.first_refused_event:,}, where the run ends; "
         f"{counted(run.device.retries, 'time')} all was given back to make room."
         for run in runs
-        if run.device is not None and run.device.first_oom_event
+        if run.device is not None and run.first_refused_event
     )
     notes = (*MEASURES_NOTES, *threads_notes(runs), *found, *out)
     return Table("Fragmentation", list(columns), rows, notes)

@@ -131,7 +131,7 @@ def test_ctrl_c_ends_with_what_is_known(snapshot, monkeypatch):
     for ours, theirs in zip(found.outcomes, whole.outcomes, strict=True):
         assert ours.figures == theirs.figures
         assert ours.smallest >= theirs.smallest
-        assert not ours.there.first_oom_event
+        assert not ours.there.first_refused_event
         assert ours.fits(150 * MIB)
     told = " ".join(device_tables(found)[1].notes)
     assert "Interrupted: this is what is known by now. Where <= stands (2)" in told

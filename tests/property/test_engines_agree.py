@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap._core import COMPILED_TWICE
+from simalloc.heap.run import Run
 from simalloc.policy import GROUPS, HEAP_POLICIES, find_policy
 from simalloc.trace import Op, Trace, TraceReader
 from simalloc.trace.catalogue import catalogue, find_trace
-from traces import ONLINE, cases
+from traces import ONLINE, cases, cases_of_capacity
 
 PREFIX = 600
 
@@ -32,6 +33,14 @@ def outcome(engine, trace, name, *, checked=False, **options):
         return str(error).rpartition("event")[2]
 
 
+def ends_early(run):
+    """Say whether a run ended before an event for which the allocator got no memory for itself.
+
+    The heap is then as that event has left it: its own counts are nobody's.
+    """
+    return run.refusals.first_refused_event > run.events
+
+
 MEANS = {"mean_bytes", "mean_to_live", "mean_to_live_by_bytes"}
 """What the engines add up in another order, so that the last digits may differ."""
 
@@ -43,6 +52,8 @@ def assert_same(one, other, where=""):
         return
     for field in fields(one):
         if field.name in ("seconds", "costs"):
+            continue
+        if isinstance(one, Run) and ends_early(one) and field.name in ("counters", "refusals"):
             continue
         a, b = getattr(one, field.name), getattr(other, field.name)
         if field.name == "occupied":
@@ -62,8 +73,12 @@ def assert_same(one, other, where=""):
 @pytest.mark.parametrize("name", ONLINE)
 @given(data=st.data())
 def test_on_drawn_traces(name, data):
-    case = data.draw(cases(HEAP_POLICIES[name]))
+    row = HEAP_POLICIES[name]
+    case = data.draw(st.one_of(cases(row), cases(row), cases_of_capacity(row)))
     expected = outcome("reference", case.trace, case.policy, **case.options)
+    capacity = case.policy.description.capacity
+    if not isinstance(expected, str) and capacity:
+        assert expected.mapped.peak_bytes <= capacity
     for core in cores(HEAP_POLICIES[name]):
         note(core)
         assert_same(outcome(core, case.trace, case.policy, checked=True, **case.options), expected)

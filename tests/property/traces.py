@@ -296,6 +296,17 @@ def cases(policy=None, *, parts=True):
     ).map(_at_its_scale)
 
 
+@st.composite
+def cases_of_capacity(draw, policy, *, parts=True):
+    """Draw a simulation under a capacity that refuses some of its requests, or all, or none."""
+    case = draw(cases(policy, parts=parts))
+    live = int(case.trace.replayed.live.max(initial=0))
+    share = draw(st.sampled_from([0, 0.3, 0.8, 1, 1.3, 2]))
+    more = draw(st.sampled_from([0, 1, 100, 5000, 1 << 16, 300_000, 1 << 21, 5 << 20, 80 << 20]))
+    capacity = min(max(int(share * live) + more, 1), 1 << 40)
+    return replace(case, policy=case.policy.with_parameters(capacity=capacity))
+
+
 def _at_its_scale(case):
     """Return a case at the one scale that its policy takes, if there is one."""
     return replace(case, scale=case.policy.description.only_scale or case.scale)

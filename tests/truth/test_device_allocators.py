@@ -97,7 +97,7 @@ def test_every_address_call_and_figure_of_pytorch(engine, program):
     assert replay.calls.tolist() == program.calls
     figures = replay.figures
     assert [figures.memory_stats[name] for name in STATISTICS] == program.statistics[:40]
-    counted = [figures.device_alloc, figures.device_free, figures.retries, figures.ooms]
+    counted = [figures.device_alloc, figures.device_free, figures.retries, figures.refused]
     assert counted == program.statistics[40:]
 
 
@@ -128,4 +128,4 @@ def test_the_model_does_what_the_snapshot_tells(path, tmp_path):
     assert model.final_reserved_bytes == real["final_reserved_bytes"]
     assert model.device_alloc == real["segment_alloc"] + real["segment_map"]
     assert model.device_free == real["segment_free"] + real["segment_unmap"]
-    assert model.ooms == real["oom"]
+    assert model.refused == real["oom"]

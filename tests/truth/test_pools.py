@@ -55,7 +55,6 @@ def test_there_is_no_second_engine(name):
         ("freertos-heap-4:capacity=4096,align=24", "align is 24"),
         ("freertos-heap-5:regions=0", "it takes OFFSET[+]SIZE"),
         ("freertos-heap-5:regions=0+4096+4000+N", "begins below 4096, the end of the one before"),
-        ("tlsf:capacity=4096", "with mechanism=on"),
         ("tlsf:mechanism=on,pool2=4096", "pool2 with a capacity"),
         ("tlsf:mechanism=on,capacity=2G", "at most 1073741824 bytes"),
         ("esp-idf:capacity=100", "bytes at least"),

@@ -32,10 +32,6 @@ class Request(NamedTuple):
     is_zeroed: bool = False
 
 
-class Refused(Exception):  # noqa: N818 - it is no error of the heap's
-    """A request that the heap has no room for: a device whose memory is out."""
-
-
 class Heap(ABC):
     """A heap under one policy; sizes and addresses are in scaled bytes.
 
@@ -75,7 +71,8 @@ class Heap(ABC):
     def malloc(self, size: int) -> int:
         """Return the address of a block of at least `size` bytes.
 
-        Raises `SimallocError` if the heap cannot grow that far, and `Refused` if it has no room.
+        Raises `SimallocError` if addresses are exhausted, and `Refused` if the capacity does not
+        allow the growth that the request needs.
         """
 
     @abstractmethod
@@ -189,6 +186,20 @@ class Heap(ABC):
     def block_size(self, address: int) -> int:
         """Return the gross size of the block at `address`."""
         return self.blocks.size[address]
+
+    @property
+    def largest_free_block(self) -> int:
+        """The bytes of the largest free block; cached blocks are excluded.
+
+        Under a capacity the bytes that can still be mapped count as one block, together with a free
+        block at the break.
+        """
+        blocks, last = self.blocks, self.blocks.last
+        largest = max((size for _, size in self.free_blocks()), default=0)
+        if blocks.limit is None:
+            return largest
+        tail = blocks.size[last] if blocks.is_free(last) else 0
+        return max(largest, blocks.limit - blocks.mapped + tail)
 
     def free_blocks(self) -> list[tuple[int, int]]:
         """Return address and size of every free block, by address."""

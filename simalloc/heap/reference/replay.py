@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.families import heap_for
-from simalloc.heap.reference.heap import Heap, Refused, Request
+from simalloc.heap.reference.heap import Heap, Request
 from simalloc.heap.reference.layers.aligning import allocate_aligned
 from simalloc.heap.reference.layers.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
-from simalloc.heap.reference.space import Residence, State
-from simalloc.heap.run import Realloc
+from simalloc.heap.reference.space import Exhausted, Refused, Residence, State
+from simalloc.heap.run import Realloc, Refusals
 from simalloc.heap.running.run_from_states import Replay
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import Family, Policy
 from simalloc.policy.parts import Aligning
 from simalloc.trace.events import Op
 from simalloc.trace.trace import Trace
+
+NOWHERE: Final = -1
+"""The address after an event that leaves no object."""
+REFUSED: Final = -2
+"""The address of a request that was refused."""
 
 _OF_LIVE: Final = frozenset({Op.FREE, Op.REALLOC, Op.USE})
 
@@ -73,8 +79,12 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
         coalescing_frees=objects.heap.coalescing_frees,
         seconds=time.perf_counter() - start,
         reported=objects.heap.figures(),
-        first_refused=objects.first_refused,
-        refused=objects.refused,
+        refusals=Refusals(
+            objects.refused,
+            objects.first_refused,
+            objects.largest_free_then / setting.scale,
+            stopped=objects.is_over or (objects.refused > 0 and not setting.goes_on),
+        ),
         mappings=np.array(objects.heap.mappings, np.int64).reshape(-1, 3),
     )
 
@@ -106,7 +116,7 @@ def in_steps(setting: Setting) -> Iterator[tuple[Heap, dict[int, tuple[int, int]
 
 
 def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
-    """Carry out the events, to the program's end, and yield each object's address, or -1."""
+    """Carry out the events, to the program's end, and yield the address after each."""
     trace = objects.heap.trace = setting.source.in_memory()
     columns = trace.op.tolist(), trace.object.tolist()
     for event, (op, number) in enumerate(zip(*columns, strict=True)):
@@ -114,6 +124,9 @@ def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
         request = request_of(trace, event, setting)
         try:
             address = objects.carry_out(op, number, request)
+        except Exhausted:
+            objects.end()
+            return
         except SimallocError as error:
             raise type(error)(f"event {event} (of {request.size} bytes): {error}") from error
         objects.heap.after_event()
@@ -151,6 +164,7 @@ class Objects:
         description = setting.policy.description
         heap = heap_for(description)
         heap.scale = setting.scale
+        heap.blocks.limit = description.capacity * setting.scale or None
         heap.blocks.page = setting.page * setting.scale
         if setting.resident:
             heap.blocks.residence = Residence(heap.blocks.page)
@@ -165,40 +179,64 @@ class Objects:
         self.visited: list[int] = []
         self.where: dict[int, tuple[int, int]] = {}
         self._live = 0
-        self.refused = self.first_refused = 0
+        self.is_over = False
+        self.refused = self.first_refused = self.largest_free_then = 0
 
     def carry_out(self, op: int, number: int, request: Request) -> int:
-        """Do one event; return the object's address after it, -1 if there is no object any more."""
+        """Do one event; return the object's address after it, or `NOWHERE`, or `REFUSED`."""
         self.heap.request = request
-        if self._setting.goes_on and op in _OF_LIVE and number not in self.where:
-            return -1  # it was refused
+        if self.refused and op in _OF_LIVE and number not in self.where:
+            return NOWHERE
         if op == Op.USE:
             self.heap.use(self.where[number][0])
             return self.where[number][0]
         if op in {Op.EMPTY, Op.THREAD_END}:
             self.heap.give_back() if op == Op.EMPTY else self.heap.end_thread()
-            return -1
+            return NOWHERE
         if op == Op.FREE:
             self._front.free(self._remove(number))
-            return -1
+            return NOWHERE
         before = self.where.get(number)
         try:
             address = self._reallocate(number) if op == Op.REALLOC else self._malloc()
         except Refused:
             self._refuse(number, before)
-            return -1
-        self.where[number] = address, request.size
-        self._live += request.size
-        self._write(address)
+            return REFUSED
+        self._put(number, address)
         return address
 
-    def _refuse(self, number: int, before: tuple[int, int] | None) -> None:
-        """Count a refused request; an object that was not freed first stays where it was."""
+    def _put(self, number: int, address: int) -> None:
+        """Give an object the block that its request got."""
+        self.where[number] = address, self.heap.request.size
+        self._live += self.heap.request.size
+        self._write(address)
+
+    def end(self) -> None:
+        """End the run before the event under way: the allocator got no memory for itself."""
+        self.is_over = True
+        self._count_refused()
+
+    def _count_refused(self) -> None:
         self.refused += 1
-        self.first_refused = self.first_refused or self.heap.event + 1
-        if before is not None and self._setting.realloc is not Realloc.FREE_FIRST:
+        if not self.first_refused:
+            self.first_refused = self.heap.event + 1
+            self.largest_free_then = self.heap.largest_free_block
+
+    def _refuse(self, number: int, before: tuple[int, int] | None) -> None:
+        """Count a refused request. A refused realloc leaves the object as it was.
+
+        If the object was freed first, it is allocated again with its old size, which may move it.
+        """
+        self._count_refused()
+        if before is None:
+            return
+        if self._setting.realloc is not Realloc.FREE_FIRST:
             self.where[number] = before
             self._live += before[1]
+            return
+        self.heap.request = self.heap.request._replace(size=before[1])
+        with suppress(Refused):
+            self._put(number, self._malloc())
 
     def state(self) -> tuple[int, ...]:
         """Return live, mapped and allocated bytes, number of free blocks, resident bytes.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simalloc.heap.device_figures import DeviceFigures, device_figures
 from simalloc.heap.footprint import Footprint, Timeline
-from simalloc.heap.run import PAGE, Counters, Realloc, Run
+from simalloc.heap.run import NO_REFUSALS, PAGE, Counters, Realloc, Refusals, Run
 from simalloc.policy import Policy
 from simalloc.policy.device import Device
 from simalloc.trace.trace import Trace
@@ -50,9 +50,7 @@ class Replay:
     seconds: float
     reported: Mapping[str, int] = field(default_factory=dict)
     """What the allocator itself reports at the end, by its names."""
-    first_refused: int = 0
-    """The number, from 1 on, of the request that was refused first; 0: none was."""
-    refused: int = 0
+    refusals: Refusals = NO_REFUSALS
     mappings: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
     """What a device took and gave back: event, address and bytes, below 0 if given back."""
 
@@ -75,13 +73,15 @@ def run_of_replay(
         seconds=raw.seconds,
         page=page,
         device=_device(raw, policy.description),
+        refusals=raw.refusals,
     )
 
 
 def _device(raw: Replay, description: object) -> DeviceFigures | None:
     if not isinstance(description, Device):
         return None
-    return device_figures(description, raw.reported, raw.first_refused, raw.refused)
+    refusals = raw.refusals
+    return device_figures(description, raw.reported, refusals.refused, refusals.first_refused_event)
 
 
 def run_of_states(
@@ -99,6 +99,7 @@ def run_of_states(
     scaled_occupied: Mapping[int, NDArray[np.int64]] = MappingProxyType({}),
     page: int = PAGE,
     device: DeviceFigures | None = None,
+    refusals: Refusals = NO_REFUSALS,
 ) -> Run:
     """Return a run of a trace, or of its beginning, of which `live` and `scaled_heap` have states.
 
@@ -106,6 +107,9 @@ def run_of_states(
     have `scaled_resident` and `scaled_occupied`, where those are asked for.
     """
     sizes, looked_at = trace.size[: len(live)], policy.description.looked_at
+    if refusals.refused:
+        assert addresses is not None, "the engine that refuses keeps them"
+        sizes = np.where(addresses < 0, 0, sizes)
     resident = (
         None
         if scaled_resident is None
@@ -133,6 +137,7 @@ def run_of_states(
         addresses=addresses,
         seconds=seconds,
         device=device,
+        refusals=refusals,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
-from simalloc.heap.run import PAGE, Realloc
+from simalloc.heap.run import PAGE, OnRefusal, Realloc
 from simalloc.policy import AnyPolicy, Policy, UserCode, find_policy
 from simalloc.policy.device import Device
 from simalloc.trace import EventSource
@@ -33,7 +33,7 @@ class Setting:
     """Whether the program writes every byte that it asks for, or none."""
     occupied: tuple[int, ...] = ()
     """Sizes of pages, in bytes of the program, of which those with live bytes are counted."""
-    goes_on: bool = False
+    goes_on: bool = True
     """Whether the program goes on without an object that it was refused, or ends there."""
 
     @classmethod
@@ -48,6 +48,7 @@ class Setting:
         resident: bool = False,
         writes: bool = True,
         occupied: Sequence[int] = (),
+        on_refusal: OnRefusal | str | None = None,
     ) -> Setting:
         """Return the setting of these values; raises as `simulate` does if one does not exist.
 
@@ -61,7 +62,8 @@ class Setting:
         scale = described.description.only_scale or scale
         for size in (page, *occupied):
             check_page(size)
-        return cls(source, described, scale, rule, page, resident, writes, tuple(occupied))
+        goes_on = find_on_refusal(on_refusal, described) is OnRefusal.GO_ON
+        return cls(source, described, scale, rule, page, resident, writes, tuple(occupied), goes_on)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -144,6 +146,20 @@ def find_realloc(rule: Realloc | str | None, policy: Policy) -> Realloc:
     except ValueError:
         known = ", ".join(each.value for each in Realloc)
         raise SimallocError(f"there is no realloc rule {rule!r}; there are {known}") from None
+
+
+def find_on_refusal(behaviour: OnRefusal | str | None, policy: Policy) -> OnRefusal:
+    """Return the behaviour on a refused request by its name; raises `SimallocError` if unknown.
+
+    None is the policy's own: device allocators stop, all others go on.
+    """
+    if behaviour is None:
+        return OnRefusal.STOP if policy.description.stops_when_refused else OnRefusal.GO_ON
+    try:
+        return OnRefusal(behaviour)
+    except ValueError:
+        known = ", ".join(each.value for each in OnRefusal)
+        raise SimallocError(f"on_refusal is {behaviour!r}; it takes {known}") from None
 
 
 def check_page(page: int) -> None:

@@ -15,7 +15,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.device_figures import figures_of
 from simalloc.heap.footprint import Footprint, Timeline
-from simalloc.heap.run import Costs, Counters, Run
+from simalloc.heap.run import Costs, Counters, Refusals, Run
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import Policy
 from simalloc.trace import EventSource, ReplayedEvents
@@ -161,6 +161,12 @@ def run_of(
         seconds=seconds,
         device=figures_of(simulation, setting.policy.description),
         costs=Costs(figures["system_calls"], figures["faults"]),
+        refusals=Refusals(
+            figures["refused"],
+            figures["first_refused"],
+            figures["largest_free_when_refused"] / scale,
+            stopped=bool(figures["is_over"]),
+        ),
     )
 
 

@@ -79,7 +79,7 @@ class HeapObserver(Protocol):
 
 def check_run(source: EventSource, run: Run) -> None:
     """Raise `SimallocError` unless the run may be one of the whole trace, by how long both are."""
-    if run.device is not None and 0 < run.device.first_oom_event == run.events < len(source):
+    if run.device is not None and 0 < run.first_refused_event == run.events < len(source):
         raise SimallocError(
             f"the run of {run.trace} ends at event {run.events:,}, where memory is out; a device "
             "with more of it, or without a capacity, can be looked at"

@@ -40,7 +40,7 @@ class DeviceMap(ShownAsPicture):
     """Bytes taken from the device after each event."""
     requested: NDArray[np.int64]
     """Bytes of the program after each event."""
-    first_oom_event: int
+    first_refused_event: int
 
 
 def device_map(
@@ -69,7 +69,7 @@ def device_map(
         pinned=pinned(seen, replay, segments, memory, page=page),
         reserved=replay.heap,
         requested=replay.live,
-        first_oom_event=replay.figures.first_oom_event,
+        first_refused_event=replay.figures.first_refused_event,
     )
 
 

@@ -54,7 +54,7 @@ class DeviceOutcome:
 
     def fits(self, capacity: int) -> bool:
         """Whether the program runs to its end on a device of this capacity."""
-        return not self.at[capacity].first_oom_event
+        return not self.at[capacity].first_refused_event
 
 
 def described(settings: str, capacity: int = 0, total: int = 0) -> PyTorch:

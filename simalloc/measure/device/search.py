@@ -46,7 +46,7 @@ def search(trace: Trace, found: WhatIf, *, progress: Callable[[int], None] | Non
         for settings in CANDIDATES:
             less, kind = best.smallest - STEP, behaviour_of(settings, largest)
             is_new = less > 0 and kind not in known
-            if is_new and not run_at(trace, described(settings, less), less).first_oom_event:
+            if is_new and not run_at(trace, described(settings, less), less).first_refused_event:
                 best = outcome_of(trace, settings, found.capacities, fits=less)
             known.add(kind)
             tried += 1

@@ -41,20 +41,20 @@ def smallest_device(
     chance. Where ranges of expandable segments are too short for a request, no device is enough:
     the capacity is `UNLIMITED`.
     """
-    if figures.first_oom_event:
+    if figures.first_refused_event:
         return Enough(UNLIMITED, figures, exact=True)
     fails = max(up(figures.peak_requested_bytes) - STEP, 0)
     enough = fits or max(up(figures.peak_reserved_bytes), STEP)
     found = figures
     if fits or not _is_known(description):
         found = run_at(trace, description, enough)
-    while found.first_oom_event:  # of what is reserved at most, a memory fraction is allowed
+    while found.first_refused_event:  # of what is reserved at most, a memory fraction is allowed
         enough += max(STEP, up(enough // 64))
         found = run_at(trace, description, enough)
     while enough - fails > STEP and not halted():
         middle = fails + (enough - fails) // STEP // 2 * STEP
         tried = run_at(trace, description, middle)
-        if tried.first_oom_event:
+        if tried.first_refused_event:
             fails = middle
         else:
             enough, found = middle, tried

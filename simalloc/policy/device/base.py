@@ -30,6 +30,7 @@ class Device(Description):
     compiled: ClassVar[None] = None
     """The core has it."""
     runner: ClassVar[str] = "device"
+    stops_when_refused: ClassVar[bool] = True
     only_scale: ClassVar[int] = 1
     """Its constants are bytes."""
     mechanism: ClassVar[bool] = False
@@ -54,7 +55,7 @@ class Device(Description):
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters by the core's names; those that heaps have are not set."""
-        return Family().core_parameters() | {"capacity": self.available} | self._own_parameters()
+        return Family().core_parameters() | {"capacity": self.capacity} | self._own_parameters()
 
     def _own_parameters(self) -> dict[str, int]:
         """Return what the core knows of this allocator, besides the capacity."""

@@ -35,6 +35,8 @@ class Description:
     """Whether it says by itself which bytes it writes: headers, tables, what calloc zeroes."""
     writes_objects: ClassVar[bool] = False
     """Whether it also says what the program writes: objects begin anywhere in their blocks."""
+    stops_when_refused: ClassVar[bool] = False
+    """Whether a run ends with a refused request unless the caller decides otherwise."""
     is_slow: ClassVar[bool] = False
     """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
 
@@ -88,6 +90,11 @@ class Family(Description):
     cuts: ClassVar[bool] = False
     """Whether blocks are cut at any byte of memory that grows by multiples of `growth`."""
 
+    capacity: Annotated[
+        Amount,
+        "The bytes that the allocator can take from the system, unscaled; 0: any number. It refuses"
+        " a request that needs more.",
+    ] = 0
     mechanism: Annotated[
         bool, "Whether blocks have the headers and tables of the allocator described."
     ] = False

@@ -116,6 +116,7 @@ class Pymalloc(Family):
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters of the allocator below, and pymalloc's own."""
         return self.lower.core_parameters() | {
+            "capacity": self.capacity,
             "pymalloc_pool_size": self.pool,
             "pymalloc_keeps_last": self.keeps_last,
             "pymalloc_discard_pools": self.discard_pools,

@@ -8,8 +8,6 @@ from simalloc.policy.families.base import Family
 from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
 from simalloc.policy.parts.tlsf_lists import control_bytes, core_parameters
 
-_OF_POOLS = ("capacity", "pool2")
-
 
 @dataclass(frozen=True)
 class Tlsf(Family):
@@ -27,15 +25,12 @@ class Tlsf(Family):
     pool2: Annotated[
         Amount, "The bytes of a second pool, beside one of `capacity`; 0: there is none."
     ] = 0
-    capacity: Annotated[
-        Amount, "With mechanism=on: the bytes of the pool, tables included; 0: it grows."
-    ] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.capacity and not self.mechanism) or (self.pool2 and not self.capacity):
-            raise PolicyError("tlsf has a capacity with mechanism=on, and a pool2 with a capacity")
         if not self.is_pool:
+            if self.pool2:
+                raise PolicyError("tlsf has a pool2 with a capacity and mechanism=on")
             return
         if self.quick or self.cache or self.count_frees:
             raise PolicyError("blocks of a tlsf with a capacity do not wait")
@@ -85,7 +80,7 @@ class Tlsf(Family):
         """Return the parameters by the core's names."""
         if not self.is_pool:
             parameters = super().core_parameters()
-            return {name: parameters[name] for name in parameters if name not in _OF_POOLS}
+            return {name: parameters[name] for name in parameters if name != "pool2"}
         given = core_parameters(control=self.table, top=self._top)
         return (
             Family().core_parameters()

@@ -39,8 +39,8 @@ class UserPolicy:
         lifetimes or sites: `heap.event` is the place in its columns.
         """
 
-    def malloc(self, heap: Heap, size: int) -> Block:
-        """Return an unsearchable block of at least `size` scaled bytes.
+    def malloc(self, heap: Heap, size: int) -> Block | None:
+        """Return an unsearchable block of at least `size` scaled bytes; None refuses the request.
 
         A class whose `malloc` names `thread`, `time` (nanoseconds) or `site` behind a `*` gets them
         of the request: `def malloc(self, heap, size, *, thread, site)`; 0 where a trace has none.

@@ -6,7 +6,7 @@ bytes. Whatever is asked that cannot be is a `PolicyError`, and leaves the heap 
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Literal, Protocol, overload
 
 OrderName = Literal["ao", "lifo", "fifo"]
 """Lowest address first; latest to enter the lists first; earliest first."""
@@ -92,14 +92,23 @@ class Heap(Protocol):
     def free_blocks(self, order: OrderName = "ao", /) -> list[Block]:
         """Return all listed blocks, in O(n)."""
 
-    def split(self, block: Block, size: int, /) -> Block:
+    @overload
+    def split(self, block: Block, size: int, /) -> Block: ...
+    @overload
+    def split(self, block: Block | None, size: int, /) -> Block | None: ...
+    def split(self, block: Block | None, size: int, /) -> Block | None:
         """Cut the low `size` bytes off a free block and return them, unsearchable.
 
         What is left is still `block`, and keeps its place on the lists. If nothing would be left,
-        `block` itself leaves the lists and is returned.
+        `block` itself leaves the lists and is returned. None returns None, so that the result of a
+        growth, which may be refused, can be passed on.
         """
 
-    def split_high(self, block: Block, size: int, /) -> Block:
+    @overload
+    def split_high(self, block: Block, size: int, /) -> Block: ...
+    @overload
+    def split_high(self, block: Block | None, size: int, /) -> Block | None: ...
+    def split_high(self, block: Block | None, size: int, /) -> Block | None:
         """Do the same with the high `size` bytes."""
 
     def merge(self, block: Block, /) -> Block:
@@ -114,11 +123,16 @@ class Heap(Protocol):
     def remove(self, block: Block, /) -> Block:
         """Take a block off the lists and return it, unsearchable."""
 
-    def extend(self, size: int, /) -> Block:
-        """Raise the break by `size` and return the new memory as one unsearchable block."""
+    def extend(self, size: int, /) -> Block | None:
+        """Raise the break by `size` and return the new memory as one unsearchable block.
 
-    def grow(self, size: int, unit: int = 1, /) -> Block:
+        Return None, with nothing changed, if the capacity of the heap does not allow it.
+        """
+
+    def grow(self, size: int, unit: int = 1, /) -> Block | None:
         """Return the listed block that ends at the break, made large enough for `size` bytes.
+
+        Return None, with nothing changed, if the capacity of the heap does not allow it.
 
         For what it lacks the break rises by a multiple of `unit`; the new memory is merged with it
         and enters the lists. If it lacks nothing, nothing happens.

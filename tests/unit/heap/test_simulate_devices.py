@@ -46,7 +46,7 @@ def test_a_program_that_ends_early_leaves_the_others_alone(file):
     small = f"no-cache:capacity={300 * 2 << 20}"
     early, whole = simulate_all(file, [small, "no-cache"], addresses=True)
     assert early == simulate(TRACE, small)
-    assert early.events == len(early.addresses) == early.device.first_oom_event == 301
+    assert early.events == len(early.addresses) == early.device.first_refused_event == 301
     assert whole.events == len(TRACE)
     with pytest.raises(SimallocError, match="ends at event 301, where memory is out"):
         moment(file, early)

@@ -76,5 +76,5 @@ def test_what_keeps_a_segment():
 
 def test_a_map_ends_at_an_out_of_memory():
     shown = device_map(GROWING, capacity=40 * MIB)
-    assert shown.first_oom_event == 2
+    assert shown.first_refused_event == 2
     assert len(shown.reserved) == 2

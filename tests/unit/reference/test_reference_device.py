@@ -11,6 +11,7 @@ from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
 
 replay_in_reference = partial(replay_device, engine="reference")
+REFUSED = -2
 MIB = 1 << 20
 
 EXAMPLE = [
@@ -61,7 +62,7 @@ def test_the_worked_example(engine, text, peak, final, allocated, taken, freed):
     assert figures.peak_allocated_bytes == allocated
     assert (figures.device_alloc, figures.device_free) == (taken, freed)
     assert figures.peak_requested_bytes == 43_100_600
-    assert (figures.first_oom_event, figures.retries, figures.ooms) == (0, 0, 0)
+    assert (figures.first_refused_event, figures.retries, figures.refused) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("engine", ["reference", "core"])
@@ -101,7 +102,7 @@ def test_bfc_ends_where_a_small_region_is_refused(engine):
     trace = Trace.from_events([Op.MALLOC] * 5000, range(5000), [1000] * 5000)
     figures = simulate(trace, "bfc:capacity=5M", engine=engine).device
     assert figures.peak_reserved_bytes < 4 * MIB
-    assert figures.first_oom_event == figures.peak_reserved_bytes // 1024 + 1
+    assert figures.first_refused_event == figures.peak_reserved_bytes // 1024 + 1
 
 
 def test_where_the_blocks_of_the_example_lie():
@@ -164,8 +165,8 @@ def test_rounding(size, settings, rounded):
 
 def test_a_request_that_cannot_be_served_ends_the_run():
     run = simulate(example(), "pytorch:capacity=60M", engine="reference")
-    assert run.events == run.device.first_oom_event == 10
-    assert (run.device.retries, run.device.ooms) == (1, 1)
+    assert run.events == run.first_refused_event == 10
+    assert (run.device.retries, run.refused) == (1, 1)
 
 
 @pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
@@ -173,9 +174,9 @@ def test_a_program_goes_on_without_what_it_did_not_get(replayed):
     described = find_policy("pytorch", capacity=60 * MIB).description
     replay = replayed(example(), described, goes_on=True)
     placed = replay.addresses.tolist()
-    assert placed[8:] == [-1, -1, -1, -1, -1, 12_000_256]  # not m 7; its free is left out
+    assert placed[8:] == [-1, REFUSED, -1, -1, -1, 12_000_256]  # not m 7; its free is left out
     figures = replay.figures
-    assert (figures.first_oom_event, figures.ooms, figures.retries) == (10, 1, 1)
+    assert (figures.first_refused_event, figures.refused, figures.retries) == (10, 1, 1)
     assert replay.heap.tolist()[9:] == [46 * MIB] * 3 + [44 * MIB] * 2
     assert replay.live.tolist()[-1] == 12_000_000 + 1_100_000 + 5_000_000
 
@@ -188,7 +189,7 @@ def test_a_new_range_that_is_too_short_is_lost(replayed):
     )
     described = find_policy("pytorch-expandable", capacity=64 * MIB).description
     replay = replayed(trace, described, goes_on=True)
-    assert replay.addresses.tolist() == [0, -1, 240 * MIB]
+    assert replay.addresses.tolist() == [0, REFUSED, 240 * MIB]
     assert replay.calls.tolist() == [[0, 0, 20 * MIB], [2, 240 * MIB, 20 * MIB]]
 
 
@@ -212,7 +213,7 @@ def test_ranges_go_by_the_whole_device(replayed):
 )
 def test_limits_below_the_capacity(replayed, text, oom):
     trace = Trace.from_events([Op.MALLOC] * 3, [0, 1, 2], [30 * MIB, 12 * MIB, 42 * MIB])
-    assert replayed(trace, find_policy(text).description).figures.first_oom_event == oom
+    assert replayed(trace, find_policy(text).description).figures.first_refused_event == oom
 
 
 @pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
@@ -224,11 +225,11 @@ def test_rmm_makes_room_below_a_maximum(replayed):
         [MIB, 4 * MIB, 0, 0, 8 * MIB, 0, 11 * MIB],
     )
     replay = replayed(trace, find_policy("rmm-pool", maximum=10 * MIB).description)
-    assert replay.addresses.tolist() == [0, MIB, -1, -1, 6 * MIB, -1, -1]
+    assert replay.addresses.tolist() == [0, MIB, -1, -1, 6 * MIB, -1, REFUSED]
     sizes = [6 * MIB, -6 * MIB, 8 * MIB]  # as the device grants them
     assert replay.calls[:, 2].tolist() == sizes
     assert replay.calls[:, 0].tolist() == [0, 4, 4]
-    assert replay.figures.first_oom_event == 7
+    assert replay.figures.first_refused_event == 7
 
 
 def test_a_block_that_another_stream_uses_stays_until_the_next_request():
@@ -254,4 +255,4 @@ def test_no_allocator_takes_more_than_there_is(name):
     trace = Trace.from_events(op[order], objects, np.tile(sizes, 2)[order])
     run = simulate(trace, f"{name}:capacity=300M", engine="reference", checked=True)
     assert run.peak_heap_bytes <= 300 * MIB
-    assert run.device.first_oom_event > 0
+    assert run.first_refused_event > 0

@@ -96,7 +96,7 @@ def test_a_run_that_ends_in_an_out_of_memory(log, settings, framed):
     trace, capacity = program(1), 600 * MIB
     described = find_policy("pytorch", settings=settings, capacity=capacity).description
     replay = replay_device(trace, described, engine="reference")
-    assert replay.figures.ooms == 1
+    assert replay.figures.refused == 1
     assert replay.figures.retries > 0
     assert replay.figures.device_free > 0
     read = load_log(log(snapshot(trace, replay, settings, capacity, framed=framed)))
@@ -114,7 +114,7 @@ def test_a_run_that_ends_in_an_out_of_memory(log, settings, framed):
     assert found.model.peak_reserved_bytes == found.recorded["peak_reserved_bytes"]
     assert found.model.final_reserved_bytes == found.recorded["final_reserved_bytes"]
     assert found.model.device_alloc == replay.figures.device_alloc
-    assert found.model.first_oom_event == len(read)
+    assert found.model.first_refused_event == len(read)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)

@@ -5,6 +5,7 @@
 #include "layers/pymalloc/pymalloc.h"
 
 static const struct parameter settings[] = {
+    {"capacity", offsetof(struct heap, setting.capacity), 0, UINT64_C(1) << 50, NULL},
     {"header", offsetof(struct heap, setting.header), 0, 1 << 20, NULL},
     {"footer", offsetof(struct heap, setting.footer), 0, 1 << 20, NULL},
     {"alignment", offsetof(struct heap, setting.alignment), 1, 1 << 23, NULL},

@@ -107,11 +107,16 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
         free(heap);
         return false;
     }
+    uint64_t capacity = heap->setting.capacity;
+    heap->limit = capacity == 0 ? UINT64_MAX : capacity * scale;
+    heap->may_refuse = capacity > 0 || family->refuses;
     replay->heap = heap;
     if (begin_series(replay, tracking, events) && heap_init(heap) &&
         (family->init == NULL || family->init(heap)) &&
-        free_cache_init(heap, family->next_layer) && free_counting_init(heap, family))
+        free_cache_init(heap, family->next_layer) && free_counting_init(heap, family)) {
+        heap->cannot_start = heap->has_refused;
         return true;
+    }
     if (PyErr_Occurred() == NULL)
         PyErr_NoMemory();
     return false;

@@ -63,7 +63,6 @@ static bool init(void *memory)
 DEVICE_LAYER(allocate, device_free)
 
 static const struct parameter parameters[] = {
-    {"capacity", offsetof(struct bfc, regions.device.capacity), 0, INT64_MAX, NULL},
     {"limit", offsetof(struct bfc, regions.limit), 0, INT64_MAX, NULL},
     {"always_split", offsetof(struct bfc, regions.always_split), 0, INT64_MAX, NULL},
     PARAMETER(struct bfc, growth, 0, 1),

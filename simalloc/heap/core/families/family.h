@@ -57,6 +57,9 @@ struct family {
     const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
     /* Free blocks that no search finds, and their bytes; NULL: there are none. */
     uint64_t (*unsearchable)(const void *state, uint64_t *bytes);
+    /* Returns the bytes of the largest free block, where a block that is free stands for several of
+     * a fixed size; NULL: each free block stands for itself. */
+    uint64_t (*largest_free)(const struct heap *heap);
     /* How many cached blocks the family itself keeps, by its lists; NULL: none. Asked in tests. */
     uint64_t (*cached)(const void *state);
     /* Carries out events of which more is looked at than sizes; NULL: replay_requests(). */
@@ -65,7 +68,7 @@ struct family {
     bool needs_columns_only; /* of traces without them only the sizes are told */
     bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
     bool writes_objects; /* and those that the program writes: they begin anywhere in a block */
-    bool refuses; /* may an allocation return NO_BLOCK, and no failure: there is no room? */
+    bool refuses; /* an allocation may return NO_BLOCK without failure also without a capacity */
     bool is_pool; /* is that because its memory is a pool? Then a request for 0 bytes that gets no
                      block is the allocator's answer, and counts as no refusal */
     void (*use)(struct heap *heap, uint32_t block); /* by the request's stream; NULL: no matter */

@@ -4,12 +4,14 @@ FUNCTION(bool, heap_grow_table, (struct heap *heap, uint64_t spare), (heap, spar
 FUNCTION(bool, heap_reserve_more, (struct heap *heap, uint64_t blocks), (heap, blocks))
 FUNCTION(uint64_t, heap_unit, (const struct heap *heap), (heap))
 FUNCTION(const char *, heap_check, (const struct heap *heap), (heap))
+FUNCTION(uint32_t, heap_refuse, (struct heap *heap), (heap))
+FUNCTION(void, heap_fail_beyond, (struct heap *heap), (heap))
 FUNCTION(bool, heap_lower, (struct heap *heap, uint64_t size), (heap, size))
 FUNCTION(uint32_t, heap_map_segment, (struct heap *heap, uint64_t size, uint64_t alignment),
          (heap, size, alignment))
 FUNCTION(void, heap_unmap_segment, (struct heap *heap, uint32_t id), (heap, id))
 FUNCTION(void, heap_unmap, (struct heap *heap, uint32_t id), (heap, id))
-FUNCTION(void, heap_map, (struct heap *heap, uint32_t id), (heap, id))
+FUNCTION(bool, heap_map, (struct heap *heap, uint32_t id), (heap, id))
 FUNCTION(void, residence_touch, (struct heap *heap, uint64_t address, uint64_t size),
          (heap, address, size))
 FUNCTION(void, residence_set,

@@ -42,8 +42,10 @@ static bool align_first_page(struct kingsley *state)
     uint64_t header = heap->setting.header % PAGE;
     if (state->variant == BSD_4_2 || heap->brk > 0 || header == 0)
         return true;
+    if (heap_extend(heap, PAGE - header) == NO_BLOCK)
+        return false;
     heap->counters.growths++;
-    return heap_extend(heap, PAGE - header) != NO_BLOCK;
+    return true;
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
@@ -68,6 +70,15 @@ static void release(struct heap *heap, uint32_t id)
 {
     struct kingsley *state = (struct kingsley *)heap;
     size_list_give(heap, &state->lists[heap->blocks[id].family_data], id, heap->blocks[id].size);
+}
+
+static uint64_t largest_free(const struct heap *heap)
+{
+    const struct kingsley *state = (const struct kingsley *)heap;
+    unsigned number = LISTS - SMALLEST_BITS;
+    while (number > 0 && size_list_is_empty(&state->lists[number - 1]))
+        number--;
+    return number == 0 ? 0 : size_of_list(state, number - 1);
 }
 
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
@@ -115,4 +126,5 @@ const struct family kingsley = {
     .blocks_an_event = 6,
     .next_layer = next_layer,
     .check = check,
+    .largest_free = largest_free,
 };

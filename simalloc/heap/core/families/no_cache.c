@@ -24,16 +24,9 @@ static bool init(void *state)
 
 DEVICE_LAYER(allocate, release)
 
-struct no_cache {
-    struct device device;
-};
-
-static const struct parameter parameters[] = {CAPACITY_PARAMETER(no_cache)};
-
 const struct family no_cache = {
     .name = "no cache",
-    .state_size = sizeof(struct no_cache),
-    PARAMETERS(parameters),
+    .state_size = sizeof(struct device),
     .init = init,
     .release = device_release,
     .report = device_report,

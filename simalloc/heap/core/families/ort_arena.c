@@ -67,7 +67,6 @@ static bool init(void *state)
 DEVICE_LAYER(allocate, device_free)
 
 static const struct parameter parameters[] = {
-    {"capacity", offsetof(struct ort_arena, regions.device.capacity), 0, INT64_MAX, NULL},
     {"limit", offsetof(struct ort_arena, regions.limit), 0, INT64_MAX, NULL},
     {"max_dead", offsetof(struct ort_arena, regions.always_split), 0, INT64_MAX, NULL},
     PARAMETER(struct ort_arena, doubling, 0, 1),

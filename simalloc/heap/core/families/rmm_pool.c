@@ -135,7 +135,6 @@ static bool init(void *state)
 DEVICE_LAYER(allocate, device_free)
 
 static const struct parameter parameters[] = {
-    CAPACITY_PARAMETER(rmm),
     DEVICE_PARAMETER(rmm, initial),
     DEVICE_PARAMETER(rmm, maximum),
 };

@@ -39,6 +39,16 @@ ALWAYS_INLINE void release(struct heap *heap, uint32_t id)
     size_list_give(heap, &state->lists[class], id, class_size(class));
 }
 
+static uint64_t largest_free(const struct heap *heap)
+{
+    const struct segregated_storage *state = (const struct segregated_storage *)heap;
+    uint64_t largest = 0;
+    for (unsigned class = 0; class < SIZE_CLASSES; class++)
+        if (!size_list_is_empty(&state->lists[class]) && class_size(class) > largest)
+            largest = class_size(class);
+    return largest;
+}
+
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     const struct segregated_storage *state = (const struct segregated_storage *)heap;
@@ -90,4 +100,5 @@ const struct family VARIANT(segregated_storage) = {
     .init = init,
     .next_layer = next_layer,
     .check = check,
+    .largest_free = largest_free,
 };

@@ -107,13 +107,19 @@ static void cut(struct tlsf *state, uint32_t id, uint64_t size, uint64_t least)
     enter(state, heap_cut_high(heap, id, size));
 }
 
+/* Returns the bytes by which the break rises so that a block at its end has `size` bytes. */
+static uint64_t growth_beyond(const struct tlsf *state, uint64_t have, uint64_t size)
+{
+    return round_up(size - have, state->growth);
+}
+
 /* Raises the break until the block at its end, if one is given, has `size` bytes; returns the new
  * memory, joined to that. */
 static uint32_t raise_break(struct tlsf *state, uint32_t tail, uint64_t size)
 {
     struct heap *heap = &state->heap;
     uint64_t have = tail == NO_BLOCK ? 0 : heap->blocks[tail].size;
-    uint32_t id = heap_extend(heap, round_up(size - have, state->growth));
+    uint32_t id = heap_extend(heap, growth_beyond(state, have, size));
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
@@ -141,6 +147,8 @@ static uint32_t use_tail(struct tlsf *state, uint64_t size)
         take_out(heap, tail);
         return tail;
     }
+    if (!heap_has_room(heap, growth_beyond(state, heap->blocks[tail].size, size)))
+        return heap_refuse(heap);
     take_out(heap, tail);
     heap->counters.coalescings++;
     return raise_break(state, tail, size);
@@ -151,6 +159,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     struct tlsf *state = (struct tlsf *)heap;
     if (heap->setting.mechanism && heap->brk == 0) {
         uint32_t table = heap_extend(heap, table_size(heap));
+        if (table == NO_BLOCK)
+            return NO_BLOCK;
         heap->blocks[table].index_slot = STATE_TABLE;
         heap->counters.growths++;
     }
@@ -197,7 +207,7 @@ static bool expand(struct tlsf *state, uint32_t id, uint64_t size, bool last)
     uint64_t old = heap->blocks[id].size;
     bool free = heap_is_free(heap, above);
     uint64_t room = old + (free ? heap->blocks[above].size : 0);
-    if (room < size && !last)
+    if (room < size && (!last || !heap_has_room(heap, growth_beyond(state, room, size))))
         return false;
     if (free) {
         take_out(heap, above);
@@ -205,7 +215,7 @@ static bool expand(struct tlsf *state, uint32_t id, uint64_t size, bool last)
         heap->counters.coalescings++;
     }
     if (room < size) {
-        uint32_t new = heap_extend(heap, round_up(size - room, state->growth));
+        uint32_t new = heap_extend(heap, growth_beyond(state, room, size));
         if (new == NO_BLOCK)
             return false;
         heap->counters.growths++;

@@ -47,7 +47,7 @@ static uint32_t allocate_and_cut(struct heap *heap, uint64_t size, uint64_t alig
     if (size < setting->least_remainder)
         size = setting->least_remainder;
     if (alignment > most / factor || size > most - alignment * factor) {
-        heap_fail(heap, "the heap would exceed 2**62 bytes");
+        heap_fail_beyond(heap);
         return NO_BLOCK;
     }
     alignment *= factor;

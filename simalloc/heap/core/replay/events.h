@@ -6,6 +6,8 @@
 #include "c/op.h"
 #include "space/heap.h"
 
+enum { ADDRESS_NONE = -1, ADDRESS_REFUSED = -2 };
+
 /* A run of events, column by column. Of the optional columns those are given that the family looks
  * at and the trace has; the others are NULL. */
 struct events {
@@ -23,7 +25,8 @@ struct events {
     const uint32_t *stream;
     const uint32_t *pool;
     const int64_t *unwritten; /* bytes of the object, its last ones, that nobody ever writes */
-    int64_t *address; /* filled with the object's address after each event; may be NULL */
+    int64_t *address; /* filled with the object's address after each event, or ADDRESS_NONE or
+                       * ADDRESS_REFUSED; may be NULL */
     const struct sight *sight; /* what else is filled; NULL: nothing */
     size_t first;              /* the number of the first event among those of the sight */
 };

@@ -1,35 +1,43 @@
-/* Requests that a family refuses, as a device whose memory is out does. The program ends at the
- * first, or goes on without the objects that it did not get. */
+/* Requests that are refused for want of memory. The program ends at the first, or goes on without
+ * the objects that it did not get. */
 #ifndef SIMALLOC_REFUSALS_H
 #define SIMALLOC_REFUSALS_H
 
-#include "space/heap.h"
-
-#define REFUSED (-2) /* the offset that is told of a request that was refused */
+#include "families/family.h"
 
 struct refusals {
     bool goes_on;
     bool is_latest;  /* was the request of the latest event refused? */
+    bool is_over; /* the allocator cannot go on */
     uint64_t count;
     uint64_t first;  /* the number of the first refused event, from 1 on; 0: none was */
+    uint64_t largest_free; /* scaled bytes of the largest free block after that event */
     uint64_t *sizes; /* bytes of the program that are live in each slot */
     uint32_t slots;
     int64_t live; /* bytes of the program, without those of objects that it did not get */
     int64_t live_after[BATCH]; /* the same after each event of a batch */
+    int64_t granted[BATCH]; /* bytes of the program that each event of a batch has got */
 };
 
 /* Makes sure that there are this many slots; false when memory is exhausted. */
 bool refusals_reserve(struct refusals *refusals, uint64_t slots);
 void refusals_release(struct refusals *refusals);
 
-ALWAYS_INLINE void refusals_note(struct refusals *refusals, uint64_t event, bool counts)
+/* Notes that the request under way was refused, and counts it if it `counts`. */
+ALWAYS_INLINE void refusals_note(struct refusals *refusals, const struct family *family,
+                                 const struct heap *heap, bool counts)
 {
     refusals->is_latest = true;
     if (!counts)
         return;
     refusals->count++;
-    if (refusals->first == 0)
-        refusals->first = event + 1;
+    if (refusals->first > 0)
+        return;
+    refusals->first = heap->request.event + 1;
+    refusals->largest_free =
+        family->largest_free == NULL
+            ? heap_largest_free(heap)
+            : heap_with_room(heap, family->largest_free(heap));
 }
 
 /* Notes how many bytes are live in a slot after an event of the batch. */
@@ -42,7 +50,7 @@ ALWAYS_INLINE void refusals_note_live(struct refusals *refusals, uint32_t slot, 
 /* Whether a program has ended. */
 ALWAYS_INLINE bool refusals_end(const struct refusals *refusals)
 {
-    return refusals->first > 0 && !refusals->goes_on;
+    return refusals->is_over || (refusals->first > 0 && !refusals->goes_on);
 }
 
 #endif

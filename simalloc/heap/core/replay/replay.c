@@ -49,7 +49,7 @@ static void tell(const struct replay *replay, const struct events *event, uint32
     const struct family *family = replay->family;
     const struct sight *sight = event->sight;
     size_t row = event->first;
-    struct location location = {0, 0, replay->refusals.is_latest ? REFUSED : -1};
+    struct location location = {0, 0, replay->refusals.is_latest ? ADDRESS_REFUSED : ADDRESS_NONE};
     if (block != NO_BLOCK && heap->pymalloc != NULL)
         pymalloc_locate(heap, block, &location);
     else if (block != NO_BLOCK && family->locate != NULL)
@@ -58,7 +58,7 @@ static void tell(const struct replay *replay, const struct events *event, uint32
         location.offset = (int64_t)heap->blocks[block].address;
     sight->mapped[row] = (int64_t)heap->mapped;
     sight->resident[row] = (int64_t)heap_resident(heap);
-    sight->live[row] = family->refuses ? replay->refusals.live : event->live[0];
+    sight->live[row] = heap->may_refuse ? replay->refusals.live : event->live[0];
     sight->free_blocks[row] =
         (int64_t)(heap->counters.free_blocks + heap->counters.cached_blocks);
     sight->region[row] = location.region;
@@ -97,10 +97,12 @@ static void watch(const struct replay *replay, const struct events *event, uint3
 {
     struct heap *heap = replay->heap;
     uint8_t op = event->op[0];
-    bool has_object = op != OP_EMPTY && op != OP_THREAD_END && !replay->refusals.is_latest;
+    bool is_refused = replay->refusals.is_latest;
+    bool has_object = op != OP_EMPTY && op != OP_THREAD_END && !is_refused;
     uint32_t block = has_object ? replay->objects.blocks[event->slot[0]] : NO_BLOCK;
+    int64_t nowhere = is_refused ? ADDRESS_REFUSED : ADDRESS_NONE;
     if (event->address != NULL)
-        event->address[0] = block == NO_BLOCK ? -1 : (int64_t)heap->blocks[block].address;
+        event->address[0] = block == NO_BLOCK ? nowhere : (int64_t)heap->blocks[block].address;
     if (event->sight != NULL)
         tell(replay, event, block);
     if (replay->checked)
@@ -169,7 +171,7 @@ size_t replay_end(struct replay *replay, const struct events *part, struct batch
                   uint32_t used)
 {
     const struct heap *heap = replay->heap;
-    if (is_watched(replay, part) && heap->failure == NULL)
+    if (is_watched(replay, part) && heap->failure == NULL && !replay->refusals.is_over)
         watch(replay, part, heap->used - used);
     if (part->count == 1 && heap->failure != NULL)
         batch->events = 0; /* it may have failed after the loop has taken it for done */

@@ -16,7 +16,8 @@ bool requests_are_needed(const struct replay *replay, const struct events *event
     const struct heap *heap = replay->heap;
     const struct family *family = replay->family;
     bool tracks_pages = heap->residence != NULL;
-    return (family->columns != 0 &&
+    return heap->may_refuse ||
+           (family->columns != 0 &&
             (events_have_columns(events) || !family->needs_columns_only)) ||
            heap->setting.columns != 0 || replay->measures.series_count > tracks_pages ||
            (tracks_pages && (family->replay_requests != NULL || events->unwritten != NULL)) ||
@@ -71,6 +72,8 @@ static uint32_t allocate(const struct replay *replay, uint64_t size)
 static uint32_t request_block(struct replay *replay, uint8_t op, uint32_t block)
 {
     struct heap *heap = replay->heap;
+    if (UNLIKELY(heap->cannot_start))
+        return NO_BLOCK;
     uint64_t size = scaled(heap->request.size, heap->setting.scale);
     if (overhead_is_on(&heap->setting))
         size = overhead_gross(&heap->setting, size);
@@ -103,25 +106,32 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
         heap_touch(heap, block->address + payload, size * setting->scale);
 }
 
-/* Takes the block that a request got, and notes if it got none: then an object that was not freed
- * first stays where it is. */
-static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint32_t got)
+/* Takes the block that a request got; the searches of a refused one are not counted. A refused realloc leaves the object as it was. If the object
+ * was freed first, it is allocated again with its old size, which may move it. */
+static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint32_t got,
+                       uint64_t old_size, const struct counters *before)
 {
     struct heap *heap = replay->heap;
-    bool refused = replay->family->refuses && got == NO_BLOCK && heap->failure == NULL &&
-                   !heap->request.is_freed;
+    bool refused = got == NO_BLOCK && heap->failure == NULL && !heap->request.is_freed;
     bool counts = heap->request.size > 0 || !replay->family->is_pool;
-    if (refused)
-        refusals_note(&replay->refusals, heap->request.event, counts);
-    if (!refused || replay->realloc_rule == REALLOC_FREE_FIRST)
+    if (refused) {
+        refusals_note(&replay->refusals, replay->family, heap, counts);
+        forget_searches(heap, before);
+    }
+    if (refused && *object != NO_BLOCK && replay->realloc_rule == REALLOC_FREE_FIRST) {
+        heap->request.size = old_size;
+        *object = got = request_block(replay, OP_MALLOC, NO_BLOCK);
+    } else if (!refused) {
         *object = got;
+    }
     if (got != NO_BLOCK && heap->residence != NULL)
         write_block(replay, op, got);
 }
 
-static void carry_out(struct replay *replay, uint8_t op, uint32_t *object)
+static void carry_out(struct replay *replay, uint8_t op, uint32_t *object, uint64_t old_size)
 {
     struct heap *heap = replay->heap;
+    const struct counters before = heap->counters;
     uint32_t block = *object;
     switch (op) {
     case OP_FREE:
@@ -137,7 +147,7 @@ static void carry_out(struct replay *replay, uint8_t op, uint32_t *object)
         replay_seldom(replay, op, block, 0, heap->front);
         break;
     default:
-        take_block(replay, op, object, request_block(replay, op, block));
+        take_block(replay, op, object, request_block(replay, op, block), old_size, &before);
     }
 }
 
@@ -148,8 +158,9 @@ static void note_extent(struct replay *replay, uint8_t op, uint32_t slot)
     if (op == OP_USE || op == OP_EMPTY || op == OP_THREAD_END)
         return;
     uint32_t block = replay->objects.blocks[slot];
-    if (block != NO_BLOCK && replay->refusals.is_latest)
-        return; /* it stays as it is */
+    if (block != NO_BLOCK && replay->refusals.is_latest &&
+        replay->realloc_rule != REALLOC_FREE_FIRST)
+        return; /* it stays where it is */
     struct live_extent now = {0, 0};
     if (block != NO_BLOCK)
         now = (struct live_extent){heap->blocks[block].address + heap->setting.payload,
@@ -243,12 +254,13 @@ static void note_all_series(struct replay *replay, size_t event)
  * without it, or a realloc to 0 bytes has freed it. */
 static bool is_left_out(const struct replay *replay, uint8_t op, uint32_t block)
 {
-    return (replay->refusals.goes_on || replay->family->is_pool) && block == NO_BLOCK &&
+    return (replay->refusals.count > 0 || replay->family->is_pool) && block == NO_BLOCK &&
            (op == OP_FREE || op == OP_REALLOC || op == OP_USE);
 }
 
-/* Notes what is live after an event, without what was refused. */
-static void note_live(struct replay *replay, const struct events *events, size_t event)
+/* Notes what an event has got, and what is live after it, without what was refused. */
+static void note_live(struct replay *replay, const struct events *events, size_t event,
+                      bool left_out)
 {
     struct refusals *refusals = &replay->refusals;
     uint8_t op = events->op[event];
@@ -258,11 +270,23 @@ static void note_live(struct replay *replay, const struct events *events, size_t
         refusals_note_live(refusals, slot, replay->objects.blocks[slot] == NO_BLOCK ? 0 : asked);
     }
     refusals->live_after[event] = refusals->live;
+    refusals->granted[event] = left_out || refusals->is_latest ? 0 : events->size[event];
+}
+
+/* Ends the run before the event under way, for which the allocator got no memory for itself. */
+static void end_exhausted(struct replay *replay)
+{
+    struct heap *heap = replay->heap;
+    heap->failure = NULL;
+    if (!replay->refusals.is_latest)
+        refusals_note(&replay->refusals, replay->family, heap, true);
+    replay->refusals.is_over = true;
 }
 
 static void carry_out_batch(struct replay *replay, const struct events *events, struct batch *batch)
 {
     struct heap *heap = replay->heap;
+    struct refusals *refusals = &replay->refusals;
     const bool has_columns = events_have_columns(events);
     size_t i = 0;
     for (; i < events->count; i++) {
@@ -272,11 +296,15 @@ static void carry_out_batch(struct replay *replay, const struct events *events, 
         if (events->op[i] == OP_FREE && *object == NO_BLOCK && !left_out)
             heap_fail(heap, INVALID_EVENTS);
         take_request(replay, events, i, has_columns);
-        replay->refusals.is_latest = false;
+        refusals->is_latest = heap->has_refused = false;
         if (heap->failure == NULL && !left_out)
-            carry_out(replay, events->op[i], object);
-        if (replay->family->refuses)
-            note_live(replay, events, i);
+            carry_out(replay, events->op[i], object, heap->may_refuse ? refusals->sizes[slot] : 0);
+        if (heap->failure == heap_exhausted) {
+            end_exhausted(replay);
+            break;
+        }
+        if (heap->may_refuse)
+            note_live(replay, events, i, left_out);
         if (replay->occupancy.sizes > 0 && heap->failure == NULL)
             note_extent(replay, events->op[i], slot);
         if (heap->heap_changed && replay->family->after_change != NULL)
@@ -286,7 +314,7 @@ static void carry_out_batch(struct replay *replay, const struct events *events, 
         note_all_series(replay, i);
         batch->free_blocks[i] =
             (uint32_t)(heap->counters.free_blocks + heap->counters.cached_blocks);
-        if (refusals_end(&replay->refusals)) {
+        if (refusals_end(refusals)) {
             i++;
             break;
         }
@@ -307,13 +335,14 @@ size_t replay_requests(struct replay *replay, const struct events *events)
         uint32_t used = heap->used;
         batch.mapped.count = 0;
         begin_series(&replay->measures);
-        if (replay->family->refuses && !refusals_reserve(refusals, replay->objects.count)) {
+        if (heap->may_refuse && !refusals_reserve(refusals, replay->objects.count)) {
             heap->failure = OUT_OF_MEMORY;
             break;
         }
         carry_out_batch(replay, &part, &batch);
         if (refusals->count > 0) { /* what is live differs from what the trace says */
             part.live = refusals->live_after;
+            part.size = refusals->granted;
             part.span_count = 0;
         }
         done += replay_end(replay, &part, &batch, used);

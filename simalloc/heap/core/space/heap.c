@@ -87,6 +87,20 @@ bool heap_lower(struct heap *heap, uint64_t size)
     return false;
 }
 
+const char heap_exhausted[] = "memory for the allocator's own tables was refused";
+
+uint32_t heap_refuse(struct heap *heap)
+{
+    heap->has_refused = true;
+    return NO_BLOCK;
+}
+
+void heap_fail_beyond(struct heap *heap)
+{
+    if (heap->limit == UINT64_MAX)
+        heap_fail(heap, "the heap would exceed 2**62 bytes");
+}
+
 uint64_t common_divisor(uint64_t one, uint64_t other)
 {
     while (other != 0) {
@@ -105,7 +119,7 @@ uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignme
     bool possible = alignment <= MAX_BREAK / factor;
     uint64_t address = possible ? round_up(heap->segment_address, alignment * factor) : 0;
     if (!possible || address > 2 * MAX_BREAK || size > 2 * MAX_BREAK - address) {
-        heap_fail(heap, "the heap would exceed 2**62 bytes");
+        heap_fail_beyond(heap);
         return NO_BLOCK;
     }
     if (!heap_needs(heap, TABLE_SPARE(heap->segments, heap->segment_count, 1, UINT32_MAX,
@@ -150,9 +164,20 @@ static void count_mapped(struct heap *heap, const struct block *block, bool is_m
 
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment)
 {
+    if (!heap_has_room(heap, size))
+        return heap_refuse(heap);
     uint32_t id = heap_reserve_segment(heap, size, alignment);
     if (id != NO_BLOCK)
         heap_map(heap, id);
+    return id;
+}
+
+uint32_t heap_map_in_place_of(struct heap *heap, uint64_t size, uint64_t replaced)
+{
+    const uint64_t limit = heap->limit;
+    heap->limit = limit == UINT64_MAX ? limit : limit + replaced;
+    uint32_t id = heap_map_segment(heap, size, 1);
+    heap->limit = limit;
     return id;
 }
 
@@ -184,11 +209,16 @@ void heap_unmap(struct heap *heap, uint32_t id)
         residence_forget(heap, first, end);
 }
 
-void heap_map(struct heap *heap, uint32_t id)
+bool heap_map(struct heap *heap, uint32_t id)
 {
+    if (!heap_has_room(heap, heap->blocks[id].size)) {
+        heap_refuse(heap);
+        return false;
+    }
     heap_mark(heap, id, STATE_WASTE);
     heap->counters.system_calls++;
     count_mapped(heap, &heap->blocks[id], true);
+    return true;
 }
 
 /* What is found while the blocks of all segments are gone through. */
@@ -241,4 +271,34 @@ const char *heap_check(const struct heap *heap)
     if (found.cached_blocks != heap->counters.cached_blocks)
         return "the cached blocks are miscounted";
     return NULL;
+}
+
+static uint64_t largest_in_segment(const struct heap *heap, uint32_t edge)
+{
+    uint64_t largest = 0;
+    for (uint32_t id = heap->blocks[edge].next; id != edge; id = heap->blocks[id].next) {
+        const struct block *block = &heap->blocks[id];
+        if (is_free(block) && block->size > largest)
+            largest = block->size;
+    }
+    return largest;
+}
+
+uint64_t heap_largest_free(const struct heap *heap)
+{
+    uint64_t largest = largest_in_segment(heap, NO_BLOCK);
+    for (uint32_t i = 0; i < heap->segment_count; i++) {
+        uint64_t found = largest_in_segment(heap, heap->segments[i]);
+        largest = found > largest ? found : largest;
+    }
+    return heap_with_room(heap, largest);
+}
+
+uint64_t heap_with_room(const struct heap *heap, uint64_t largest)
+{
+    if (heap->limit == UINT64_MAX)
+        return largest;
+    const struct block *last = &heap->blocks[heap_last(heap)];
+    uint64_t room = heap->limit - heap->mapped + (is_free(last) ? last->size : 0);
+    return room > largest ? room : largest;
 }

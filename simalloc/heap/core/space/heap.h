@@ -78,6 +78,7 @@ struct counters {
 /* What is the same for every family, by the names of its description. Set before anything else. */
 struct setting {
     uint64_t scale;
+    uint64_t capacity; /* bytes of the program that the heap may have mapped; 0: any number */
     uint64_t header; /* bytes that a block has besides what was asked for */
     uint64_t footer;
     uint64_t alignment; /* sizes of blocks are multiples of it */
@@ -151,7 +152,8 @@ enum { PAGES_MAY_CHANGE = 2 };
  *   segments[i] == edge      <=> blocks[edge].family_data == i */
 struct heap {
     uint64_t brk;
-    uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments */
+    uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments; <= limit */
+    uint64_t limit;  /* the capacity in scaled bytes, or UINT64_MAX */
     uint64_t untouched; /* those of a pool that no block has reached yet: they are not mapped */
     struct block *blocks;
     uint32_t capacity;   /* of the block table */
@@ -161,6 +163,9 @@ struct heap {
     /* 1 when the heap has grown or shrunk, or an event failed: asked for after each request. The
      * loop that looks at sizes only is stopped by PAGES_MAY_CHANGE too, where pages matter. */
     uint8_t heap_changed;
+    bool may_refuse;   /* a request may be refused without a failure */
+    bool has_refused;  /* a growth was refused in the event under way */
+    bool cannot_start; /* the capacity does not allow what the allocator takes before any event */
     uint32_t spare; /* blocks that a batch of events may make */
     uint64_t reserved; /* how many more an event has made sure of, where that is verified */
     struct counters counters;
@@ -200,6 +205,13 @@ uint64_t heap_unit(const struct heap *heap);
 
 /* Returns what is wrong with the tiling, or NULL. */
 const char *heap_check(const struct heap *heap);
+
+/* Returns the scaled bytes of the largest free block; cached blocks are excluded. Under a capacity
+ * the bytes that can still be mapped count as one block, together with a free block at the break. */
+uint64_t heap_largest_free(const struct heap *heap);
+
+/* Returns the same if the largest of all free blocks is known. */
+uint64_t heap_with_room(const struct heap *heap, uint64_t largest);
 
 /* Makes an empty heap of memory that is zero but for its setting and spare blocks; false when
  * memory is exhausted. */
@@ -335,12 +347,48 @@ ALWAYS_INLINE bool heap_needs(struct heap *heap, bool done)
     return done;
 }
 
-/* Raises the break by `size` and returns the block that the new memory is, or NO_BLOCK. It is waste
- * until the family says what it is. */
+/* Returns whether the capacity leaves room for `size` more mapped bytes. */
+ALWAYS_INLINE bool heap_has_room(const struct heap *heap, uint64_t size)
+{
+    return size <= heap->limit - heap->mapped;
+}
+
+extern const char heap_exhausted[]; /* a failure that ends the run and is no error */
+
+/* Ends the run because memory that the allocator needs for itself was refused. Returns NO_BLOCK. */
+ALWAYS_INLINE uint32_t heap_exhaust(struct heap *heap)
+{
+    heap_fail(heap, heap_exhausted);
+    return NO_BLOCK;
+}
+
+/* Ends the run if memory that the allocator needs for itself was refused; returns `id`. */
+ALWAYS_INLINE uint32_t heap_need(struct heap *heap, uint32_t id)
+{
+    return id != NO_BLOCK || heap->failure != NULL ? id : heap_exhaust(heap);
+}
+
+/* Returns whether the event under way cannot go on as usual: the heap has failed, or a growth was
+ * refused. */
+ALWAYS_INLINE bool heap_is_stopped(const struct heap *heap)
+{
+    return heap->failure != NULL || heap->has_refused;
+}
+
+/* Notes that the capacity does not allow a growth; returns NO_BLOCK. */
+uint32_t heap_refuse(struct heap *heap);
+
+/* Ends the replay because no address is left; a heap with a capacity refuses the request instead. */
+void heap_fail_beyond(struct heap *heap);
+
+/* Raises the break by `size` and returns the block that the new memory is, or NO_BLOCK if the
+ * capacity does not allow it. It is waste until the family says what it is. */
 ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
 {
+    if (UNLIKELY(!heap_has_room(heap, size)))
+        return heap_refuse(heap);
     if (UNLIKELY(size > MAX_BREAK - heap->brk)) {
-        heap_fail(heap, "the heap would exceed 2**62 bytes");
+        heap_fail_beyond(heap);
         return NO_BLOCK;
     }
     uint32_t id = heap_new_id(heap);
@@ -371,9 +419,14 @@ bool heap_lower(struct heap *heap, uint64_t size);
 uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
 /* Maps a segment at the next higher multiple of `alignment`, and of the page, and returns the one
- * block that it is, waste until the family says what it is; NO_BLOCK, with the heap's failure set,
- * when memory or addresses are exhausted. Makes two blocks. */
+ * block that it is, waste until the family says what it is; NO_BLOCK if the capacity does not allow
+ * it, or with the heap's failure set if memory or addresses are exhausted. Makes two blocks. */
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
+
+/* Maps a segment that takes the place of a block of `replaced` bytes, as mremap() does: only the
+ * difference counts against the capacity. The caller gives that block back next. Returns what
+ * heap_map_segment() does. */
+uint32_t heap_map_in_place_of(struct heap *heap, uint64_t size, uint64_t replaced);
 
 /* Gives back a mapped segment that is one block, which no index may hold. */
 void heap_unmap_segment(struct heap *heap, uint32_t id);
@@ -381,8 +434,9 @@ void heap_unmap_segment(struct heap *heap, uint32_t id);
 /* Makes a hole of a block, which no index may hold: its addresses are kept, and mapped no more. */
 void heap_unmap(struct heap *heap, uint32_t id);
 
-/* Maps a hole; the block is waste until the family says what it is. */
-void heap_map(struct heap *heap, uint32_t id);
+/* Maps a hole; the block is waste until the family says what it is. Returns false, with nothing
+ * changed, if the capacity does not allow it. */
+bool heap_map(struct heap *heap, uint32_t id);
 
 /* Changes the state of a block, to one of the STATE_ values, and counts what that changes; holes
  * are heap_map()'s and heap_unmap()'s. For families that keep their free blocks themselves: no

@@ -10,8 +10,11 @@ static PyObject *split(PyObject *self, PyObject *const *args, Py_ssize_t count, 
     struct user_policy *policy = acting(self);
     uint32_t id;
     uint64_t size;
-    if (policy == NULL || !takes(count, 2, 2, method) || !as_free_block(policy, args[0], &id) ||
-        !as_size(args[1], "size", 1, &size))
+    if (policy == NULL || !takes(count, 2, 2, method))
+        return NULL;
+    if (Py_IsNone(args[0])) /* of a growth that was refused */
+        return Py_NewRef(Py_None);
+    if (!as_free_block(policy, args[0], &id) || !as_size(args[1], "size", 1, &size))
         return NULL;
     const struct block *block = block_at_id(policy, id);
     if (size > block->size)
@@ -119,10 +122,14 @@ PyObject *heap_remove(PyObject *self, PyObject *object)
     return answer(policy, step, id);
 }
 
-/* Raises the break; NO_BLOCK, with an exception set, if that cannot be. */
+/* Raises the break; NO_BLOCK if the capacity does not allow that, or with an exception set if
+ * addresses or memory are exhausted. */
 static uint32_t extend(struct user_policy *policy, uint64_t size)
 {
-    if (size > MAX_BREAK - policy->open.heap.brk) {
+    struct heap *heap = &policy->open.heap;
+    if (!heap_has_room(heap, size))
+        return heap_refuse(heap);
+    if (size > MAX_BREAK - heap->brk) {
         PyErr_SetString(policy_error, "the heap would exceed 2**62 bytes");
         return NO_BLOCK;
     }
@@ -132,6 +139,14 @@ static uint32_t extend(struct user_policy *policy, uint64_t size)
     return id;
 }
 
+/* Returns the block of a growth, None if it was refused, or NULL with the exception that is set. */
+static PyObject *answer_growth(struct user_policy *policy, struct step *step, uint32_t id)
+{
+    if (id != NO_BLOCK)
+        return answer(policy, step, id);
+    return PyErr_Occurred() != NULL ? NULL : Py_NewRef(Py_None);
+}
+
 PyObject *heap_extend_by(PyObject *self, PyObject *object)
 {
     struct user_policy *policy = acting(self);
@@ -139,8 +154,7 @@ PyObject *heap_extend_by(PyObject *self, PyObject *object)
     if (policy == NULL || !as_size(object, "size", 1, &size))
         return NULL;
     struct step *step = note(policy, "extend", NO_BLOCK, size);
-    uint32_t id = extend(policy, size);
-    return id == NO_BLOCK ? NULL : answer(policy, step, id);
+    return answer_growth(policy, step, extend(policy, size));
 }
 
 PyObject *heap_grow(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -158,7 +172,7 @@ PyObject *heap_grow(PyObject *self, PyObject *const *args, Py_ssize_t count)
         return answer(policy, step, last);
     uint32_t id = extend(policy, round_up(size - there, unit));
     if (id == NO_BLOCK)
-        return NULL;
+        return answer_growth(policy, step, id);
     merge(policy, id);
     return open_heap_insert(&policy->open, id) ? answer(policy, step, id) : out_of_memory(policy);
 }

@@ -140,10 +140,14 @@ static PyObject *decide(struct user_policy *policy, PyObject *method, PyObject *
     return answer;
 }
 
-/* Gives an object the block that a policy returned; false, with an exception set, if that cannot
+/* Gives an object the block that a policy returned, or NO_BLOCK for None; false, with an exception set, if that cannot
  * be. */
 static bool accept(struct user_policy *policy, PyObject *answer, uint64_t size, uint32_t *id)
 {
+    if (answer == Py_None) {
+        *id = NO_BLOCK;
+        return true;
+    }
     if (!as_block(policy, answer, id))
         return false;
     const struct block *block = block_at_id(policy, *id);
@@ -357,4 +361,5 @@ const struct family user_policy = {
     .replay_requests = replay_with_requests,
     .check = check,
     .unsearchable = unsearchable,
+    .refuses = true,
 };

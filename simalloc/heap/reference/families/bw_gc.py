@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.parts.page_runs import PagedHeap
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.families.bw_gc import BwGc
 
 INDEXED: Final = 1024
@@ -169,7 +170,8 @@ class BwGcHeap(PagedHeap):
         while run is None:
             self._collect_or_expand(pages // self._page)
             run = self._find_run(pages)
-        self._map(0)
+        with self._putting_back(run):
+            self._map(0)
         self._allocated_since += round_up(size, self._word) // self._word
         self._large[run] = True
         return run
@@ -183,7 +185,8 @@ class BwGcHeap(PagedHeap):
         address = self._find_run(self._page)
         if address is None:
             return False
-        self._map(size)
+        with self._putting_back(address):
+            self._map(size)
         used = self._page - self._page % size
         if used < self._page:
             self.blocks.mark(self.blocks.cut(address, used), State.WASTE)
@@ -229,12 +232,23 @@ class BwGcHeap(PagedHeap):
             index = self._runs.index(run)
             self._take_run(run, size)
             self._position = self._runs[index] if index < len(self._runs) else None
-            if have > size:
-                self._index(run + size, self._page)
-            self._describe_runs()
-            self._index(run, size)
+            with self._putting_back(run):
+                if have > size:
+                    self._index(run + size, self._page)
+                self._describe_runs()
+                self._index(run, size)
             return run
         return None
+
+    @contextmanager
+    def _putting_back(self, run: int) -> Iterator[None]:
+        """Free a run again if memory for a table is refused."""
+        try:
+            yield
+        except Refused:
+            self._free_run(run)
+            self._position = None
+            raise
 
     def _from_position(self) -> Iterator[int]:
         """Run over the free runs by address, around, beginning behind the position."""
@@ -269,10 +283,12 @@ class BwGcHeap(PagedHeap):
             self._increment = pages // 2
         address = self._grow_aligned(pages * self._page)
         self._collected_bytes += pages * self._page
-        self._index(address, self._page)
-        self._describe_runs()
-        self._free_run(address)
-        self._position = None
+        try:
+            self._index(address, self._page)
+            self._describe_runs()
+        finally:
+            self._free_run(address)
+            self._position = None
 
     def _grow_aligned(self, size: int) -> int:
         """Raise the break; with mechanism by a page more, which is lost to alignment."""
@@ -298,23 +314,24 @@ class BwGcHeap(PagedHeap):
     def _map(self, size: int) -> None:
         """Take a map of a page's objects of a size that has none; large objects are size 0."""
         if size not in self._mapped:
-            self._mapped.add(size)
             self._take_table(self._map_bytes)
+            self._mapped.add(size)
 
     def _describe_runs(self) -> None:
         """Take a header for each run, in use or free, the new one too, that none is left for."""
         while self._headers < len(self._pages) + len(self._large) + len(self._runs) + 1:
-            self._headers += 1
             self._take_table(5 * self._word + -(-self._page // self._word // 8))
+            self._headers += 1
 
     def _index(self, address: int, size: int) -> None:
         """Take an index for each stretch that the pages lie in and that has none."""
         stretch = INDEXED * self._page
         end = min((address + size - 1) // stretch + 1, STRETCHES)
-        new = set(range(address // stretch, end)) - self._indexed
-        self._indexed |= new
-        for _ in range(min(len(new), ONE_BY_ONE)):
+        new = sorted(set(range(address // stretch, end)) - self._indexed)
+        for each in new[:ONE_BY_ONE]:
             self._take_table(INDEXED * self._word)
+            self._indexed.add(each)
+        self._indexed |= set(new)
         if len(new) > ONE_BY_ONE:
             self._take_table((len(new) - ONE_BY_ONE) * INDEXED * self._word)
 

@@ -64,6 +64,7 @@ class GnuHeap(PagedHeap):
         if self.reallocate_in_place(address, size):
             return address
         if self._page_of(address) not in self._pages and size > self._page // 2:
+            self._demand_growth(address, round_up(size, self._page))
             self._free_pages(address, give_back=False)
             return self.front.malloc(size)
         moved = self.front.malloc(size)
@@ -127,21 +128,50 @@ class GnuHeap(PagedHeap):
         """Say whether a run ends where both the pages that are known and the heap end."""
         return run + self.block_size(run) == self._limit == self.brk
 
+    def _demand_growth(self, address: int, size: int) -> None:
+        """Raise `Refused` if pages that are freed cannot be allocated again with `size` bytes."""
+        near = self.blocks.free_neighbours(address)
+        merged = sum(map(self.block_size, [address, *near]))
+        start = min([address, *near])
+        after = {run: self.block_size(run) for run in self._runs if run not in near}
+        after[start] = merged
+        if max(after.values()) >= size:
+            return
+        last = max(after)
+        known = last + after[last] == self._limit == self.brk
+        self._demand_room(size - after[last] if known else size)
+
+    def _demand_room(self, size: int) -> None:
+        """Raise `Refused` if there is no room for `size` bytes and the table that they need."""
+        entries = self._entries_for(self.brk + size)
+        grows = self._table is not None and entries > self._entries
+        self.blocks.take_room(size + (self._table_bytes(entries) if grows else 0))
+
     def _more_pages(self, size: int) -> int:
         """Raise the break; a table that has too few entries is replaced by one twice as long."""
+        self._demand_room(size)
+        entries = self._entries_for(self.brk + size)
         address = self._grow(size)
         end = self.brk
-        needed = end // self._page + 1
-        if self._table is not None and needed > self._entries:
-            while needed > self._entries:
-                self._entries *= 2
+        if self._table is not None and entries > self._entries:
+            self._entries = entries
             old, self._table = self._table, self._new_table()
             self._free_pages(old)
         self._limit = end
         return address
 
+    def _entries_for(self, end: int) -> int:
+        """Return the entries of a table for a heap up to `end`: doubled until there are enough."""
+        entries = self._entries
+        while end // self._page + 1 > entries:
+            entries *= 2
+        return entries
+
+    def _table_bytes(self, entries: int) -> int:
+        return round_up(entries * self._entry, self._page)
+
     def _new_table(self) -> int:
-        table = self._grow(round_up(self._entries * self._entry, self._page))
+        table = self._grow(self._table_bytes(self._entries))
         self.blocks.mark(table, State.TABLE)
         return table
 

@@ -6,7 +6,7 @@ from bisect import insort
 from dataclasses import dataclass, field
 
 from simalloc.heap.reference.parts.page_runs import PagedHeap
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.families.phk import PageOrder, Phk
 
 
@@ -117,13 +117,22 @@ class PhkHeap(PagedHeap):
 
     def _more_pages(self, size: int) -> int:
         """Raise the break; the directory moves to a larger segment when it has an entry too few."""
+        directory = self._new_directory_bytes(self.brk + size)
+        self.blocks.take_room(size + directory)
         address = self._grow(size)
-        if self._directory is not None:
-            # Its first entries are the heads of the lists of pages, one for each power of two.
-            entries = self._page.bit_length() - 1 + self.brk // self._page
-            if entries >= self.block_size(self._directory) // self._word:
-                self._map_directory(((entries - 1) * self._word // self._page + 2) * self._page)
+        if directory:
+            self._map_directory(directory)
         return address
+
+    def _new_directory_bytes(self, end: int) -> int:
+        """Return the bytes of the larger directory that a heap up to `end` needs; 0: none."""
+        if self._directory is None:
+            return 0
+        # Its first entries are the heads of the lists of pages, one for each power of two.
+        entries = self._page.bit_length() - 1 + end // self._page
+        if entries < self.block_size(self._directory) // self._word:
+            return 0
+        return ((entries - 1) * self._word // self._page + 2) * self._page
 
     def _map_directory(self, size: int) -> None:
         old = self._directory
@@ -160,7 +169,11 @@ class PhkHeap(PagedHeap):
                 page.uncut = self.blocks.cut(address, taken * size)
                 self.blocks.mark(address, State.TABLE)
             else:
-                page.descriptor = self._new_descriptor(length)
+                try:
+                    page.descriptor = self._new_descriptor(length)
+                except Refused:
+                    self._free_pages(address)
+                    raise
         assert page.uncut is not None
         self.blocks.mark(page.uncut, State.CACHED)
         self._pages[address] = page
@@ -201,9 +214,16 @@ class PhkHeap(PagedHeap):
         return place
 
     def _free_pages(self, address: int) -> None:
-        """Free a run, and lower the break if the last one has become larger than is kept."""
+        """Free a run, and lower the break if the last one has become larger than is kept.
+
+        The pages are lost if memory for the descriptor of the run is refused.
+        """
         if self._describes and self._spare is None:
-            self._spare = self._new_descriptor(5 * self._word)
+            try:
+                self._spare = self._new_descriptor(5 * self._word)
+            except Refused:
+                self.blocks.mark(address, State.WASTE)
+                return
         run = self._free_run(address)
         surplus = self._describe(run, address) if self._describes else None
         over = self.block_size(run) - self._keep

@@ -189,10 +189,11 @@ class Solaris3xHeap(Heap):
             size += header
         if self.blocks.is_free(below):
             size -= self.block_size(below)
-            self._queue.remove(below)
         else:
             below = None
         new = self._grow(round_up(size, self._unit))
+        if below is not None:
+            self._queue.remove(below)
         if self._tables:
             if self._end is not None:
                 self.blocks.join(self._end)

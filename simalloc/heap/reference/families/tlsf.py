@@ -58,6 +58,8 @@ class TlsfHeap(Heap):
         if size > held:
             above = self.blocks.after(address)
             if above is None or above == self._tail:
+                if not self.blocks.has_room(self._growth_for(size - held)):
+                    return False
                 self._grow_over(address, size)
                 self._split_off(address, size, 1)
                 return True
@@ -128,15 +130,20 @@ class TlsfHeap(Heap):
 
     def _extended_tail(self, size: int) -> int:
         """Take the tail out, after the break was raised if that is too small."""
+        growth = self._growth_for(size)
         if self._tail is None:
-            return self._grow(round_up(size, self._growth))
+            return self._grow(growth)
         tail = self._tail
-        self._tail = None
-        missing = size - self.block_size(tail)
-        if missing > 0:
-            self.blocks.mark(self._grow(round_up(missing, self._growth)), State.FREE)
+        if growth:
+            self.blocks.mark(self._grow(growth), State.FREE)
             self._coalesce(tail)
+        self._tail = None
         return tail
+
+    def _growth_for(self, size: int) -> int:
+        """Return the bytes by which the break rises so that the tail has `size` bytes."""
+        tail = 0 if self._tail is None else self.block_size(self._tail)
+        return round_up(max(size - tail, 0), self._growth)
 
     def _grow_over(self, address: int, size: int) -> None:
         """Let the last allocated block grow over the tail, and raise the break as needed."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.space import Refused
 from simalloc.heap.reference.user_policies.block import Place
 from simalloc.heap.reference.user_policies.heap import UserHeap
 from simalloc.policy import UserCode, UserPolicy
@@ -27,11 +28,13 @@ class UserPolicyHeap(Heap):
         return self._description.decider(self.trace)
 
     def malloc(self, size: int) -> int:
-        """Take the block that the policy returns."""
+        """Take the block that the policy returns; None refuses the request."""
         self._heap.begin()
         named = {name: getattr(self.request, name) for name in self._description.named_columns}
         block = self._decide(partial(self._policy.malloc, **named), size)
         self.visited = self._heap.visited
+        if block is None:
+            raise Refused
         return self._heap.hold(block, size)
 
     def free(self, address: int) -> None:

@@ -7,7 +7,7 @@ from math import lcm
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.space import MAX_BREAK
+from simalloc.heap.reference.space import MAX_BREAK, Refused
 from simalloc.policy.parts import Aligning
 
 
@@ -23,10 +23,14 @@ def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> in
     size, alignment = max(round_up(size, how.unit), how.least_remainder), lcm(alignment, how.unit)
     taken = round_up(size + alignment + how.least_remainder - 1, how.unit)
     if taken > MAX_BREAK:
+        if heap.blocks.limit is not None:
+            raise Refused
         raise SimallocError("the heap would exceed 2**62 bytes")
     heap.blocks.segment_alignment = alignment
-    address = heap.malloc(taken)
-    heap.blocks.segment_alignment = 1
+    try:
+        address = heap.malloc(taken)
+    finally:
+        heap.blocks.segment_alignment = 1
     if heap.blocks.is_segment(address):
         return address
     visited = heap.visited

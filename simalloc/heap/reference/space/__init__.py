@@ -1,7 +1,16 @@
 """The space that a heap lies in: blocks that tile it, in segments."""
 
 from simalloc.heap.reference.space.blocks import Blocks, State
+from simalloc.heap.reference.space.refused import Exhausted, Refused, needed_by_allocator
 from simalloc.heap.reference.space.residence import Residence
 from simalloc.heap.reference.space.segments import MAX_BREAK
 
-__all__ = ["MAX_BREAK", "Blocks", "Residence", "State"]
+__all__ = [
+    "MAX_BREAK",
+    "Blocks",
+    "Exhausted",
+    "Refused",
+    "Residence",
+    "State",
+    "needed_by_allocator",
+]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from math import lcm
 from typing import TypeGuard
 
+from simalloc.errors import SimallocError
+from simalloc.heap.reference.space.refused import Refused
 from simalloc.heap.reference.space.residence import Residence
 from simalloc.heap.reference.space.segments import Segments
 
@@ -33,12 +37,13 @@ class Blocks:
     the methods only. `count` and `total` have the number of blocks and their bytes by state. Blocks
     of two segments are never neighbours, also where one segment begins at the other's end.
     Segments are mapped at multiples of `segment_alignment` and of the `page`. `residence` is there
-    if resident pages are kept track of.
+    if resident pages are kept track of. With a `limit` at most as many bytes are mapped at a time.
     """
 
     def __init__(self, *, has_break: bool = True) -> None:
         self.segment_alignment = 1
         self.page = 4096
+        self.limit: int | None = None
         self.residence: Residence | None = None
         self.size: dict[int, int] = {}
         self.state: dict[int, State] = {}
@@ -65,9 +70,11 @@ class Blocks:
     def extend(self, size: int) -> int:
         """Raise the break by `size`; return the address of the one new block, an allocated one.
 
-        Raises `SimallocError` if the break would pass `MAX_BREAK`.
+        Raises `Refused` beyond the limit, and `SimallocError` if the break would pass `MAX_BREAK`.
         """
-        address = self._segments.raise_break(size)
+        self.take_room(size)
+        with self._addresses():
+            address = self._segments.raise_break(size)
         self._put(address, size, State.ALLOCATED)
         return address
 
@@ -85,12 +92,50 @@ class Blocks:
     def map_segment(self, size: int, alignment: int = 1) -> int:
         """Map a segment at a multiple of `alignment`; return its address, where one block begins.
 
-        The block is an allocated one. Raises `SimallocError` if no addresses are left.
+        The block is an allocated one. Raises `Refused` beyond the limit, and `SimallocError` if no
+        addresses are left.
         """
+        self.take_room(size)
+        return self._put_segment(size, alignment, State.ALLOCATED)
+
+    def map_in_place_of(self, size: int, replaced: int) -> int:
+        """Map a segment as mremap does, in place of a block of `replaced` bytes.
+
+        Only the difference counts against the limit. The caller unmaps that block next. Returns and
+        raises what `map_segment` does.
+        """
+        self.take_room(size - replaced)
+        return self._put_segment(size, 1, State.ALLOCATED)
+
+    def reserve_segment(self, size: int, alignment: int = 1) -> int:
+        """Reserve addresses for a segment; return where the one block begins, which is a hole."""
+        return self._put_segment(size, alignment, State.HOLE)
+
+    def take_room(self, size: int) -> None:
+        """Raise `Refused` if the limit does not allow `size` more mapped bytes."""
+        if not self.has_room(size):
+            raise Refused
+
+    def has_room(self, size: int) -> bool:
+        """Say whether the limit allows `size` more mapped bytes."""
+        return self.limit is None or self.mapped + size <= self.limit
+
+    def _put_segment(self, size: int, alignment: int, state: State) -> int:
         alignment = lcm(max(alignment, self.segment_alignment), self.page)
-        address = self._segments.map(size, alignment)
-        self._put(address, size, State.ALLOCATED)
+        with self._addresses():
+            address = self._segments.map(size, alignment)
+        self._put(address, size, state)
         return address
+
+    @contextmanager
+    def _addresses(self) -> Iterator[None]:
+        """Refuse, if there is a limit, what fails for want of addresses."""
+        try:
+            yield
+        except SimallocError:
+            if self.limit is None:
+                raise
+            raise Refused from None
 
     def unmap_segment(self, address: int) -> None:
         """Give a mapped segment back, which is one block."""
@@ -104,7 +149,12 @@ class Blocks:
         return self._segments.ends.get(address) == address + self.size[address]
 
     def mark(self, address: int, state: State) -> None:
-        """Change the state of a block; the pages of a hole are given back."""
+        """Change the state of a block; the pages of a hole are given back.
+
+        Raises `Refused` if it is a hole that the limit does not allow to be mapped.
+        """
+        if self.state[address] is State.HOLE and state is not State.HOLE:
+            self.take_room(self.size[address])
         size, _ = self._drop(address)
         self._put(address, size, state)
         if state is State.HOLE and self.residence is not None:

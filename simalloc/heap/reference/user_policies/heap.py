@@ -102,8 +102,10 @@ class UserHeap:
         self._demand(count + 1)
         self.visited += count
 
-    def split(self, block: UserBlock, size: int, /) -> UserBlock:
+    def split(self, block: UserBlock | None, size: int, /) -> UserBlock | None:
         """Cut the low end off a free block."""
+        if block is None:
+            return None
         address = self._demand_cut(block, size)
         if size == block.size:
             return self._unlist(block)
@@ -113,8 +115,10 @@ class UserHeap:
         self._by_address[address + size] = block
         return low
 
-    def split_high(self, block: UserBlock, size: int, /) -> UserBlock:
+    def split_high(self, block: UserBlock | None, size: int, /) -> UserBlock | None:
         """Cut the high end off a free block."""
+        if block is None:
+            return None
         address = self._demand_cut(block, size)
         if size == block.size:
             return self._unlist(block)
@@ -161,9 +165,11 @@ class UserHeap:
         self._demand_block(block, Place.LISTED)
         return self._unlist(block)
 
-    def extend(self, size: int, /) -> UserBlock:
-        """Raise the break."""
+    def extend(self, size: int, /) -> UserBlock | None:
+        """Raise the break; None if the capacity does not allow it."""
         self._demand(size)
+        if not self.blocks.has_room(size):
+            return None
         address = self.blocks.extend(size)
         self.blocks.mark(address, State.FREE)
         self._by_address[address] = block = UserBlock(self, address)
@@ -171,15 +177,16 @@ class UserHeap:
         self._grown = True
         return block
 
-    def grow(self, size: int, unit: int = 1, /) -> UserBlock:
-        """Make the listed block that ends at the break large enough."""
+    def grow(self, size: int, unit: int = 1, /) -> UserBlock | None:
+        """Make the listed block that ends at the break large enough; None as of `extend`."""
         self._demand(size)
         self._demand(unit)
         last = self.last
         there = last.size if last is not None and last.place is Place.LISTED else 0
         if last is not None and there >= size:
             return last
-        return self.insert(self.merge(self.extend(round_up(size - there, unit))))
+        new = self.extend(round_up(size - there, unit))
+        return None if new is None else self.insert(self.merge(new))
 
     def hold(self, block: UserBlock, size: int) -> int:
         """Give an unsearchable block of at least `size` bytes to an object; return its address."""

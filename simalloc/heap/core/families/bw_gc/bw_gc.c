@@ -120,10 +120,11 @@ static void collect_or_expand(struct bw_gc *state, uint64_t needed)
     uint64_t pages = state->increment + needed;
     if (pages > 2 * state->increment)
         state->increment = pages / 2;
+    if (!bw_gc_expand(state, pages))
+        return;
     state->increment = state->increment * 3 / 2;
     if (state->increment > state->most)
         state->increment = state->most;
-    bw_gc_expand(state, pages);
 }
 
 static uint32_t new_page_number(struct bw_gc *state)
@@ -135,7 +136,8 @@ static uint32_t new_page_number(struct bw_gc *state)
     return number;
 }
 
-/* Makes a page for small objects; false if there is no run for it. */
+/* Makes a page for small objects; false if there is no run for it, or memory for a table is
+ * refused. */
 static bool new_page(struct bw_gc *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -143,7 +145,10 @@ static bool new_page(struct bw_gc *state, unsigned class)
     uint32_t id = bw_gc_take_run(state, state->page);
     if (id == NO_BLOCK)
         return false;
-    bw_gc_take_map(state, &state->small[class].has_map);
+    if (!bw_gc_take_map(state, &state->small[class].has_map)) {
+        bw_gc_put_back(state, id);
+        return false;
+    }
     uint32_t number = new_page_number(state);
     uint64_t used = state->page / size * size;
     if (used < state->page) {
@@ -213,9 +218,9 @@ static uint32_t allocate_small(struct bw_gc *state, uint64_t size)
     while ((id = take_free(state, class)) == NO_BLOCK) {
         if (small->waiting != NO_PAGE)
             sweep(state, class);
-        else if (!new_page(state, class))
+        else if (!new_page(state, class) && !heap_is_stopped(heap))
             collect_or_expand(state, 1);
-        if (heap->failure != NULL)
+        if (heap_is_stopped(heap))
             return NO_BLOCK;
     }
     state->visited++;
@@ -229,11 +234,13 @@ static uint32_t allocate_large(struct bw_gc *state, uint64_t size)
     uint64_t whole = round_up(size, state->page);
     uint32_t id;
     while ((id = bw_gc_take_run(state, whole)) == NO_BLOCK) {
-        collect_or_expand(state, whole / state->page);
-        if (state->heap.failure != NULL)
+        if (!heap_is_stopped(&state->heap))
+            collect_or_expand(state, whole / state->page);
+        if (heap_is_stopped(&state->heap))
             return NO_BLOCK;
     }
-    bw_gc_take_map(state, &state->large_have_map);
+    if (!bw_gc_take_map(state, &state->large_have_map))
+        return bw_gc_put_back(state, id);
     uint64_t word = state->heap.setting.word;
     state->objects[id] = (struct object){.words = (size + word - 1) / word};
     return id;
@@ -242,8 +249,8 @@ static uint32_t allocate_large(struct bw_gc *state, uint64_t size)
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct bw_gc *state = (struct bw_gc *)heap;
-    if (!state->begun)
-        bw_gc_begin(state);
+    if (heap->brk == 0 && !bw_gc_begin(state))
+        return NO_BLOCK;
     state->visited = 0;
     uint32_t id = is_small(state, size) ? allocate_small(state, size) : allocate_large(state, size);
     count_search(heap, state->visited);

@@ -48,7 +48,6 @@ struct bw_gc {
     uint64_t extra; /* the byte behind each object */
     struct runs runs;
     uint32_t position; /* a run, or NO_BLOCK: before the lowest */
-    bool begun;
     uint64_t pages_of_heap;
     uint32_t collections;
     uint64_t allocated; /* words since the latest collection */
@@ -71,19 +70,25 @@ struct bw_gc {
 
 /* pages.c: where pages come from. */
 
-/* Takes a map of where a page's objects of a size begin, unless there is one. */
-void bw_gc_take_map(struct bw_gc *state, bool *taken);
+/* Takes a map of where a page's objects of a size begin, unless there is one; returns false if its
+ * memory is refused. */
+bool bw_gc_take_map(struct bw_gc *state, bool *taken);
 
 /* Makes a block of pages a free run; searches begin before the lowest. */
 void bw_gc_free_run(struct bw_gc *state, uint32_t id);
 
-/* Raises the break by this many pages, which become a free run. */
-void bw_gc_expand(struct bw_gc *state, uint64_t pages);
+/* Raises the break by this many pages, which become a free run; returns false if that, or memory for
+ * a table, is refused. */
+bool bw_gc_expand(struct bw_gc *state, uint64_t pages);
 
-/* Takes the tables that there are from the first, and the first pages. */
-void bw_gc_begin(struct bw_gc *state);
+/* Takes the tables that there are from the first, and the first pages; returns false if some of it
+ * is refused. */
+bool bw_gc_begin(struct bw_gc *state);
 
-/* Takes whole pages if a run has them, else returns NO_BLOCK. */
+/* Frees a run that was taken for a request which is refused; returns NO_BLOCK. */
+uint32_t bw_gc_put_back(struct bw_gc *state, uint32_t id);
+
+/* Takes whole pages if a run has them and the tables of both fit, else returns NO_BLOCK. */
 uint32_t bw_gc_take_run(struct bw_gc *state, uint64_t size);
 
 #endif

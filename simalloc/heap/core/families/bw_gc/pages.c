@@ -19,25 +19,27 @@ static uint32_t raise_break(struct bw_gc *state, uint64_t size)
     return id;
 }
 
-/* Takes memory for a table, which is never given back. */
-static void take_table(struct bw_gc *state, uint64_t size)
+/* Takes memory for a table, which is never given back; returns false if it is refused. */
+static bool take_table(struct bw_gc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
     if (!heap->setting.mechanism)
-        return;
+        return true;
     if (state->left < size) {
         uint64_t bytes = (17 * state->page + size) / state->page * state->page;
         uint32_t id = raise_break(state, bytes);
         if (id == NO_BLOCK)
-            return;
+            return false;
         heap->blocks[id].index_slot = STATE_TABLE;
         state->left = bytes;
     }
     state->left -= size;
+    return true;
 }
 
-/* Takes an index for each stretch that the pages lie in and that has none. */
-static void take_index(struct bw_gc *state, uint64_t address, uint64_t size)
+/* Takes an index for each stretch that the pages lie in and that has none; returns false if memory
+ * for one is refused. */
+static bool take_index(struct bw_gc *state, uint64_t address, uint64_t size)
 {
     uint64_t stretch = INDEXED * state->page;
     uint64_t bytes = INDEXED * state->heap.setting.word;
@@ -47,19 +49,17 @@ static void take_index(struct bw_gc *state, uint64_t address, uint64_t size)
         uint64_t bit = (uint64_t)1 << at % 64;
         if (state->indexed[at / 64] & bit)
             continue;
+        if (taken++ < ONE_BY_ONE && !take_table(state, bytes))
+            return false;
         state->indexed[at / 64] |= bit;
-        if (taken++ < ONE_BY_ONE)
-            take_table(state, bytes);
     }
-    if (taken > ONE_BY_ONE)
-        take_table(state, (taken - ONE_BY_ONE) * bytes);
+    return taken <= ONE_BY_ONE || take_table(state, (taken - ONE_BY_ONE) * bytes);
 }
 
-void bw_gc_take_map(struct bw_gc *state, bool *taken)
+bool bw_gc_take_map(struct bw_gc *state, bool *taken)
 {
-    if (!*taken)
-        take_table(state, 2 * state->page / state->heap.setting.word);
-    *taken = true;
+    *taken = *taken || take_table(state, 2 * state->page / state->heap.setting.word);
+    return *taken;
 }
 
 static uint64_t count_runs(const struct bw_gc *state)
@@ -67,12 +67,14 @@ static uint64_t count_runs(const struct bw_gc *state)
     return state->heap.counters.free_blocks + state->in_use;
 }
 
-/* Takes as many headers as `runs` need. */
-static void take_headers(struct bw_gc *state, uint64_t runs)
+/* Takes as many headers as `runs` need; returns false if memory for one is refused. */
+static bool take_headers(struct bw_gc *state, uint64_t runs)
 {
     uint64_t word = state->heap.setting.word;
     for (; state->headers < runs; state->headers++)
-        take_table(state, 5 * word + (state->page / word + 7) / 8);
+        if (!take_table(state, 5 * word + (state->page / word + 7) / 8))
+            return false;
+    return true;
 }
 
 void bw_gc_free_run(struct bw_gc *state, uint32_t id)
@@ -83,32 +85,32 @@ void bw_gc_free_run(struct bw_gc *state, uint32_t id)
     state->position = NO_BLOCK;
 }
 
-void bw_gc_expand(struct bw_gc *state, uint64_t pages)
+bool bw_gc_expand(struct bw_gc *state, uint64_t pages)
 {
     uint64_t most = MAX_BREAK / state->page + 1; /* which is too many, but not too large a number */
     uint32_t id = raise_break(state, (pages < most ? pages : most) * state->page);
     if (id == NO_BLOCK)
-        return;
+        return false;
     state->pages_of_heap += pages;
-    take_index(state, state->heap.blocks[id].address, state->page);
-    take_headers(state, count_runs(state) + 1);
+    bool has_tables = take_index(state, state->heap.blocks[id].address, state->page) &&
+                      take_headers(state, count_runs(state) + 1);
     bw_gc_free_run(state, id);
+    return has_tables;
 }
 
-void bw_gc_begin(struct bw_gc *state)
+bool bw_gc_begin(struct bw_gc *state)
 {
     struct heap *heap = &state->heap;
-    state->begun = true;
     for (unsigned table = 0; table < 3; table++)
-        take_table(state, AVOIDED_PAGES);
+        if (!take_table(state, AVOIDED_PAGES))
+            return false;
     if (heap->setting.mechanism) {
         uint32_t stack = raise_break(state, 2 * heap->setting.word * state->page);
         if (stack == NO_BLOCK)
-            return;
+            return false;
         heap->blocks[stack].index_slot = STATE_TABLE;
     }
-    bw_gc_expand(state, state->increment);
-    bw_gc_take_map(state, &state->runs_have_map);
+    return bw_gc_expand(state, state->increment) && bw_gc_take_map(state, &state->runs_have_map);
 }
 
 /* The next run by address, behind the highest the lowest; NO_BLOCK if there are none. */
@@ -134,6 +136,13 @@ static uint32_t find_run(struct bw_gc *state, uint64_t size)
     return id;
 }
 
+uint32_t bw_gc_put_back(struct bw_gc *state, uint32_t id)
+{
+    state->in_use--;
+    bw_gc_free_run(state, id);
+    return NO_BLOCK;
+}
+
 uint32_t bw_gc_take_run(struct bw_gc *state, uint64_t size)
 {
     uint32_t id = find_run(state, size);
@@ -146,9 +155,7 @@ uint32_t bw_gc_take_run(struct bw_gc *state, uint64_t size)
     state->position = rest == NO_BLOCK ? next : rest;
     state->in_use++;
     uint64_t address = state->heap.blocks[taken].address;
-    if (rest != NO_BLOCK)
-        take_index(state, address + size, state->page);
-    take_headers(state, count_runs(state));
-    take_index(state, address, size);
-    return taken;
+    bool has_tables = (rest == NO_BLOCK || take_index(state, address + size, state->page)) &&
+                      take_headers(state, count_runs(state)) && take_index(state, address, size);
+    return has_tables ? taken : bw_gc_put_back(state, taken);
 }

@@ -123,7 +123,8 @@ struct device_stream *device_stream(struct device *device, struct device_pool *p
 
 bool device_can_grant(const struct device *device, uint64_t size)
 {
-    return round_up(size, GRANULE) <= device->capacity - device->taken;
+    uint64_t limit = device->heap.limit < DEVICE_BYTES ? device->heap.limit : DEVICE_BYTES;
+    return round_up(size, GRANULE) <= limit - device->taken;
 }
 
 static void count_granted(struct device *device, const struct device_stream *stream,
@@ -348,7 +349,7 @@ const char *device_check(const void *state)
     if (free_blocks != device->heap.counters.free_blocks)
         return "the free blocks are miscounted";
     if (statistics->reserved.all.now != device->heap.mapped ||
-        device->heap.mapped > device->taken || device->taken > device->capacity)
+        device->heap.mapped > device->taken || device->taken > device->heap.limit)
         return "more is reserved than there is";
     if (statistics->allocated.all.now != device->heap.counters.allocated ||
         statistics->allocated.all.now > statistics->active.all.now ||

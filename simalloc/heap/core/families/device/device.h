@@ -13,6 +13,7 @@
 
 #define GRANULE (UINT64_C(2) << 20)
 #define NO_LIMIT ((uint64_t)INT64_MAX)
+#define DEVICE_BYTES (UINT64_C(1) << 50) /* of a device without a capacity */
 
 struct device_gauge {
     uint64_t now, peak;
@@ -65,8 +66,7 @@ struct device_block {
 
 struct device {
     struct heap heap;
-    uint64_t capacity;
-    uint64_t taken; /* <= capacity; what is mapped, in whole granules */
+    uint64_t taken; /* mapped bytes in whole granules; heap.mapped <= taken <= heap.limit */
     struct device_block *data; /* by block id */
     uint32_t data_capacity;
     struct treap_nodes nodes;
@@ -97,8 +97,6 @@ struct device {
         return &layer;                                                                   \
     }
 #define DEVICE_PARAMETER(state, field) PARAMETER(struct state, field, 0, INT64_MAX)
-#define CAPACITY_PARAMETER(state) \
-    {"capacity", offsetof(struct state, device.capacity), 0, INT64_MAX, NULL}
 
 enum { DEVICE_FIGURES = sizeof(struct device_statistics) / sizeof(uint64_t) };
 extern const char *const device_figure_names[DEVICE_FIGURES];

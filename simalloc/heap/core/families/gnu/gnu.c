@@ -199,6 +199,24 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return true;
 }
 
+/* Returns whether pages that are freed can be allocated again with `size` bytes. */
+static bool can_grow(struct gnu *state, uint32_t id, uint64_t size)
+{
+    struct heap *heap = &state->heap;
+    uint32_t below = heap->blocks[id].previous, above = heap->blocks[id].next;
+    uint32_t last = heap_last(heap);
+    uint64_t visited = 0;
+    uint64_t merged = heap->blocks[id].size;
+    bool ends = last == id || (last == above && heap_is_free(heap, above));
+    merged += heap_is_free(heap, below) ? heap->blocks[below].size : 0;
+    merged += heap_is_free(heap, above) ? heap->blocks[above].size : 0;
+    if (merged >= size || runs_find(&state->runs, NO_BLOCK, size, &visited) != NO_BLOCK)
+        return true;
+    if (heap->brk == state->limit && (ends || heap_is_free(heap, last)))
+        size -= ends ? merged : heap->blocks[last].size;
+    return gnu_has_room(state, size);
+}
+
 static uint32_t reallocate_pages(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct gnu *state = (struct gnu *)heap;
@@ -206,6 +224,8 @@ static uint32_t reallocate_pages(struct heap *heap, uint32_t id, uint64_t size)
         return id;
     if (heap->blocks[id].family_data != 0 || is_small(state, size))
         return layer_move(heap, id, size);
+    if (heap->limit != UINT64_MAX && !can_grow(state, id, round_up(size, state->page)))
+        return heap_refuse(heap);
     heap->counters.allocated -= heap->blocks[id].size;
     gnu_free_run(state, id);
     return heap->front->allocate(heap, size);

@@ -27,8 +27,8 @@ struct gnu {
     struct runs runs;
     uint32_t index;    /* where the next search begins: a run, or NO_BLOCK, before the lowest */
     uint64_t limit;    /* the break as growths of pages and what was given back have left it */
-    uint64_t entries;  /* of the table; 0: there is none yet */
-    uint32_t table;    /* STATE_TABLE; counts once there are entries */
+    uint64_t entries;  /* of the table */
+    uint32_t table;    /* STATE_TABLE, or NO_BLOCK: there is none yet */
     uint64_t visited;  /* in this event */
     uint64_t smallest; /* size of a fragment */
     uint32_t lists[CLASSES]; /* the first page of each class with a free fragment, or NO_PAGE */
@@ -49,13 +49,16 @@ void gnu_free_pages(struct gnu *state, uint32_t id);
 /* Allocates a table of as many entries as the state says; false if memory cannot be had. */
 bool gnu_new_table(struct gnu *state);
 
+/* Returns whether the capacity leaves room for `size` more bytes and the table that they need. */
+bool gnu_has_room(const struct gnu *state, uint64_t size);
+
 /* Allocates whole pages, which are not yet counted as allocated. */
 uint32_t gnu_take_pages(struct gnu *state, uint64_t size);
 
 /* Allocates the first table; false if memory cannot be had. */
 ALWAYS_INLINE bool begin(struct gnu *state)
 {
-    if (!state->heap.setting.mechanism || state->entries != 0)
+    if (!state->heap.setting.mechanism || state->table != NO_BLOCK)
         return true;
     state->entries = 1024;
     return gnu_new_table(state);

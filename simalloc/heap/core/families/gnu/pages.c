@@ -21,11 +21,15 @@ void gnu_free_pages(struct gnu *state, uint32_t id)
     state->index = runs_highest(&state->runs);
 }
 
+static uint64_t table_bytes(const struct gnu *state, uint64_t entries)
+{
+    return round_up(entries * 3 * state->heap.setting.word, state->page);
+}
+
 bool gnu_new_table(struct gnu *state)
 {
     struct heap *heap = &state->heap;
-    uint64_t bytes = state->entries * 3 * heap->setting.word;
-    uint32_t table = heap_extend(heap, round_up(bytes, state->page));
+    uint32_t table = heap_extend(heap, table_bytes(state, state->entries));
     if (table == NO_BLOCK)
         return false;
     heap->counters.growths++;
@@ -34,16 +38,26 @@ bool gnu_new_table(struct gnu *state)
     return true;
 }
 
-/* Allocates a table of twice as many entries, or more, until there are enough, and frees the old
- * one; false if memory cannot be had. */
+/* Returns the entries of a table for a heap up to this break: as many as now, or twice as many or
+ * more, until there are enough. */
+static uint64_t entries_for(const struct gnu *state, uint64_t brk)
+{
+    uint64_t entries = state->entries;
+    if (state->heap.setting.mechanism)
+        while (entries < brk / state->page + 1)
+            entries *= 2;
+    return entries;
+}
+
+/* Allocates a larger table if the heap has outgrown it, and frees the old one; false if memory
+ * cannot be had. */
 static bool grow_table(struct gnu *state)
 {
     struct heap *heap = &state->heap;
-    uint64_t needed = heap->brk / state->page + 1;
-    if (!heap->setting.mechanism || needed <= state->entries)
+    uint64_t entries = entries_for(state, heap->brk);
+    if (entries == state->entries)
         return true;
-    while (state->entries < needed)
-        state->entries *= 2;
+    state->entries = entries;
     uint32_t old = state->table;
     if (!gnu_new_table(state))
         return false;
@@ -62,6 +76,15 @@ static uint32_t use_run(struct gnu *state, uint32_t id, uint64_t size)
     return taken;
 }
 
+bool gnu_has_room(const struct gnu *state, uint64_t size)
+{
+    const struct heap *heap = &state->heap;
+    if (!heap_has_room(heap, size) || size > MAX_BREAK)
+        return false;
+    uint64_t entries = entries_for(state, heap->brk + size);
+    return entries == state->entries || heap_has_room(heap, size + table_bytes(state, entries));
+}
+
 /* Raises the break; returns the pages used, not yet counted as allocated. */
 static uint32_t grow(struct gnu *state, uint64_t size)
 {
@@ -69,7 +92,10 @@ static uint32_t grow(struct gnu *state, uint64_t size)
     uint32_t last = runs_highest(&state->runs);
     bool merges = last != NO_BLOCK && heap->blocks[last].next == NO_BLOCK &&
                   heap->brk == state->limit;
-    uint32_t id = heap_extend(heap, size - (merges ? heap->blocks[last].size : 0));
+    uint64_t more = size - (merges ? heap->blocks[last].size : 0);
+    if (heap->limit != UINT64_MAX && !gnu_has_room(state, more))
+        return heap_refuse(heap);
+    uint32_t id = heap_extend(heap, more);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;

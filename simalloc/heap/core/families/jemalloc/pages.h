@@ -206,7 +206,8 @@ static inline uint32_t grow(struct jemalloc *state, struct arena *arena, uint64_
 }
 
 /* Returns an active extent of `size` bytes at a multiple of `alignment`, which is one block, waste;
- * NO_EXTENT, with the heap's failure set, when memory or addresses are exhausted. */
+ * NO_EXTENT if the capacity does not allow that, or with the heap's failure set if memory or
+ * addresses are exhausted. */
 static inline uint32_t allocate_pages(struct jemalloc *state, struct arena *arena, uint64_t size,
                                       uint64_t alignment)
 {
@@ -222,6 +223,10 @@ static inline uint32_t allocate_pages(struct jemalloc *state, struct arena *aren
     }
     if (number == NO_EXTENT) {
         uint64_t batch = batched_size(state, size);
+        if (!heap_has_room(&state->heap, batch)) {
+            heap_refuse(&state->heap);
+            return NO_EXTENT;
+        }
         number = cache_find(state, &arena->retained, batch, alignment);
         if (number != NO_EXTENT)
             number = take_out(state, arena, &arena->retained, number, batch, alignment);
@@ -242,7 +247,7 @@ static inline bool expand_pages(struct jemalloc *state, struct arena *arena, uin
     uint32_t above = extent_at(state, number)->above;
     const struct extent *other = extent_at(state, above);
     if (above == NO_EXTENT || other->use == ACTIVE || other->size < more ||
-        !reserve_extents(state))
+        (other->use == RETAINED && !heap_has_room(&state->heap, more)) || !reserve_extents(state))
         return false;
     struct extent_cache *caches[] = {
         [DIRTY] = &arena->dirty, [MUZZY] = &arena->muzzy, [RETAINED] = &arena->retained};

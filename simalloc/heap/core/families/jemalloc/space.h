@@ -30,7 +30,7 @@ static inline struct table_block *add_table_block(struct jemalloc *state, struct
                                               tables->capacity)))
         return NULL;
     place_mapping(state, size, PAGE);
-    uint32_t block = heap_map_segment(&state->heap, size, 1);
+    uint32_t block = heap_need(&state->heap, heap_map_segment(&state->heap, size, 1));
     if (block == NO_BLOCK)
         return NULL;
     heap_mark(&state->heap, block, STATE_TABLE);
@@ -155,10 +155,10 @@ static inline void register_page(struct jemalloc *state, uint32_t mapping, uint6
 static inline uint32_t map_at(struct heap *heap, uint64_t place, uint64_t size)
 {
     uint64_t below = place % WINDOW;
-    uint32_t block = heap_map_segment(heap, below + size, WINDOW);
+    uint32_t block = heap_reserve_segment(heap, below + size, WINDOW);
     if (block == NO_BLOCK)
         return NO_BLOCK;
-    heap_unmap(heap, block);
+    heap->counters.system_calls += 2; /* one maps, the other makes it a hole */
     if (below > 0)
         heap->blocks[heap_cut_low(heap, block, below)].index_slot = STATE_HOLE;
     heap->counters.growths++;
@@ -253,8 +253,10 @@ static inline void set_state(struct jemalloc *state, uint32_t number, uint32_t b
     if (block_state == STATE_HOLE && !was_hole) {
         heap_unmap(heap, block);
     } else if (block_state != STATE_HOLE) {
-        if (was_hole)
-            heap_map(heap, block);
+        if (was_hole && !heap_map(heap, block)) {
+            heap_exhaust(heap);
+            return;
+        }
         heap_mark(heap, block, block_state);
     }
 }

@@ -45,7 +45,7 @@ static void begin_thread(struct mimalloc *mi, struct theap *theap)
         theap->records[0] = state->records[--state->record_count];
         return;
     }
-    uint32_t id = heap_map_segment(heap, RECORD, 1);
+    uint32_t id = heap_need(heap, heap_map_segment(heap, RECORD, 1));
     if (id == NO_BLOCK)
         return;
     heap_mark(heap, id, STATE_TABLE);

@@ -8,11 +8,15 @@ static uint64_t run_of(uint64_t index, uint64_t count)
     return (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << index;
 }
 
-/* Maps it all. False, with the heap's failure set, if that cannot be. */
+/* Maps it all. False if the capacity does not allow that, or with the heap's failure set if it
+ * cannot be. */
 static bool map_reserve(struct mimalloc2 *state)
 {
     struct heap *heap = &state->mi.heap;
     struct reserve *reserve = &state->reserve;
+    uint64_t record_bytes = heap->setting.mechanism ? RESERVE_RECORD : 0;
+    if (!heap_has_room(heap, state->reserve_os_memory + record_bytes))
+        return false;
     if (heap->setting.mechanism) {
         uint32_t record = heap_map_segment(heap, RESERVE_RECORD, 1);
         if (record == NO_BLOCK)

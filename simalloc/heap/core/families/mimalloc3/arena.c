@@ -15,9 +15,12 @@ enum {
 static uint32_t map_segment(struct mimalloc3 *state, uint64_t size, uint64_t alignment,
                             uint64_t *absolute)
 {
+    uint32_t id = heap_map_segment(&state->mi.heap, size, alignment);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
     *absolute = round_up(state->mi.hint, MAPPING_ALIGNMENT);
     state->mi.hint = round_up(state->mi.hint + size + 4096 + MAPPING_ALIGNMENT - 1, 2 * MIB);
-    return heap_map_segment(&state->mi.heap, size, alignment);
+    return id;
 }
 
 /* Makes a block of free slices, which are free no more. */
@@ -154,12 +157,9 @@ struct run arenas_take(struct mimalloc3 *state, uint32_t slices, uint32_t sequen
     if (slices > LARGEST_IN_ARENA || state->disallow_arena_alloc)
         return arenas_map_page(state, slices, 0);
     struct run run = take_in_arenas(state, slices, sequence);
-    if (run.block == NO_BLOCK) {
-        if (!make_arena(state, slices))
-            return run;
+    if (run.block == NO_BLOCK && make_arena(state, slices))
         run = take_in_arenas(state, slices, sequence);
-    }
-    return run.block == NO_BLOCK ? arenas_map_page(state, slices, 0) : run;
+    return run.block == NO_BLOCK && state->mi.heap.failure == NULL ? arenas_map_page(state, slices, 0) : run;
 }
 
 /* Joins all blocks of a mapping and gives it back. */

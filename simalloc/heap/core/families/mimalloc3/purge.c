@@ -27,7 +27,7 @@ static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
     if (!heap_needs(heap, TABLE_SPARE(state->parts, state->part_count, 1, UINT32_MAX,
                                      state->part_capacity)))
         return 0;
-    uint32_t id = heap_map_segment(heap, SLICES_OF_PART * EIGHT, 1);
+    uint32_t id = heap_need(heap, heap_map_segment(heap, SLICES_OF_PART * EIGHT, 1));
     if (id == NO_BLOCK)
         return 0;
     heap_mark(heap, id, STATE_TABLE);

@@ -110,7 +110,7 @@ static void take_record(struct musl *state)
     }
     if (state->records++ % RECORDS != 0)
         return;
-    uint32_t id = heap_extend(heap, heap->brk == 0 ? 2 * MUSL_PAGE : MUSL_PAGE);
+    uint32_t id = heap_need(heap, heap_extend(heap, heap->brk == 0 ? 2 * MUSL_PAGE : MUSL_PAGE));
     if (id == NO_BLOCK)
         return;
     heap->counters.growths++;
@@ -263,6 +263,14 @@ static bool nest_group(struct musl *state, uint32_t number, uint32_t class, uint
     return true;
 }
 
+/* Gives the number of a group back whose memory was refused; returns NO_GROUP. */
+static uint32_t give_number_back(struct musl *state, uint32_t number)
+{
+    *group_of(state, number) = (struct musl_group){.next = state->groups.unused};
+    state->groups.unused = number;
+    return NO_GROUP;
+}
+
 uint32_t musl_new_group(struct musl *state, uint32_t class, uint64_t size)
 {
     uint32_t number = new_number(state);
@@ -272,8 +280,10 @@ uint32_t musl_new_group(struct musl *state, uint32_t class, uint64_t size)
     uint32_t count = slot_count(state, class, state->usage[class]);
     bool is_mapped = (uint64_t)musl_sizes[class] * count + state->head > MUSL_PAGE / 2;
     if (is_mapped ? !map_group(state, number, class, size, count)
-                  : !nest_group(state, number, class, count))
-        return NO_GROUP;
+                  : !nest_group(state, number, class, count)) {
+        state->spare_records += state->tag > 0;
+        return give_number_back(state, number);
+    }
     state->usage[class] += group_of(state, number)->count;
     return number;
 }
@@ -287,7 +297,7 @@ uint32_t musl_map_alone(struct musl *state, uint64_t size)
     size = round_up(size + state->tag + state->head, MUSL_PAGE);
     group->lowest = map(state, &group->mapping, size);
     if (group->lowest == NO_BLOCK)
-        return NO_GROUP;
+        return give_number_back(state, number);
     advance(state);
     take_record(state);
     group->root = number;
@@ -304,8 +314,10 @@ uint32_t musl_remap(struct musl *state, uint32_t number, uint64_t size)
     struct musl_group *group = group_of(state, number);
     struct musl_mapping *mapping = &group->mapping;
     uint32_t old = group->lowest;
+    if (size > mapping->size && !heap_has_room(heap, size - mapping->size))
+        return heap_refuse(heap);
     heap_join_all(heap, old, mapping->size);
-    uint32_t id = heap_map_segment(heap, size, 1);
+    uint32_t id = heap_map_in_place_of(heap, size, mapping->size);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     uint64_t base = heap->blocks[id].address;

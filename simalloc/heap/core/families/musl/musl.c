@@ -100,7 +100,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     state->visited = 0;
     uint32_t id = request->alignment > UNIT ? place_aligned(state, size, request->alignment)
                                             : place(state, size);
-    if (UNLIKELY(heap->failure != NULL))
+    if (UNLIKELY(id == NO_BLOCK || heap->failure != NULL))
         return NO_BLOCK;
     if (request->is_zeroed)
         zero_object(state, id);
@@ -182,7 +182,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     } else {
         state->visited = 0;
         other = place(state, size);
-        if (heap->failure != NULL)
+        if (other == NO_BLOCK || heap->failure != NULL)
             return NO_BLOCK;
         musl_copy(state, slot, state->objects[id], slot_of(state, other), state->objects[other]);
         release(heap, id);

@@ -10,7 +10,6 @@ struct phk {
     uint64_t keep;
     uint64_t chunk_pages; /* enum page_order */
     struct runs runs;
-    bool begun;
     uint64_t visited;    /* in this event */
     uint32_t directory;  /* the segment, or NO_BLOCK */
     uint32_t spare;      /* the run descriptor that describes nothing, or NO_BLOCK */
@@ -60,17 +59,24 @@ static void spare_descriptor(struct phk *state, uint32_t descriptor)
         free_chunk(state, descriptor);
 }
 
+/* Returns the bytes of the larger directory that a heap up to this break needs; 0 if it needs none. */
+static uint64_t new_directory_bytes(const struct phk *state, uint64_t brk)
+{
+    const struct heap *heap = &state->heap;
+    uint64_t word = heap->setting.word;
+    uint64_t entries = (unsigned)__builtin_ctzll(state->page) + brk / state->page;
+    if (!heap->setting.mechanism || entries < heap->blocks[state->directory].size / word)
+        return 0;
+    return ((entries - 1) * word / state->page + 2) * state->page;
+}
+
 /* Maps a larger directory if the heap has outgrown it. */
 static void fit_directory(struct phk *state)
 {
     struct heap *heap = &state->heap;
-    if (!heap->setting.mechanism)
+    uint64_t bytes = new_directory_bytes(state, heap->brk);
+    if (bytes == 0)
         return;
-    uint64_t word = heap->setting.word;
-    uint64_t entries = (unsigned)__builtin_ctzll(state->page) + heap->brk / state->page;
-    if (entries < heap->blocks[state->directory].size / word)
-        return;
-    uint64_t bytes = ((entries - 1) * word / state->page + 2) * state->page;
     uint32_t directory = heap_map_segment(heap, bytes, 1);
     if (directory == NO_BLOCK)
         return;
@@ -98,6 +104,9 @@ static uint32_t take_pages(struct phk *state, uint64_t size)
     uint32_t id = runs_find(&state->runs, NO_BLOCK, size, &state->visited);
     if (id != NO_BLOCK)
         return use_run(state, id, size);
+    if (heap->limit != UINT64_MAX && heap_has_room(heap, size) && size <= MAX_BREAK &&
+        !heap_has_room(heap, size + new_directory_bytes(state, heap->brk + size)))
+        return heap_refuse(heap);
     id = heap_extend(heap, size);
     if (id == NO_BLOCK)
         return NO_BLOCK;
@@ -116,14 +125,15 @@ static void lower_break(struct phk *state, uint32_t id)
     runs_resized(&state->runs, id);
 }
 
-/* Makes a block of pages that is waste a free run. */
+/* Makes a block of pages that is waste a free run. It stays waste if memory for the descriptor of
+ * the run is refused. */
 static void free_pages(struct phk *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
     bool mechanism = heap->setting.mechanism;
     if (mechanism && state->spare == NO_BLOCK)
         state->spare = take_run_descriptor(state);
-    if (heap->failure != NULL)
+    if (heap->failure != NULL || (mechanism && state->spare == NO_BLOCK))
         return;
     uint32_t below = heap->blocks[id].previous;
     uint32_t above = heap->blocks[id].next;
@@ -179,8 +189,12 @@ static uint32_t new_page(struct phk *state, unsigned class)
     page->live = 0;
     page->freed = 0;
     page->address = heap->blocks[id].address;
-    if (!describe_page(state, number))
+    if (!describe_page(state, number)) {
+        state->pages.all[number].after = state->pages.unused;
+        state->pages.unused = number;
+        free_pages(state, id);
         return NO_PAGE;
+    }
     heap_mark(heap, state->pages.all[number].uncut, STATE_CACHED);
     enter_list(&state->pages, number, NO_PAGE, state->pages.lists[class]);
     return number;
@@ -260,26 +274,22 @@ static void free_chunk(struct phk *state, uint32_t id)
         dissolve(state, number);
 }
 
-/* Maps the directory and makes the spare descriptor. */
-static void begin(struct phk *state)
+/* Maps the directory and makes the spare descriptor; returns false if memory for them is refused. */
+static bool begin(struct phk *state)
 {
     struct heap *heap = &state->heap;
-    state->begun = true;
-    if (!heap->setting.mechanism)
-        return;
     state->directory = heap_map_segment(heap, state->page, 1);
     if (state->directory == NO_BLOCK)
-        return;
+        return false;
     heap->blocks[state->directory].index_slot = STATE_TABLE;
     state->spare = take_run_descriptor(state);
+    return state->spare != NO_BLOCK;
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct phk *state = (struct phk *)heap;
-    if (UNLIKELY(!state->begun))
-        begin(state);
-    if (heap->failure != NULL)
+    if (UNLIKELY(heap->setting.mechanism && state->directory == NO_BLOCK) && !begin(state))
         return NO_BLOCK;
     state->visited = 0;
     uint32_t id;

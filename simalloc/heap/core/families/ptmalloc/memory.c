@@ -39,7 +39,7 @@ static bool grow_heap(struct ptmalloc *state, struct arena *arena, uint64_t size
     struct heap *heap = &state->heap;
     struct arena_heap *last = &arena->heaps[arena->heap_count - 1];
     uint64_t rise = round_up(size + state->keep - top_size(state, arena), state->growth);
-    if (rise > state->heap_most - last->size)
+    if (rise > state->heap_most - last->size || !heap_has_room(heap, rise))
         return false;
     uint32_t id = heap->blocks[last->edge].previous; /* the hole behind it */
     if (size_of(state, id) > rise) {
@@ -64,7 +64,8 @@ static struct arena_heap *new_heap(struct arena *arena)
 }
 
 /* Maps a heap that begins with `size` bytes and the pad, as far as it goes, of which the first
- * `info` are a table and the rest is the top. False if it cannot be so large, or has failed. */
+ * `info` are a table and the rest is the top. False if it cannot be so large, if the capacity does
+ * not allow it, or if the heap has failed. */
 static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t info)
 {
     struct heap *heap = &state->heap;
@@ -74,8 +75,10 @@ static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size,
     uint64_t begun = round_up(padded < least_heap ? least_heap : padded, state->growth);
     if (begun > state->heap_most)
         begun = state->heap_most;
+    if (!heap_has_room(heap, begun))
+        return false;
     struct arena_heap *made = new_heap(arena);
-    uint32_t id = made == NULL ? NO_BLOCK : heap_map_segment(heap, HEAP_SIZE, HEAP_SIZE);
+    uint32_t id = made == NULL ? NO_BLOCK : heap_reserve_segment(heap, HEAP_SIZE, HEAP_SIZE);
     if (made == NULL)
         heap_fail(heap, OUT_OF_MEMORY);
     if (id == NO_BLOCK)
@@ -85,10 +88,10 @@ static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size,
     arena->system += begun;
     heap->counters.growths++;
     if (begun < HEAP_SIZE) {
-        uint32_t hole = heap_cut_high(heap, id, begun);
-        heap->blocks[hole].index_slot = STATE_WASTE;
-        heap_unmap(heap, hole);
+        heap->blocks[heap_cut_high(heap, id, begun)].index_slot = STATE_HOLE;
+        heap->counters.system_calls++; /* all of it is reserved first */
     }
+    heap_map(heap, id);
     if (info > 0) {
         heap->blocks[heap_cut_low(heap, id, info)].index_slot = STATE_TABLE;
         heap_touch(heap, made->base, info);
@@ -190,6 +193,8 @@ static void unmap_heap(struct ptmalloc *state, struct arena *arena)
     arena->system -= last->size;
     take_top(state, arena);
     uint32_t id = heap->blocks[last->edge].next;
+    const uint64_t limit = heap->limit;
+    heap->limit = UINT64_MAX; /* what is mapped here is unmapped at once */
     while (heap->blocks[id].next != last->edge) {
         if (heap->blocks[heap->blocks[id].next].index_slot == STATE_HOLE)
             heap_map(heap, heap->blocks[id].next);
@@ -197,6 +202,7 @@ static void unmap_heap(struct ptmalloc *state, struct arena *arena)
     }
     heap->blocks[id].index_slot = STATE_WASTE;
     heap_unmap_segment(heap, id);
+    heap->limit = limit;
 }
 
 /* Makes the end of a heap the top again, from block `tail` on. */
@@ -247,10 +253,21 @@ void memory_give_back_top(struct ptmalloc *state)
         lower_top(state, arena, 0);
 }
 
+static uint64_t mapping_of(const struct ptmalloc *state, uint64_t size)
+{
+    return round_up(size + state->word, state->growth);
+}
+
+bool memory_may_map(const struct ptmalloc *state, uint64_t size)
+{
+    return size >= state->mmap_threshold && state->mapped_count < state->mmap_max &&
+           heap_has_room(&state->heap, mapping_of(state, size));
+}
+
 uint32_t memory_map(struct ptmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
-    uint32_t id = heap_map_segment(heap, round_up(size + state->word, state->growth), 1);
+    uint32_t id = heap_map_segment(heap, mapping_of(state, size), 1);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap->counters.growths++;
@@ -290,7 +307,9 @@ uint32_t memory_remap(struct ptmalloc *state, uint32_t id, uint64_t size)
     uint64_t wanted = round_up(front + size + state->word, state->growth);
     if (wanted == old)
         return id;
-    uint32_t other = heap_map_segment(heap, wanted, 1);
+    if (wanted > old && !heap_has_room(heap, wanted - old))
+        return heap_refuse(heap);
+    uint32_t other = heap_map_in_place_of(heap, wanted, old);
     if (other == NO_BLOCK)
         return NO_BLOCK;
     heap_take_pages(heap, heap->blocks[other].address, heap->blocks[id].address - front,

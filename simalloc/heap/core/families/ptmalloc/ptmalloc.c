@@ -20,7 +20,7 @@ uint32_t ptmalloc_find(struct ptmalloc *state, struct arena *arena, uint64_t siz
                        uint64_t *visited)
 {
     uint32_t id = search_arena(state, arena, size, visited);
-    if (id == NO_BLOCK && state->heap.failure == NULL)
+    if (id == NO_BLOCK && arena->number > 0 && state->heap.failure == NULL)
         id = search_arena(state, state->arenas[0], size, visited);
     return id;
 }

@@ -140,10 +140,10 @@ static bool top_is_enough(const struct ptmalloc *state, const struct arena *aren
 /* Step 9: new memory. */
 static uint32_t use_new(struct ptmalloc *state, struct arena *arena, uint64_t size)
 {
-    if (size >= state->mmap_threshold && state->mapped_count < state->mmap_max)
+    if (memory_may_map(state, size))
         return memory_map(state, size);
     if (!memory_grow(state, arena, size))
-        return state->heap.failure == NULL ? memory_map(state, size) : NO_BLOCK;
+        return arena->number > 0 && state->heap.failure == NULL ? memory_map(state, size) : NO_BLOCK;
     return top_is_enough(state, arena, size) ? search_use_top(state, arena, size) : NO_BLOCK;
 }
 

@@ -72,8 +72,12 @@ struct arena *threads_attach(struct ptmalloc *state, uint64_t asked)
         arena = reuse(state);
     } else {
         arena = arena_make(state);
-        if (arena == NULL || !memory_begin_arena(state, arena, asked))
+        if (arena == NULL)
             return NULL;
+        if (!memory_begin_arena(state, arena, asked)) {
+            heap_need(&state->heap, NO_BLOCK);
+            return NULL;
+        }
     }
     arena->attached++;
     state->thread->arena = arena;
@@ -116,6 +120,7 @@ static bool make_cache_in(struct ptmalloc *state, struct arena *arena, uint64_t 
     if (state->table_size > 0) {
         state->making_cache = true;
         table = ptmalloc_find(state, arena, overhead_gross(&state->heap.setting, asked), &visited);
+        table = heap_need(&state->heap, table);
         state->making_cache = false;
         if (table == NO_BLOCK)
             return false;
@@ -168,7 +173,7 @@ static bool begin(struct ptmalloc *state)
         uint64_t visited;
         if (!has_cache_to_allocate(state))
             return false;
-        uint32_t id = ptmalloc_find(state, main_arena, size, &visited);
+        uint32_t id = heap_need(heap, ptmalloc_find(state, main_arena, size, &visited));
         if (id == NO_BLOCK)
             return false;
         heap->blocks[id].index_slot = STATE_TABLE;

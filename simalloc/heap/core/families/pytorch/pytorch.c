@@ -241,7 +241,6 @@ DEVICE_LAYER(allocate, release)
      UINT64_C(1) << 34, NULL}
 
 static const struct parameter parameters[] = {
-    CAPACITY_PARAMETER(pytorch),
     DIVISIONS(0), DIVISIONS(1), DIVISIONS(2), DIVISIONS(3),
     DIVISIONS(4), DIVISIONS(5), DIVISIONS(6), DIVISIONS(7),
     DIVISIONS(8), DIVISIONS(9), DIVISIONS(10), DIVISIONS(11),

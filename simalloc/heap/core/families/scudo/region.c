@@ -72,22 +72,23 @@ static bool reserve_groups(struct scudo *state, struct region *region, uint64_t 
 static bool place_region(struct scudo *state, struct region *region)
 {
     struct heap *heap = &state->heap;
-    uint32_t slot = heap_map_segment(heap, state->configuration->region, SLOT_ALIGNMENT);
+    uint32_t slot = heap_reserve_segment(heap, state->configuration->region, SLOT_ALIGNMENT);
     if (slot == NO_BLOCK)
         return false;
-    heap_unmap(heap, slot);
+    heap->counters.system_calls += 2; /* one maps, the other makes it a hole */
     region->hole = heap_cut_off(heap, slot, region->first);
     region->start = heap->blocks[region->hole].address;
     return true;
 }
 
-/* Maps `size` more bytes of a region; false if it is full. */
+/* Maps `size` more bytes of a region; false if it is full or the capacity does not allow that. */
 static bool grow(struct scudo *state, struct region *region, uint64_t size)
 {
     struct heap *heap = &state->heap;
     region->is_full = region->is_full ||
                       region->first + region->mapped + size > state->configuration->region;
-    if (region->is_full || !reserve_groups(state, region, region->mapped + size) ||
+    if (region->is_full || !heap_has_room(heap, size) ||
+        !reserve_groups(state, region, region->mapped + size) ||
         (region->mapped == 0 && !place_region(state, region)))
         return false;
     uint32_t grown = region->hole;

@@ -132,7 +132,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     uint32_t id = allocate_small(state, local, size, alignment);
     if (UNLIKELY(id == NO_BLOCK && heap->failure == NULL))
         id = scudo_allocate_large(state, size, alignment);
-    if (UNLIKELY(heap->failure != NULL))
+    if (UNLIKELY(id == NO_BLOCK || heap->failure != NULL))
         return NO_BLOCK;
     if (heap->request.is_zeroed)
         zero(state, id);

@@ -74,6 +74,8 @@ static uint32_t map(struct scudo *state, uint64_t size, uint64_t alignment)
     const uint64_t guard = guard_of(state);
     uint64_t spare = alignment > PAGE ? alignment - PAGE : 0;
     uint64_t needed = round_up(round_up(size, alignment) + header_of(state), PAGE);
+    if (!heap_has_room(heap, needed + spare + 2 * guard))
+        return NOTHING;
     uint32_t number = new_mapping(state);
     if (number == NOTHING)
         return NOTHING;

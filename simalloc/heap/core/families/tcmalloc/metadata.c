@@ -10,7 +10,7 @@ static uint64_t take(struct tcmalloc *state, uint64_t size)
     struct metadata *metadata = &state->metadata;
     struct heap *heap = &state->heap;
     if (metadata->at + size > metadata->end) {
-        uint32_t id = tcmalloc_reserve(state, 1) ? heap_extend(heap, METADATA_PIECE) : NO_BLOCK;
+        uint32_t id = tcmalloc_reserve(state, 1) ? heap_need(heap, heap_extend(heap, METADATA_PIECE)) : NO_BLOCK;
         if (id == NO_BLOCK)
             return 0;
         heap_mark(heap, id, STATE_TABLE);

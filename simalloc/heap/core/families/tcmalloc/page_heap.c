@@ -237,10 +237,12 @@ static bool grow(struct tcmalloc *state, uint64_t pages)
     if (!is_first && !make_room(state, asked)) {
         asked = pages;
         if (!make_room(state, asked)) {
-            heap_fail(heap, "the heap would exceed heap_limit_mb");
+            heap_refuse(heap);
             return false;
         }
     }
+    if (!heap_has_room(heap, asked * state->page))
+        asked = pages;
     uint32_t id = heap_extend(heap, asked * state->page);
     if (id == NO_BLOCK)
         return false;

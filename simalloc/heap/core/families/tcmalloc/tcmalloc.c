@@ -64,7 +64,7 @@ static void start_new(struct tcmalloc *state)
 /* What is allocated and freed before a program's own first call. */
 static void start_program(struct tcmalloc *state)
 {
-    const struct heap *heap = &state->heap;
+    struct heap *heap = &state->heap;
     state->is_started = true;
     if (!heap->setting.mechanism)
         return;
@@ -77,6 +77,8 @@ static void start_program(struct tcmalloc *state)
     for (uint64_t i = 0; i < heap->setting.other_threads && heap->failure == NULL; i++)
         if (tcmalloc_reserve(state, BLOCKS_AN_EVENT))
             keep(state, tcmalloc_cache_of(state, 0), THREAD_BLOCK);
+    if (heap->has_refused && heap->failure == NULL)
+        heap_exhaust(heap);
 }
 
 /* Takes a block of a class, or a span. */
@@ -134,7 +136,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         id = take(state, round_up(size, request->alignment));
     else
         id = take_aligned(state, size, request->alignment);
-    if (UNLIKELY(heap->failure != NULL))
+    if (UNLIKELY(id == NO_BLOCK || heap->failure != NULL))
         return NO_BLOCK;
     heap_mark(heap, id, STATE_ALLOCATED);
     if (request->is_zeroed)

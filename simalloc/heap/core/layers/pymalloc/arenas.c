@@ -28,8 +28,8 @@ static uint32_t get_table(struct heap *heap, uint32_t old, uint64_t bytes, bool 
     uint64_t size = overhead_gross(&heap->setting, bytes);
     uint32_t id = old == NO_BLOCK ? base->allocate(heap, size)
                                   : layer_reallocate(heap, base, old, size);
-    if (id != NO_BLOCK)
-        heap_mark(heap, id, STATE_TABLE);
+    if (id != NO_BLOCK || old != NO_BLOCK)
+        heap_mark(heap, id != NO_BLOCK ? id : old, STATE_TABLE);
     forget_searches(heap, &before);
     heap->request = request;
     heap->front = front;
@@ -39,10 +39,12 @@ static uint32_t get_table(struct heap *heap, uint32_t old, uint64_t bytes, bool 
 static bool grow_table(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;
-    python->slots = python->slots == 0 ? FIRST_SLOTS : 2 * python->slots;
-    python->table = get_table(heap, python->table, SLOT * python->slots, false);
-    if (python->table == NO_BLOCK)
+    uint64_t slots = python->slots == 0 ? FIRST_SLOTS : 2 * python->slots;
+    uint32_t table = get_table(heap, python->table, SLOT * slots, false);
+    if (table == NO_BLOCK)
         return false;
+    python->slots = slots;
+    python->table = table;
     heap_touch(heap, heap->blocks[python->table].address + heap->setting.payload,
                SLOT * python->slots);
     return true;
@@ -84,13 +86,16 @@ static bool note(struct heap *heap, uint64_t address)
 static uint32_t map(struct heap *heap)
 {
     uint64_t skew = heap->pymalloc->arena_skew;
+    uint64_t size = arena_size(heap);
+    if (!heap_has_room(heap, size + skew))
+        return heap_refuse(heap);
     heap->counters.growths++;
     if (skew == 0)
-        return heap_map_segment(heap, arena_size(heap), ARENA_ALIGNMENT);
+        return heap_map_segment(heap, size, ARENA_ALIGNMENT);
     uint32_t before = heap_map_segment(heap, skew, ARENA_ALIGNMENT);
     if (before == NO_BLOCK)
         return NO_BLOCK;
-    uint32_t block = heap_map_segment(heap, arena_size(heap), 1);
+    uint32_t block = heap_map_segment(heap, size, 1);
     heap_unmap_segment(heap, before);
     return block;
 }
@@ -157,23 +162,36 @@ static uint32_t unused_arena(struct heap *heap)
     return python->arena_count++;
 }
 
+/* Gives the number of an arena back that is not to be had; returns NO_ARENA. */
+static uint32_t give_number_back(struct pymalloc *python, uint32_t number)
+{
+    python->arenas[number].is_live = false;
+    python->arenas[number].older = python->arena_unused;
+    python->arena_unused = number;
+    return NO_ARENA;
+}
+
 /* Gets an arena; NO_ARENA, with the heap's failure set, when memory is exhausted. */
 static uint32_t new_arena(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;
     bool has_tables = heap->setting.mechanism;
     uint32_t number = unused_arena(heap);
-    if (number == NO_ARENA || !heap_reserve_more(heap, 8) ||
-        (has_tables && python->live == python->slots && !grow_table(heap)))
+    if (number == NO_ARENA)
         return NO_ARENA;
+    if (!heap_reserve_more(heap, 8) ||
+        (has_tables && python->live == python->slots && !grow_table(heap)))
+        return give_number_back(python, number);
     uint32_t block = map(heap);
     if (block == NO_BLOCK)
-        return NO_ARENA;
+        return give_number_back(python, number);
     uint64_t base = heap->blocks[block].address;
     uint64_t skip = (pool_size(heap) - base % pool_size(heap)) % pool_size(heap);
     if (has_tables && pool_size(heap) > SMALL_POOL &&
-        (!note(heap, base) || (skip > 0 && !note(heap, base + arena_size(heap)))))
-        return NO_ARENA;
+        (!note(heap, base) || (skip > 0 && !note(heap, base + arena_size(heap))))) {
+        heap_unmap_segment(heap, block);
+        return give_number_back(python, number);
+    }
     struct arena *arena = &python->arenas[number];
     *arena = (struct arena){
         .base = base,

@@ -122,7 +122,6 @@ static uint32_t take(struct heap *heap, uint32_t size)
 {
     struct pymalloc *python = heap->pymalloc;
     uint32_t number = python->used[size / GRAIN];
-    count_search(heap, 0);
     if (number == NO_POOL) {
         number = pymalloc_take_pool(heap);
         if (number == NO_POOL ||
@@ -130,6 +129,7 @@ static uint32_t take(struct heap *heap, uint32_t size)
             return NO_BLOCK;
         enter(python, number);
     }
+    count_search(heap, 0);
     struct pool *pool = pool_of(python, number);
     uint32_t id = pool->freed;
     if (id != NO_BLOCK) {
@@ -174,8 +174,11 @@ static bool is_small(const struct heap *heap)
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
+    uint32_t taken = NO_BLOCK;
     if (is_small(heap))
-        return take(heap, (uint32_t)round_up(heap->request.size, GRAIN));
+        taken = take(heap, (uint32_t)round_up(heap->request.size, GRAIN));
+    if (taken != NO_BLOCK || heap->failure != NULL)
+        return taken;
     heap->front = heap->pymalloc->base;
     uint32_t id = heap->front->allocate(heap, size);
     heap->front = &layer_pymalloc;

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from sortedcontainers import SortedKeyList
 
 from simalloc.heap.reference.families.device.statistics import DeviceStatistics
-from simalloc.heap.reference.heap import Heap, Refused
+from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.device.base import GRANULE
 
 
@@ -149,8 +149,7 @@ class DeviceHeap(Heap):
 
     def take_range(self, pool: Pool, stream: int, size: int) -> int:
         """Return a new range of addresses: a hole in no list."""
-        address = self.blocks.map_segment(size)
-        self.blocks.mark(address, State.HOLE)
+        address = self.blocks.reserve_segment(size)
         self.of[address] = DeviceBlock(pool, stream, origin=address)
         return address
 

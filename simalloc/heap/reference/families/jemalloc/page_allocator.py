@@ -64,6 +64,7 @@ class Pages:
             if found is not None:
                 return self._take(cache, found, size, alignment)
         batch = self._space.sizes.batched(size)
+        self._space.take_room(batch)
         fresh = self.retained.find(batch, alignment)
         if fresh is not None:
             extent = self._take(self.retained, fresh, batch, alignment)
@@ -83,6 +84,8 @@ class Pages:
         """Add the `more` bytes behind an extent to it, if one that is not in use has them."""
         behind = self._space.neighbour_above(extent)
         if behind is None or behind.use is Use.ACTIVE or behind.size < more:
+            return False
+        if behind.use is Use.RETAINED and not self._space.has_room(more):
             return False
         cache = {Use.DIRTY: self.dirty, Use.MUZZY: self.muzzy, Use.RETAINED: self.retained}
         self._take(cache[behind.use], behind, more, PAGE)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.heap.reference.families.jemalloc.extents import Extent, Mapping
 from simalloc.heap.reference.families.jemalloc.size_classes import HUGE_PAGE, PAGE, Sizes
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.jemalloc import Jemalloc
 
 if TYPE_CHECKING:
@@ -44,12 +44,9 @@ class JemallocSpace:
         below = place % _WINDOW
         heap = self._heap
         heap.growths += 1
-        address = heap.blocks.map_segment(below + size, _WINDOW)
+        address = heap.blocks.reserve_segment(below + size, _WINDOW)
         if below:
-            high = heap.blocks.cut(address, below)
-            heap.blocks.mark(address, State.HOLE)
-            address = high
-        heap.blocks.mark(address, State.HOLE)
+            address = heap.blocks.cut(address, below)
         mapping = Mapping(self._mappings, address, size, place)
         self._mappings += 1
         extent = Extent(pages, mapping, address, size)
@@ -58,10 +55,19 @@ class JemallocSpace:
         self._register(mapping, address + size - PAGE)
         return extent
 
+    def has_room(self, size: int) -> bool:
+        """Say whether the capacity allows `size` more bytes."""
+        return self._heap.blocks.has_room(size)
+
+    def take_room(self, size: int) -> None:
+        """Raise `Refused` if the capacity does not allow `size` more bytes."""
+        self._heap.blocks.take_room(size)
+
     def map_table(self, size: int) -> int:
         """Map a block of metadata; return its address."""
         self._place(size)
-        address = self._heap.blocks.map_segment(size)
+        with needed_by_allocator():
+            address = self._heap.blocks.map_segment(size)
         self._heap.blocks.mark(address, State.TABLE)
         return address
 
@@ -94,7 +100,8 @@ class JemallocSpace:
 
     def set_state(self, extent: Extent, state: State) -> None:
         """Change the state of an extent, which is one block: of a hole its pages are given back."""
-        self._heap.blocks.mark(extent.address, state)
+        with needed_by_allocator():
+            self._heap.blocks.mark(extent.address, state)
 
     def neighbour_above(self, extent: Extent) -> Extent | None:
         """Return the extent that follows in the same mapping."""

@@ -24,7 +24,7 @@ from simalloc.heap.reference.families.mimalloc2.page import (
 )
 from simalloc.heap.reference.families.mimalloc2.segment import SEGMENT, Segment, Segments
 from simalloc.heap.reference.families.mimalloc2.theap import Abandoned, Theap
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.mimalloc import Mimalloc
 
 _ALIGNED_UP_TO = 128
@@ -128,7 +128,8 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             return None
         if self._records:
             return self._records.pop()
-        record = self.blocks.map_segment(_RECORD)
+        with needed_by_allocator():
+            record = self.blocks.map_segment(_RECORD)
         self.blocks.mark(record, State.TABLE)
         self.touch(record, _RECORD)
         self._segments.committed += _RECORD
@@ -308,7 +309,8 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         """Free a block on behalf of a thread."""
         page = self._page_of(address)
         block = self._free_block(page, address)
-        if page.owner is not None and page.owner is theap:
+        is_own = page.owner is not None and page.owner is theap
+        if is_own:
             self._free_own(page, block)
         elif page.delayed is Delayed.USE:
             assert page.owner is not None, "a page without an owner delays nothing"
@@ -316,7 +318,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             page.delayed = Delayed.NO
         else:
             page.remote.append(block)
-        if page.segment.is_huge and not page.segment.is_reserved and page.owner is not theap:
+        if page.segment.is_huge and not page.segment.is_reserved and not is_own:
             self.discard(block, page.block_size)
 
     def _free_own(self, page: Page, block: int) -> None:

@@ -8,7 +8,7 @@ from simalloc.heap.reference.space import State
 
 _PART = 32 * MIB
 
-_RECORD = 4096
+RESERVE_RECORD = 4096
 """The library's own record of which parts are used has this many bytes."""
 
 
@@ -18,10 +18,10 @@ class Reserve:
     def __init__(self, heap: Heap, size: int, *, record: bool) -> None:
         blocks = heap.blocks
         if record:
-            note = blocks.map_segment(_RECORD)
+            note = blocks.map_segment(RESERVE_RECORD)
             blocks.mark(note, State.TABLE)
-            heap.touch(note, _RECORD)
-        self.committed = size + _RECORD * record
+            heap.touch(note, RESERVE_RECORD)
+        self.committed = size + RESERVE_RECORD * record
         self.size = size
         self.start = blocks.map_segment(size, _PART)
         blocks.mark(self.start, State.FREE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.families.mimalloc.block_sizes import MIB, SLICE, round_up, system_size
-from simalloc.heap.reference.families.mimalloc2.reserve import Reserve
+from simalloc.heap.reference.families.mimalloc2.reserve import RESERVE_RECORD, Reserve
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.mimalloc import Mimalloc
@@ -277,6 +277,8 @@ class Segments:
         if not reserved:
             return None
         if self._reserve is None:
+            if not self._heap.blocks.has_room(reserved + RESERVE_RECORD * bool(self.first)):
+                return None
             self._reserve = Reserve(self._heap, reserved, record=bool(self.first))
             self._heap.growths += 1
             self._hint += reserved

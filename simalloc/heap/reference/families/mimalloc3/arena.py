@@ -9,7 +9,7 @@ from simalloc.heap.reference.families.mimalloc.block_sizes import MIB, SLICE, ro
 from simalloc.heap.reference.families.mimalloc3.bitmap import CHUNK, SliceMap, rotated
 from simalloc.heap.reference.families.mimalloc3.page import Page
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.mimalloc import Mimalloc
 
 MAPPING_ALIGNMENT = 256 * MIB
@@ -194,7 +194,8 @@ class Arenas:
         for number in range(first, first + min(page.slices, _MOST_REGISTERED)):
             part, word = divmod(number, slices_of_part)
             if part not in self._page_map:
-                self._page_map[part] = self._heap.blocks.map_segment(8 * slices_of_part)
+                with needed_by_allocator():
+                    self._page_map[part] = self._heap.blocks.map_segment(8 * slices_of_part)
                 self._heap.blocks.mark(self._page_map[part], State.TABLE)
                 self.committed += 8 * slices_of_part
             self._heap.touch(self._page_map[part] + 8 * word, 8)
@@ -230,7 +231,10 @@ class Arenas:
         size = self._options.arena_reserve << len(self.arenas) // 8
         least = round_up(slices * SLICE, _CHUNK_SIZE) + _CHUNK_SIZE
         size = max(min(size, _LARGEST_ARENA), least)
-        arena = Arena(*self._map(size, MAPPING_ALIGNMENT), size)
+        try:
+            arena = Arena(*self._map(size, MAPPING_ALIGNMENT), size)
+        except Refused:
+            return None
         self.arenas.append(arena)
         self._heap.growths += 1
         self._heap.blocks.mark(arena.start, State.FREE)
@@ -285,9 +289,10 @@ class Arenas:
 
     def _map(self, size: int, alignment: int) -> tuple[int, int]:
         """Return where a new mapping is, here and in the real process."""
+        start = self._heap.blocks.map_segment(size, alignment)
         absolute = round_up(self._hint, MAPPING_ALIGNMENT)
         self._hint = round_up(self._hint + size + 4096 + MAPPING_ALIGNMENT - 1, 2 * MIB)
-        return self._heap.blocks.map_segment(size, alignment), absolute
+        return start, absolute
 
     def _unmap(self, page: Page) -> None:
         mapping, blocks = page.mapping, self._heap.blocks

@@ -14,7 +14,7 @@ from simalloc.heap.reference.families.musl.size_classes import (
 )
 from simalloc.heap.reference.families.musl.writing import ALONE, Held, WritingHeap
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.musl import Musl
 
 _THRESHOLD = 131052
@@ -212,10 +212,14 @@ class MuslHeap(WritingHeap):
         self._take_record()
         usage = self._usage[number]
         count = slot_count(number, usage, self._head)
-        if SIZES[number] * count + self._head > PAGE // 2:
-            group = self._map_group(number, count, usage, size)
-        else:
-            group = self._nest_group(number, count)
+        try:
+            if SIZES[number] * count + self._head > PAGE // 2:
+                group = self._map_group(number, count, usage, size)
+            else:
+                group = self._nest_group(number, count)
+        except Refused:
+            self._spare_records += self._has_headers
+            raise
         self._usage[number] += group.count
         return group
 
@@ -344,9 +348,10 @@ class MuslHeap(WritingHeap):
     # The system.
 
     def _map(self, size: int) -> Mapping:
+        base = self.blocks.map_segment(size)
         self.growths += 1
         self._mmaps += 1
-        return Mapping(self._mmaps - 1, self.blocks.map_segment(size), size)
+        return Mapping(self._mmaps - 1, base, size)
 
     def _map_alone(self, request: int) -> Group:
         """Map memory for one object."""
@@ -360,21 +365,23 @@ class MuslHeap(WritingHeap):
 
     def _remap(self, address: int, size: int) -> int:
         """Give an object's mapping another size."""
-        held = self._objects.pop(address)
+        held = self._objects[address]
         group, mapping = held.group, held.group.mapping
         place = held.at - mapping.base
         needed = round_up(size + place + self._tag, PAGE)
         if needed != mapping.size:
+            self.blocks.take_room(needed - mapping.size)
             self._mremaps += 1
             while self.block_size(mapping.base) < mapping.size:
                 self.blocks.join(mapping.base)
-            base = self.blocks.map_segment(needed)
+            base = self.blocks.map_in_place_of(needed, mapping.size)
             self._move_pages(base, mapping.base, min(needed, mapping.size))
             self.blocks.unmap_segment(mapping.base)
             mapping.base, mapping.size = base, needed
             group.first, group.stride = mapping.base + self._head, needed - self._head
             self._lay_out(group)
             self.blocks.mark(group.first, State.ALLOCATED)
+        del self._objects[address]
         held.at = mapping.base + place
         if self._has_headers:
             self.touch(group.first + group.stride - self._tag, 1)
@@ -405,7 +412,8 @@ class MuslHeap(WritingHeap):
             return
         if self._records % _RECORDS == 0:
             pages = 2 if not self._records else 1  # below the first area is a guard
-            area = self._grow(pages * PAGE)
+            with needed_by_allocator():
+                area = self._grow(pages * PAGE)
             self.blocks.mark(area, State.TABLE)
             self.touch(area + (pages - 1) * PAGE, 1)
         self._records += 1

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from simalloc.heap.reference.families.ptmalloc.arena import Arena, ArenaHeap, Arenas
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Exhausted, State
 from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 
 _LEAST_HEAP = 32768
@@ -85,11 +85,15 @@ class PtmallocMemory(Heap):
 
     # More memory.
 
-    def _grow_main(self, size: int) -> None:
-        """Let the top of the main arena grow until it holds `size` bytes."""
+    def _grow_main(self, size: int) -> bool:
+        """Let the top of the main arena grow until it holds `size` bytes; say whether it can."""
         top = self._arenas.main.top
         have = 0 if top is None else self.block_size(top)
-        self._raise_break(round_up(size + self._top_pad + self._keep - have, self._page))
+        pages = round_up(size + self._top_pad + self._keep - have, self._page)
+        if not self.blocks.has_room(pages):
+            return False
+        self._raise_break(pages)
+        return True
 
     def _raise_break(self, pages: int) -> None:
         """Let this many bytes join the top of the main arena, or be it."""
@@ -99,22 +103,26 @@ class PtmallocMemory(Heap):
 
     def _make_arena(self, arena: Arena, size: int) -> None:
         """Give a new arena its first heap, for a first request of `size` bytes if that can be."""
-        if not self._map_heap(arena, size + self._arena_first, self._arena_info):
-            self._map_heap(arena, self._arena_first, self._arena_info)
+        sizes = (size + self._arena_first, self._arena_first)
+        if not any(self._map_heap(arena, each, self._arena_info) for each in sizes):
+            raise Exhausted
 
     def _map_heap(self, arena: Arena, size: int, head: int) -> bool:
         """Map a heap that begins with `size` bytes and the pad; its rest behind `head` is the top.
 
-        Say whether it can be so large.
+        Say whether it can be so large and the capacity allows it.
         """
         if size > self._heap_most:
             return False
         begun = round_up(max(size + self._top_pad, _LEAST_HEAP), self._page)
         begun = min(begun, self._heap_most)
-        base = self.blocks.map_segment(HEAP, HEAP)
+        if not self.blocks.has_room(begun):
+            return False
+        base = self.blocks.reserve_segment(HEAP, HEAP)
         self.growths += 1
         if begun < HEAP:
-            self.blocks.mark(self.blocks.cut(base, begun), State.HOLE)
+            self.blocks.cut(base, begun)
+        self.blocks.mark(base, State.ALLOCATED)
         arena.heaps.append(ArenaHeap(base, begun, begun))
         arena.system += begun
         self._owner[base] = arena
@@ -132,7 +140,7 @@ class PtmallocMemory(Heap):
         heap = arena.heaps[-1]
         have = 0 if arena.top is None else self.block_size(arena.top)
         pages = round_up(size + self._keep - have, self._page)
-        if heap.size + pages > self._heap_most:
+        if heap.size + pages > self._heap_most or not self.blocks.has_room(pages):
             return False
         new = heap.end
         if self.block_size(new) > pages:
@@ -253,12 +261,16 @@ class PtmallocMemory(Heap):
 
     def _may_map(self, size: int) -> bool:
         """Say whether a request that no arena has room for is mapped."""
-        return size >= self._mmap_threshold and len(self._mapped) < self._mmap_max
+        is_large = size >= self._mmap_threshold and len(self._mapped) < self._mmap_max
+        return is_large and self.blocks.has_room(self._mapping_of(size))
+
+    def _mapping_of(self, size: int) -> int:
+        return round_up(size + self._word, self._page)
 
     def _map(self, size: int) -> int:
         """Return a block that is mapped on its own."""
+        address = self.blocks.map_segment(self._mapping_of(size))
         self.growths += 1
-        address = self.blocks.map_segment(round_up(size + self._word, self._page))
         self._mapped[address] = address
         self.touch(address, 2 * self._word)
         return address
@@ -288,7 +300,7 @@ class PtmallocMemory(Heap):
         pages = round_up(front + size + self._word, self._page)
         if pages == old:
             return address
-        new = self.blocks.map_segment(pages)
+        new = self.blocks.map_in_place_of(pages, old)
         self.blocks.take_pages(new, address - front, min(old, pages))
         self._unmap_whole(address)
         if front:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from simalloc.heap.reference.families.ptmalloc.arena import Arena
 from simalloc.heap.reference.families.ptmalloc.threads import PtmallocThreads
 from simalloc.heap.reference.parts.overhead import gross_size, round_up
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 
 
@@ -87,7 +89,8 @@ class PtmallocHeap(PtmallocThreads):
                 self.discard(inside, block + self.block_size(block) - inside)
         main = self._arenas.main
         if main.top is not None and self.block_size(main.top) <= self._keep:
-            self._raise_break(self._page)
+            with suppress(Refused):
+                self._raise_break(self._page)
         else:
             self._lower_top(main, 0)
 

@@ -155,9 +155,10 @@ class PtmallocSearch(PtmallocMemory):
         if self._may_map(size):
             return self._map(size)
         if arena is self._arenas.main:
-            self._grow_main(size)
+            if not self._grow_main(size):
+                return None
         elif not self._grow_heap(arena, size) and not self._add_heap(arena, size):
-            return self._map(size)
+            return self._map(size) if self.blocks.has_room(self._mapping_of(size)) else None
         return self._cut_top(arena, size)
 
     def _merge_and_trim(self, address: int) -> None:

@@ -9,7 +9,7 @@ from simalloc.heap.reference.families.ptmalloc.search import PtmallocSearch
 from simalloc.heap.reference.families.ptmalloc.tcache import ThreadCache
 from simalloc.heap.reference.heap import Request
 from simalloc.heap.reference.parts.overhead import gross_size
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.ptmalloc import Ptmalloc
 
 _THREAD_BLOCK = 272
@@ -69,7 +69,8 @@ class PtmallocThreads(PtmallocSearch):
             if not self._makes_cache_late:
                 self._make_cache()
             size = gross_size(_THREAD_BLOCK, self._overhead)
-            block = self._find(main, size)
+            with needed_by_allocator():
+                block = self._find(main, size)
             self.blocks.mark(block, State.TABLE)
             self.touch(block + 2 * self._word, size - self._word)
         self.request = request
@@ -83,9 +84,10 @@ class PtmallocThreads(PtmallocSearch):
     def _find(self, arena: Arena, size: int) -> int:
         """Search an arena, and the main one if that has no room."""
         found = self._search(arena, size)
-        if found is None:
+        if found is None and arena is not self._arenas.main:
             found = self._search(self._arenas.main, size)
-        assert found is not None, "the main arena can always grow"
+        if found is None:
+            raise Refused
         return found
 
     def _make_cache(self) -> None:
@@ -103,7 +105,8 @@ class PtmallocThreads(PtmallocSearch):
         """Make the cache of the thread, by a request for its table if it has one."""
         if asked:
             self._is_making_cache, visited = True, self.visited
-            table = self._find(arena, gross_size(asked, self._overhead))
+            with needed_by_allocator():
+                table = self._find(arena, gross_size(asked, self._overhead))
             self._is_making_cache, self.visited = False, visited
             self.blocks.mark(table, State.TABLE)
             self.touch(table + 2 * self._word, self._table)

@@ -9,7 +9,7 @@ from simalloc.heap.reference.families import heap_for
 from simalloc.heap.reference.families.pymalloc.pools import GRAIN, Arena, Pool, UsableArenas
 from simalloc.heap.reference.heap import Heap, Request
 from simalloc.heap.reference.parts.overhead import gross_size, round_up
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.families.pymalloc import Pymalloc
 
 _LARGEST = 512
@@ -68,14 +68,20 @@ class PymallocHeap(Heap):
         self._nodes: dict[tuple[int, int], int] = {}
 
     def malloc(self, size: int) -> int:
-        """Take a block of a pool, or ask the allocator below."""
+        """Take a block of a pool, or ask the allocator below, also if no arena is to be had."""
         asked = self.request.size
         if self.request.alignment or not self._least <= asked <= _LARGEST:
-            return self._written(self._ask(self.below.malloc, gross_size(size, self._overhead)))
-        block = self._take(round_up(asked, GRAIN))
+            return self._malloc_below(size)
+        try:
+            block = self._take(round_up(asked, GRAIN))
+        except Refused:
+            return self._malloc_below(size)
         if self.request.is_zeroed:
             self.touch(block + self._payload, asked)
         return block
+
+    def _malloc_below(self, size: int) -> int:
+        return self._written(self._ask(self.below.malloc, gross_size(size, self._overhead)))
 
     def free(self, address: int) -> None:
         """Give the block back to its pool, or to the allocator below."""
@@ -175,11 +181,12 @@ class PymallocHeap(Heap):
         below.scale, below.program_writes = self.scale, self.program_writes
         below.threads, below.other_threads = self.threads, self.other_threads
         below.visited = self.visited
-        result = method(*arguments)
-        self.visited = below.visited
-        self.growths, self.splits = below.growths, below.splits
-        self.coalescings = below.coalescings
-        return result
+        try:
+            return method(*arguments)
+        finally:
+            self.visited = below.visited
+            self.growths, self.splits = below.growths, below.splits
+            self.coalescings = below.coalescings
 
     # Blocks and pools.
 
@@ -286,9 +293,13 @@ class PymallocHeap(Heap):
         base = self._map()
         skip = -base % self._pool_size
         if self._has_tree:
-            self._note(base)
-            if skip:
-                self._note(base + self._arena_size)
+            try:
+                self._note(base)
+                if skip:
+                    self._note(base + self._arena_size)
+            except Refused:
+                self.blocks.unmap_segment(base)
+                raise
         total = _POOLS - (skip > 0)
         arena = Arena(self._arenas_made, base, base + skip, total, total)
         self.arenas.add(arena)
@@ -303,6 +314,7 @@ class PymallocHeap(Heap):
 
     def _map(self) -> int:
         """Map a segment that begins `arena_skew` bytes behind a multiple of 16 KiB."""
+        self.blocks.take_room(self._arena_size + self._skew)
         if not self._skew:
             base = self.blocks.map_segment(self._arena_size, 4 * _SMALL_POOL)
         else:
@@ -315,13 +327,17 @@ class PymallocHeap(Heap):
 
     def _grow_table(self) -> None:
         """Double the table of arenas, which the allocator below holds."""
-        slots, self._slots = self._slots, 2 * self._slots or _FIRST_SLOTS
-        if slots:
-            self.blocks.mark(self._table, State.ALLOCATED)
-            self._table = self._raw(self.below.reallocate, _SLOT * self._slots, self._table)
+        slots = 2 * self._slots or _FIRST_SLOTS
+        if not self._slots:
+            self._table = self._raw(self.below.malloc, _SLOT * slots)
         else:
-            self._table = self._raw(self.below.malloc, _SLOT * self._slots)
-        self.touch(self._table + self._payload, _SLOT * self._slots)
+            self.blocks.mark(self._table, State.ALLOCATED)
+            try:
+                self._table = self._raw(self.below.reallocate, _SLOT * slots, self._table)
+            finally:
+                self.blocks.mark(self._table, State.TABLE)
+        self._slots = slots
+        self.touch(self._table + self._payload, _SLOT * slots)
         self.blocks.mark(self._table, State.TABLE)
 
     def _note(self, address: int) -> None:

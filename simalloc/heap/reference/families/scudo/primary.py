@@ -83,14 +83,15 @@ class Memory:
         return range(start, start + size, self.block)
 
     def _grow(self, size: int) -> bool:
-        """Make `size` more bytes accessible; return whether the region has room for them."""
+        """Make `size` more bytes accessible; return whether region and capacity allow that."""
         if self._is_full or self.mapped + size > self._limit:
             self._is_full = True
             return False
         blocks = self.heap.blocks
+        if not blocks.has_room(size):
+            return False
         if not self.mapped:
-            slot = blocks.map_segment(self._first + self._limit, _SLOT_ALIGNMENT)
-            blocks.mark(slot, State.HOLE)
+            slot = blocks.reserve_segment(self._first + self._limit, _SLOT_ALIGNMENT)
             self.start = blocks.cut(slot, self._first)
         grown = self.start + self.mapped
         if self.mapped + size < self._limit:

@@ -8,10 +8,9 @@ from enum import Enum
 
 from sortedcontainers import SortedList
 
-from simalloc.errors import SimallocError
 from simalloc.heap.reference.families.tcmalloc.metadata import Metadata
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.tcmalloc import Tcmalloc, TcmallocVersion
 
 _LISTED_BYTES = 1 << 20
@@ -99,7 +98,8 @@ class SpanHeap(Heap):
 
     def grow_table(self, size: int) -> int:
         """Return the address of new memory that belongs to no span."""
-        address = self._grow(size)
+        with needed_by_allocator():
+            address = self._grow(size)
         self.blocks.mark(address, State.TABLE)
         return address
 
@@ -110,7 +110,7 @@ class SpanHeap(Heap):
     def allocate_span(self, pages: int) -> int:
         """Return the address of a span, which is one allocated block.
 
-        Raises `SimallocError` if the heap must not grow that far.
+        Raises `Refused` if the heap must not grow that far.
         """
         address = self._find(pages)
         if address is None and self._gives_all_back(pages):
@@ -223,7 +223,9 @@ class SpanHeap(Heap):
         if not is_first and not self._is_within_limit(asked):
             asked = pages
             if not self._is_within_limit(asked):
-                raise SimallocError("the heap would exceed heap_limit_mb")
+                raise Refused
+        if not self.blocks.has_room(asked * self.page):
+            asked = pages
         address = self._grow(asked * self.page)
         if self.metadata:
             self.metadata.describe(address, asked * self.page)

@@ -15,7 +15,7 @@ from simalloc.heap.reference.families.tcmalloc.size_map import (
 )
 from simalloc.heap.reference.families.tcmalloc.thread_caches import Caches, ThreadCache
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.tcmalloc import Tcmalloc
 
 _POOL_OF_EXCEPTIONS = 72704
@@ -201,9 +201,10 @@ class TcmallocHeap(SpanHeap):
         self._has_prelude = False
         assert self.metadata
         self.metadata.spans.change(_IDLE_RECORDS)
-        self._pass_through_caches()
-        for _ in range(self.other_threads):
-            self._keep(self.caches.of(0), _THREAD_BLOCK)
+        with needed_by_allocator():
+            self._pass_through_caches()
+            for _ in range(self.other_threads):
+                self._keep(self.caches.of(0), _THREAD_BLOCK)
 
     def _pass_through_caches(self) -> None:
         smallest = self._central_for(1)
