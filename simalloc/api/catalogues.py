@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TypeVar
 
 from simalloc.policy import CATALOGUE, Policy
@@ -24,6 +25,10 @@ class Catalogue(Mapping[str, Item]):
         self._table = table
 
     def __getitem__(self, name: str) -> Item:
+        if name not in self._items:
+            near = get_close_matches(str(name), self._items, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "list(...) has their names"
+            raise KeyError(f"there is no {name!r} among the {self._table.title.lower()}; {hint}")
         return self._items[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import Source, open_source, read_trace
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, Run
+from simalloc.heap.fragmentation import measure_number
 from simalloc.measure import (
     Rank,
     Waste,
@@ -29,6 +30,8 @@ from simalloc.trace.statistics import describe
 if TYPE_CHECKING:
     from simalloc.report.figures.picture import Picture
 
+T = TypeVar("T")
+
 
 def draw_timelines(
     runs: Run | Sequence[Run], *, events: tuple[int, int] | None = None, theme: Theme = "light"
@@ -37,8 +40,9 @@ def draw_timelines(
 
     No spike is lost at any length. `events` cuts a window out.
     """
-    several = [runs] if isinstance(runs, Run) else runs
-    return _from("timelines", "draw_timelines")(several, events=events, theme=theme)
+    return _from("timelines", "draw_timelines")(
+        _several(runs, Run, "draw_timelines"), events=events, theme=theme
+    )
 
 
 def draw_heap_maps(
@@ -130,7 +134,7 @@ def draw_portrait(
 
 def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
     """Draw how many free blocks an allocation looks at, mean and worst."""
-    return _from("visits", "draw_visits")([runs] if isinstance(runs, Run) else runs, theme=theme)
+    return _from("visits", "draw_visits")(_several(runs, Run, "draw_visits"), theme=theme)
 
 
 def draw_threads(trace: Source, *, theme: Theme = "light") -> Picture:
@@ -141,32 +145,50 @@ def draw_threads(trace: Source, *, theme: Theme = "light") -> Picture:
 
 def draw_pages(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
     """Draw how many bytes of pages hold something live: of runs simulated with `occupied`."""
-    return _from("pages", "draw_pages")([runs] if isinstance(runs, Run) else runs, theme=theme)
+    return _from("pages", "draw_pages")(_several(runs, Run, "draw_pages"), theme=theme)
 
 
 def draw_waste(wastes: Waste | Sequence[Waste], *, theme: Theme = "light") -> Picture:
     """Draw where the bytes of heaps go, a stacked bar a heap: what `waste` returns."""
-    several = [wastes] if isinstance(wastes, Waste) else wastes
-    return _from("waste", "draw_waste")(several, theme=theme)
+    return _from("waste", "draw_waste")(_several(wastes, Waste, "draw_waste"), theme=theme)
 
 
 def draw_ranking(
-    compared: Iterable[Run] | Results, measure: int = 4, *, theme: Theme = "light"
+    compared: Iterable[Run] | Results, measure: int | str = 4, *, theme: Theme = "light"
 ) -> Picture:
     """Draw policies from best to worst by one measure, #1 to #4: each trace a dot, and the mean.
 
     With three traces or more the mean has its 95 % interval (bootstrap over the traces).
     """
-    return _from("ranking", "draw_ranking")(_ranks(compared, measure), measure=measure, theme=theme)
+    number = measure_number(measure)
+    return _from("ranking", "draw_ranking")(_ranks(compared, number), measure=number, theme=theme)
 
 
 def draw_fragmentation(
-    compared: Iterable[Run] | Results, measure: int = 4, *, theme: Theme = "light"
+    compared: Iterable[Run] | Results, measure: int | str = 4, *, theme: Theme = "light"
 ) -> Picture:
     """Draw one measure, #1 to #4, in percent: a row a policy, a column a trace."""
+    number = measure_number(measure)
     return _from("fragmentation", "draw_fragmentation")(
-        _ranks(compared, measure), measure=measure, theme=theme
+        _ranks(compared, number), measure=number, theme=theme
     )
+
+
+def _several(given: T | Iterable[T], kind: type[T], function: str) -> list[T]:
+    """Return one thing or several as a list; raises `SimallocError` for things of another kind."""
+    several: list[Any] = [given] if isinstance(given, kind) else _items(given)
+    if not several or not all(isinstance(each, kind) for each in several):
+        what = kind.__name__
+        raise SimallocError(f"{function}() takes a {what} or several, not {_named(given)}")
+    return several
+
+
+def _items(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+
+
+def _named(given: object) -> str:
+    return repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
 
 
 def _from(module: str, name: str) -> Callable[..., Picture]:
@@ -204,7 +226,7 @@ def _title(run: Run) -> str:
 
 def _ranks(compared: Iterable[Run] | Results, measure: int) -> list[Rank]:
     if not isinstance(compared, Results):
-        return ranking(compared, measure)
+        return ranking(_several(compared, Run, "A comparison of policies"), measure)
     pivot = compared.pivot(measure).complete()
     names = pivot.varying()
     return rank_values(

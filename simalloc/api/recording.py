@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from simalloc.errors import SimallocError
 from simalloc.plural import counted
@@ -16,6 +17,9 @@ from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace, read_trace
 from simalloc.trace.recorder import DEPTH, Progress, RawRecording, Wanted
 from simalloc.trace.recorder import record as record_to_file
+
+_SHELL: Final = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
+"""Words that only a shell understands."""
 
 
 def record(
@@ -45,6 +49,11 @@ def record(
     words = shlex.split(command) if isinstance(command, str) else [*command]
     if not words:
         raise SimallocError("there is no command to record")
+    if isinstance(command, str) and _SHELL & set(words):
+        raise SimallocError(
+            f"record() starts a program without a shell, and {command!r} needs one; "
+            f"write record(['sh', '-c', {command!r}])"
+        )
     name = Path(words[0]).name
     depth = DEPTH if stacks is True else max(int(stacks), int(sites))
     with (

@@ -8,84 +8,96 @@ import click
 
 from simalloc.cli.group import Command, LazyGroup
 
-COMMANDS: Final = {
-    "run": Command("simalloc.cli.run", "Replay traces under policies and print what each wastes."),
-    "place": Command(
-        "simalloc.cli.place", "Write where a policy puts each object, and what the heap has then."
-    ),
-    "pages": Command(
-        "simalloc.cli.pages",
-        "Print how many bytes of pages hold at least one live byte, under each policy.",
-    ),
-    "waste": Command(
-        "simalloc.cli.waste", "Print where the bytes of a heap go when it has its peak."
-    ),
-    "steps": Command(
-        "simalloc.cli.steps",
-        "Show a small heap after each event: its blocks, and the free list in its order.",
-    ),
-    "sites": Command(
-        "simalloc.cli.sites",
-        "Say which code has the memory, and with -p which code pins the heap.",
-    ),
-    "settings": Command(
-        "simalloc.cli.settings",
-        "Recommend a malloc and its settings for a program, with a line to paste.",
-    ),
-    "diff": Command(
-        "simalloc.cli.diff",
-        "Say whether a change helped: two recordings of a program side by side.",
-    ),
-    "report": Command(
-        "simalloc.cli.report",
-        "Write a page: which malloc and which setting for a program, and where its memory goes.",
-    ),
-    "best-possible": Command(
-        "simalloc.cli.best_possible",
-        "Find how small the heap could be if the whole trace were known beforehand.",
-    ),
-    "info": Command(
-        "simalloc.cli.info",
-        "Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.",
-    ),
-    "device": Command(
-        "simalloc.cli.device",
-        "Say what a program would need of a GPU under other settings of PyTorch's allocator.",
-    ),
-    "snapshot": Command(
-        "simalloc.cli.snapshot",
-        "Print what the memory of a running process is: live, cached, free, and what keeps it.",
-    ),
-    "record": Command("simalloc.cli.record", "Run COMMAND and record what it asks of malloc."),
-    "board": Command(
-        "simalloc.cli.board",
-        "Copy the recorder for boards, two files in C, to a folder.",
-    ),
-    "examples": Command(
-        "simalloc.cli.examples", "Copy a plan, a log, a snapshot and two recordings to try."
-    ),
-    "import": Command("simalloc.cli.import_log", "Turn an allocation log into a trace."),
-    "export": Command("simalloc.cli.export", "Write a trace as a log that other tools read."),
-    "generate": Command(
-        "simalloc.cli.generate", "Generate a synthetic trace from sizes, lifetimes and phases."
-    ),
-    "native": Command(
-        "simalloc.cli.native", "Replay traces through real allocators and print what each needs."
-    ),
-    "sweep": Command(
-        "simalloc.cli.sweep", "Replay many traces under many policies, and keep a row for each."
-    ),
-    "results": Command(
-        "simalloc.cli.results", "Print the results of sweeps: all runs, a pivot, or a ranking."
-    ),
-    "compare": Command("simalloc.cli.compare", "Print what changed between two files of results."),
-    "merge": Command("simalloc.cli.merge", "Put the runs of several files of results into one."),
-    "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
-    "policies": Command(
-        "simalloc.cli.policies", "List the catalogue of policies, or say all that is known of one."
-    ),
+SECTIONS: Final = {
+    "Trace": {
+        "record": Command("simalloc.cli.record", "Run COMMAND and record its malloc calls."),
+        "snapshot": Command(
+            "simalloc.cli.snapshot",
+            "Print what the memory of a running process or a core file holds.",
+        ),
+        "import": Command("simalloc.cli.import_log", "Convert an allocation log to a trace."),
+        "export": Command("simalloc.cli.export", "Convert a trace to a log that other tools read."),
+        "generate": Command(
+            "simalloc.cli.generate", "Generate a synthetic trace from sizes, lifetimes and phases."
+        ),
+        "info": Command(
+            "simalloc.cli.info",
+            "Print statistics of traces: sizes, lifetimes, peaks, reallocs, threads.",
+        ),
+        "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
+        "board": Command(
+            "simalloc.cli.board", "Copy the recorder for boards, two C files, to a folder."
+        ),
+    },
+    "Simulate": {
+        "run": Command(
+            "simalloc.cli.run", "Replay traces under policies and print the fragmentation of each."
+        ),
+        "place": Command(
+            "simalloc.cli.place",
+            "Write the address of each object and the size of the heap after each event.",
+        ),
+        "pages": Command(
+            "simalloc.cli.pages",
+            "Print the bytes in pages with at least one live byte, under each policy.",
+        ),
+        "waste": Command("simalloc.cli.waste", "Print where the bytes of a heap go at its peak."),
+        "steps": Command(
+            "simalloc.cli.steps",
+            "Show a small heap after each event: its blocks and its free list.",
+        ),
+        "best-possible": Command(
+            "simalloc.cli.best_possible",
+            "Compute the smallest heap for a trace that is known in advance.",
+        ),
+    },
+    "Decide": {
+        "settings": Command(
+            "simalloc.cli.settings",
+            "Recommend a malloc and its settings for a program, with a line to paste.",
+        ),
+        "sites": Command(
+            "simalloc.cli.sites",
+            "Print which code allocated the memory and, with -p, which code pins the heap.",
+        ),
+        "diff": Command("simalloc.cli.diff", "Compare two recordings of a program."),
+        "report": Command(
+            "simalloc.cli.report",
+            "Write a page on the best malloc and settings for a program, and on its memory.",
+        ),
+        "native": Command(
+            "simalloc.cli.native", "Replay traces through real allocators and print their memory."
+        ),
+        "device": Command(
+            "simalloc.cli.device",
+            "Compare settings of PyTorch's allocator by the GPU memory that a program needs.",
+        ),
+    },
+    "Batch": {
+        "sweep": Command(
+            "simalloc.cli.sweep", "Replay many traces under many policies, and store the results."
+        ),
+        "results": Command(
+            "simalloc.cli.results", "Print the results of sweeps: all runs, a pivot, or a ranking."
+        ),
+        "compare": Command(
+            "simalloc.cli.compare", "Print the differences between two result files."
+        ),
+        "merge": Command("simalloc.cli.merge", "Merge the runs of several result files."),
+    },
+    "Reference": {
+        "policies": Command(
+            "simalloc.cli.policies", "List the catalogue of policies, or describe one."
+        ),
+        "examples": Command(
+            "simalloc.cli.examples",
+            "Copy a plan, a log, a snapshot and two recordings to a folder.",
+        ),
+    },
 }
-"""Every command by its name: its module, which holds it as `command`, and its summary."""
+"""Every command by its section of the help and its name: its module and its summary."""
+
+COMMANDS: Final = {name: command for part in SECTIONS.values() for name, command in part.items()}
 
 
 def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click passes a flag
@@ -99,7 +111,7 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
 
 @click.group(
     cls=LazyGroup,
-    lazy_commands=COMMANDS,
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\b\nExample:\n  simalloc run espresso -p first-fit-ao -p best-fit-lifo:growth=64K",
 )
@@ -112,4 +124,4 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
     help="Print the release and a digest of the sources that decide results, and exit.",
 )
 def main() -> None:
-    """Replay a program's allocations under any placement policy and see what each wastes."""
+    """Replay a program's allocations under any placement policy and measure the fragmentation."""

@@ -72,7 +72,7 @@ def command(
     capacity: int | None,
     table_format: Format,
 ) -> None:
-    """Find the smallest heap for a trace that is known as a whole.
+    """Compute the smallest heap for a trace that is known in advance.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. Objects do not move, and
     every byte can be used; alignments that the trace asks for are respected. The placement is

@@ -58,7 +58,7 @@ def command(
     every: bool,  # noqa: FBT001 - click passes flags by name
     table_format: Format,
 ) -> None:
-    """Print what changed between two files of results.
+    """Print the differences between two result files.
 
     Runs of the same trace, policy, parameters, scale and realloc rule are compared, whichever
     version computed them. The largest change comes first.

@@ -41,7 +41,7 @@ def command(
     plot: Path | None,
     table_format: Format,
 ) -> None:
-    """Say what a program would need of a GPU under other settings of PyTorch's allocator.
+    """Compare settings of PyTorch's allocator by the GPU memory that a program needs.
 
     A SNAPSHOT is a file of torch.cuda.memory._dump_snapshot, or a trace. The model is shown beside
     the real run. Then each of the settings has a row: the peak of the reserved bytes, what they are

@@ -56,7 +56,7 @@ def command(
     output: Path | None,
     table_format: Format,
 ) -> None:
-    """Say whether a change helped: two recordings of a program side by side.
+    """Compare two recordings of a program.
 
     Live bytes, resident and mapped bytes, fragmentation and, if both were recorded with --sites,
     the functions whose memory has changed most.

@@ -28,7 +28,7 @@ from simalloc.trace.formats.registry import WRITERS
     help="Its format.",
 )
 def command(trace: str, log: str, to_format: str) -> None:
-    """Write a trace as a log that other tools read.
+    """Convert a trace to a log that other tools read.
 
     TRACE is a file or the name of a trace that `simalloc traces` lists. LOG is a file, compressed
     if its name ends in .zst, .gz, .xz or .bz2, or - for standard output.

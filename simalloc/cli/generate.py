@@ -81,7 +81,7 @@ from simalloc.trace.workloads.generator import MAX_OBJECTS
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option("--name", help="Name of the trace.  [default: the file's name]")
 def command(output: str, like: str | None, seed: int, name: str | None, **chosen: Any) -> None:
-    """Generate a synthetic trace from distributions of sizes and lifetimes.
+    """Generate a synthetic trace from sizes, lifetimes and phases.
 
     The same options and seed give the same trace. A synthetic trace does not predict how a policy
     performs on a program, even if it has the program's sizes and lifetimes: docs/workloads.md

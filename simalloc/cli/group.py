@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -39,9 +40,12 @@ class LazyGroup(click.Group):
     leaves half a file; a reader who closes the pipe ends the program quietly.
     """
 
-    def __init__(self, *args: Any, lazy_commands: Mapping[str, Command], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, sections: Mapping[str, Mapping[str, Command]], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self._lazy_commands = lazy_commands
+        self._sections = sections
+        self._lazy_commands = {name: part[name] for part in sections.values() for name in part}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the commands in the order of the table."""
@@ -58,12 +62,22 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant; an unknown one is an error with the nearest name."""
+        name = args[0]
+        if name not in self._lazy_commands and not name.startswith("-"):
+            near = get_close_matches(name, self._lazy_commands, n=1)
+            hint = f"did you mean {near[0]}?" if near else "`simalloc --help` lists them"
+            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """Write the list of commands from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, command.summary) for name, command in self._lazy_commands.items()]
-            )
+        """Write the sections of commands from the table alone."""
+        for title, commands in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, each.summary) for name, each in commands.items()])
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run a command line and leave the process."""

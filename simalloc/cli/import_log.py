@@ -68,7 +68,7 @@ def command(
     match_frees: MatchFrees | None,
     **patterns: str | None,
 ) -> None:
-    """Turn an allocation log into a trace.
+    """Convert an allocation log to a trace.
 
     LOG is a file, or - for standard input. Its format and compression (gzip, bzip2, xz, zstd) are
     told from its content. What the trace leaves out is counted on stderr.

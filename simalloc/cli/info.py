@@ -54,7 +54,7 @@ def command(
     everything: bool,  # noqa: FBT001 - click passes a flag
     table_format: Format,
 ) -> None:
-    """Print what traces ask for: sizes, lifetimes, peaks, reallocs, threads.
+    """Print statistics of traces: sizes, lifetimes, peaks, reallocs, threads.
 
     First the five figures that matter most; --all prints every one, and JSON and CSV have them all.
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. docs/statistics.md says

@@ -33,7 +33,7 @@ def command(
     output: Path,
     salvage: bool,  # noqa: FBT001 - click passes flags by name
 ) -> None:
-    """Put the runs of several files of results into one.
+    """Merge the runs of several result files.
 
     A run that several files have is there once. All is merged or nothing: files that disagree
     about a run are refused.

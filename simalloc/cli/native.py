@@ -61,7 +61,7 @@ def command(
     repeats: int,
     table_format: Format,
 ) -> None:
-    """Replay traces through real allocators and print what each needs.
+    """Replay traces through real allocators and print their memory.
 
     Each allocator has a process of its own, in which it takes the place of the C library's malloc.
     Memory is what it took from the system: the most, at the end and the mean. Each thread of a

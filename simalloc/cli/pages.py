@@ -50,7 +50,7 @@ def command(
     plot: Path | None,
     table_format: Format,
 ) -> None:
-    """Print how many bytes of pages hold at least one live byte, under each policy.
+    """Print the bytes in pages with at least one live byte, under each policy.
 
     That is what an allocator that gave back every other page at once would keep resident: the
     fragmentation that remains, and with pages of 2M the one that huge pages see.

@@ -68,7 +68,7 @@ def command(
     scale: int | None,
     realloc: Realloc | str | None,
 ) -> None:
-    """Write where a policy puts each object, and what the heap has then.
+    """Write the address of each object and the size of the heap after each event.
 
     The columns are event (from 1), address, mapped, resident, and what the allocator itself reports
     under its own names, mapped and resident among them for some. The address is in the allocator's

@@ -24,7 +24,7 @@ from simalloc.report.prose import write_prose
 @click.argument("names", nargs=-1, metavar="[NAME|@GROUP]...")
 @format_option
 def command(names: Sequence[str], table_format: Format) -> None:
-    """List the catalogue of policies, or say all that is known of one.
+    """List the catalogue of policies, or describe one.
 
     Without a name there is one line for each policy. With a name, all that is known of that policy
     is printed: its family, its source, our reading of what the source leaves open, its parameters,

@@ -118,7 +118,7 @@ def command(
     directory: Path | None,
     command: Sequence[str],
 ) -> None:
-    """Run COMMAND and record what it asks of malloc.
+    """Run COMMAND and record its malloc calls.
 
     The command runs as it is, with its own input, output and exit code. Every process that it
     starts gets a trace of its own. Nothing recorded is lost when one crashes or is killed.

@@ -66,7 +66,7 @@ def command(
     device: int | None,
     native: bool,  # noqa: FBT001 - click passes every option by name
 ) -> None:
-    """Write a page: which malloc and which setting for a program, and where its memory goes.
+    """Write a page on the best malloc and settings for a program, and on its memory.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page begins with
     what `simalloc settings` says, shows memory over time and the heaps under what the program uses,

@@ -86,7 +86,7 @@ def command(
     realloc: str | None,
     table_format: Format,
 ) -> None:
-    """Replay traces under policies and print what each wastes.
+    """Replay traces under policies and print the fragmentation of each.
 
     A TRACE is a file, or the name of a trace that `simalloc traces` lists. A trace file is read as
     it is replayed, once for all policies, and may be of any length.

@@ -159,7 +159,7 @@ def command(
     page: int,
     table_format: Format,
 ) -> None:
-    """Say which code has the memory, and with -p which code pins the heap.
+    """Print which code allocated the memory and, with -p, which code pins the heap.
 
     Pinned bytes are the free bytes of pages in which only this code's objects live: they could go
     back to the system if those did not. Where objects of several lie in a page, each has a share.

@@ -61,7 +61,7 @@ def command(
     blocks: Path | None,
     output_format: Literal["table", "json"],
 ) -> None:
-    """Print what the memory of a running process or a core file is, and why it is not returned.
+    """Print what the memory of a running process or a core file holds.
 
     Reads every heap of glibc's malloc (2.31 to 2.44, x86-64) block by block. The process needs no
     preparation. Nothing is written into it, and it is stopped only for parts that change while they

@@ -48,7 +48,7 @@ def command(
     realloc: str | None,
     output: Path | None,
 ) -> None:
-    """Show a small heap after each event: its blocks, and the free list in its order."""
+    """Show a small heap after each event: its blocks and its free list."""
     first, last = events or (1, None)
     steps = take_steps(load(trace), policy, scale=scale, realloc=realloc, first=first, last=last)
     if output is None:

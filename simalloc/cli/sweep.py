@@ -61,7 +61,7 @@ def command(
     retry_failed: bool,  # noqa: FBT001 - click passes flags by name
     dry_run: bool,  # noqa: FBT001 - click passes flags by name
 ) -> None:
-    """Replay many traces under many policies, and keep a row for each.
+    """Replay many traces under many policies, and store the results.
 
     PLAN.toml names traces, policies with lists of parameters, and scales. A sweep may be stopped at
     any moment and go on later: a run that is in the results is not done again. Several sweeps into

@@ -83,7 +83,7 @@ def command(
     plot: Path | None,
     table_format: Format,
 ) -> None:
-    """Print where the bytes of a heap go when it has its peak.
+    """Print where the bytes of a heap go at its peak.
 
     Each byte is live, or it is one of these: header or alignment, rounding to a class, the
     allocator's own table, cached, free between live blocks, or free at the top. A real allocator

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from simalloc.errors import SimallocError
 from simalloc.heap.run import Run
 from simalloc.shown import ShownAsTable
+
+MEASURES: Final = ("1", "2", "3", "4")
+"""The measures by the numbers that the paper gives them."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +32,32 @@ class Fragmentation(ShownAsTable):
     peak_to_peak: float
     """#4: peak heap / peak live - 1."""
 
-    def __getitem__(self, number: int) -> float:
-        """Return measure #1, #2, #3 or #4. Raises `ValueError` for another number."""
+    def __getitem__(self, measure: int | str) -> float:
+        """Return measure 4, `"#4"` or `"fragmentation_4"`; raises `SimallocError` for others."""
         measures = (self.mean, self.at_peak_live, self.at_peak_heap, self.peak_to_peak)
-        if not 1 <= number <= len(measures):
-            raise ValueError(f"there is no measure #{number}: they are #1 to #{len(measures)}")
-        return measures[number - 1]
+        return measures[measure_number(measure) - 1]
+
+
+def measure_number(measure: int | str) -> int:
+    """Return the number of a measure given as 4, `"4"`, `"#4"` or `"fragmentation_4"`.
+
+    Raises `SimallocError` if there is no such measure.
+    """
+    text = str(measure).removeprefix("#").removeprefix("fragmentation_")
+    if text not in MEASURES:
+        raise SimallocError(f"there is no measure {measure!r}; write 1 to {len(MEASURES)}, or '#4'")
+    return int(text)
 
 
 def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
     """Return all measures of a run: of its `mapped` bytes, or of the `resident` ones.
 
-    Raises `SimallocError` if the run has not kept track of resident pages.
+    Raises `SimallocError` if the run has not kept track of resident pages, or is no run.
     """
+    if not isinstance(run, Run):
+        raise SimallocError(
+            f"fragmentation() takes a run, as simulate() returns it, not a {type(run).__name__}"
+        )
     bytes_of = run.resident if of == "resident" else run.mapped
     if bytes_of is None:
         raise SimallocError("the run has not kept track of resident pages; ask for them")

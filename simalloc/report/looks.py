@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from simalloc.bound import Placement
 from simalloc.heap import Run
+from simalloc.heap.fragmentation import MEASURES
 from simalloc.measure import (
     DeviceMap,
     Fragmentation,
@@ -28,7 +29,6 @@ from simalloc.measure.sites import Apart, Profile, Proposal, rows_of
 from simalloc.policy import Policy, spell, spell_value
 from simalloc.report.device_tables import device_tables
 from simalloc.report.html import html
-from simalloc.report.runs import MEASURES
 from simalloc.report.sites import apart_table, proposal_text, sites_table
 from simalloc.report.statistics import bars, statistics_tables
 from simalloc.report.steps import steps_html, steps_written

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Footprint, Run, fragmentation
+from simalloc.heap.fragmentation import MEASURES
 from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.table import Table, Value
 
 if TYPE_CHECKING:
     from simalloc.measure import Waste
-
-MEASURES: Final = ("1", "2", "3", "4")
-"""Johnstone & Wilson's, by the numbers that the paper gives them."""
 
 MEASURES_NOTES: Final = (
     "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simalloc.errors import ResultsError
-from simalloc.report.runs import MEASURES
+from simalloc.heap.fragmentation import measure_number
 from simalloc.report.table import Value
 from simalloc.report.units import percent
 
@@ -22,8 +22,10 @@ class Measure:
     @classmethod
     def of(cls, measure: str | int) -> Measure:
         """Return the measure that 1 to 4, or the name of a column, stands for."""
-        text = str(measure).removeprefix("#")
-        return cls(f"fragmentation_{text}" if text in MEASURES else text)
+        text = str(measure)
+        if text.removeprefix("#").isdigit():
+            return cls(f"fragmentation_{measure_number(text)}")
+        return cls(text)
 
     @property
     def percent(self) -> bool:

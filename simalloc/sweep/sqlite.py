@@ -48,6 +48,10 @@ def damage(path: str | PathLike[str], reason: str) -> ResultsError:
     )
 
 
+_OTHER_KINDS: Final = {".csv", ".json", ".md", ".tex", ".toml", ".txt"}
+"""Endings of files that are not databases."""
+
+
 def connect(
     path: str | PathLike[str], schema: Iterable[str], *, create: bool, check: bool = True
 ) -> sqlite3.Connection:
@@ -57,6 +61,11 @@ def connect(
     """
     if Path(path).is_dir():
         raise ResultsError(f"{path}: is a folder, not a file of results")
+    if create and not Path(path).exists() and Path(path).suffix in _OTHER_KINDS:
+        raise ResultsError(
+            f"{path}: results are kept in an SQLite file; give it a name such as "
+            f"{Path(path).with_suffix('.sqlite')} and write other formats with `simalloc results`"
+        )
     if not create and not Path(path).exists():
         raise ResultsError(f"{path}: there is no such file of results")
     connection = sqlite3.connect(

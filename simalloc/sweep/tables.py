@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from simalloc.heap.fragmentation import MEASURES
 from simalloc.policy import base_name
 from simalloc.report import Table
-from simalloc.report.runs import MEASURES, MEASURES_NOTES
+from simalloc.report.runs import MEASURES_NOTES
 from simalloc.sweep.measures import Measure, distinct
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ def test_without_a_command_the_help_goes_to_stderr():
     result = simalloc()
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert "Commands:" in result.stderr
+    assert "Simulate:" in result.stderr
 
 
 def test_version():
@@ -98,7 +98,7 @@ def test_how_errors_end(monkeypatch, error, code, message):
         raise error
 
     monkeypatch.setattr(LazyGroup, "get_command", lambda *_: command)
-    result = simalloc("anything")
+    result = simalloc("run")
     assert result.exit_code == code
     assert result.stderr.lstrip("\n") == message.lstrip("\n")
 
@@ -184,3 +184,9 @@ def test_policies_that_do_not_exist():
         result = simalloc("policies", name)
         assert result.exit_code == 2
         assert reason in result.stderr
+
+
+def test_an_unknown_command_is_answered_by_the_nearest():
+    ended = simalloc("rum")
+    assert ended.exit_code == 2
+    assert "there is no command 'rum'; did you mean run?" in ended.stderr

@@ -103,7 +103,7 @@ def _hint(name: str) -> str:
     """Say what somebody may have meant who gave a name that no policy has."""
     if name.endswith(".py"):
         return f"a class in a file is given as {name}:CLASS"
-    near = _ALSO_CALLED.get(name) or get_close_matches(name.lower(), CATALOGUE, n=3, cutoff=0.4)
+    near = _ALSO_CALLED.get(name) or get_close_matches(name.lower(), CATALOGUE, n=3, cutoff=0.55)
     return f"did you mean {' or '.join(near)}?" if near else "`simalloc policies` lists them"
 
 

@@ -19,6 +19,8 @@ PAPER_WIDTH: Final = 7.0
 @contextmanager
 def styled(theme: Theme) -> Iterator[Palette]:
     """Draw what the block draws in a theme."""
+    if theme not in PALETTES:
+        raise SimallocError(f"there is no theme {theme!r}; there are {' and '.join(PALETTES)}")
     palette = PALETTES[theme]
     settings: Any = {
         "axes.edgecolor": palette.ink,

@@ -8,9 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from simalloc.heap import Run
+from simalloc.heap.fragmentation import MEASURES
 from simalloc.measure import fragmentation, ranking
 from simalloc.policy import spell
-from simalloc.report.runs import MEASURES
 from simalloc.report.units import percent, spell_bytes
 
 if TYPE_CHECKING:
