@@ -11,12 +11,12 @@ ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *th
 {
     uint32_t class = class_number(usable);
     if (!thread->has_cache || class >= state->classes)
-        return allocate_past_cache(state, thread, size, usable, 1);
+        return jemalloc_allocate_past_cache(state, thread, size, usable, 1);
     struct stack *stack = &thread->stacks[class];
     if (UNLIKELY(stack->count == 0)) {
         if (class >= SMALL_CLASSES || stack->capacity == 0)
-            return allocate_from(state, thread, thread->arena, usable, 1);
-        if (!fill_stack(state, thread, class))
+            return jemalloc_allocate_from(state, thread, thread->arena, usable, 1);
+        if (!jemalloc_fill_stack(state, thread, class))
             return NO_BLOCK;
     }
     uint32_t block = stack_pop(&state->heap, stack);
@@ -30,16 +30,16 @@ ALWAYS_INLINE void free_object(struct jemalloc *state, struct thread *thread, ui
 {
     uint32_t class = class_number(state->heap.blocks[block].size);
     if (!thread->has_cache || class >= state->classes) {
-        free_past_cache(state, thread, block);
+        jemalloc_free_past_cache(state, thread, block);
         return;
     }
     struct stack *stack = &thread->stacks[class];
     if (UNLIKELY(stack->count == stack->capacity)) {
         if (stack->capacity == 0) {
-            free_past_cache(state, thread, block);
+            jemalloc_free_past_cache(state, thread, block);
             return;
         }
-        flush_stack(state, thread, class, stack->capacity / 2);
+        jemalloc_flush_stack(state, thread, class, stack->capacity / 2);
     }
     stack_push(&state->heap, stack, block);
     write_stack(state, stack, 1);
@@ -52,12 +52,12 @@ ALWAYS_INLINE void count_bytes(struct jemalloc *state, struct thread *thread, ui
     thread->allocated += allocated;
     if (UNLIKELY(thread->allocated >= state->tcache_gc_incr_bytes)) {
         thread->allocated = 0;
-        collect(state, thread);
+        jemalloc_collect(state, thread);
     }
     thread->freed += freed;
     if (UNLIKELY(thread->freed >= state->tcache_gc_incr_bytes)) {
         thread->freed = 0;
-        collect(state, thread);
+        jemalloc_collect(state, thread);
     }
 }
 
@@ -66,7 +66,7 @@ ALWAYS_INLINE void count_bytes(struct jemalloc *state, struct thread *thread, ui
 static bool keep(struct jemalloc *state, uint64_t size, uint64_t written)
 {
     struct heap *heap = &state->heap;
-    struct thread *thread = find_thread(state, 0, true);
+    struct thread *thread = jemalloc_find_thread(state, 0, true);
     uint64_t usable = usable_size(state, size);
     uint32_t block =
         thread == NULL ? NO_BLOCK : allocate_object(state, thread, size, usable);
@@ -103,9 +103,9 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         return NO_BLOCK;
     uint64_t alignment = power_above(heap->request.alignment);
     uint64_t usable =
-        alignment > 1 ? aligned_size(state, size, alignment) : usable_size(state, size);
+        alignment > 1 ? jemalloc_aligned_size(state, size, alignment) : usable_size(state, size);
     uint32_t block = alignment > 1 && usable >= SMALLEST_LARGE
-                         ? allocate_past_cache(state, thread, usable, usable, alignment)
+                         ? jemalloc_allocate_past_cache(state, thread, usable, usable, alignment)
                          : allocate_object(state, thread, size, usable);
     if (UNLIKELY(block == NO_BLOCK))
         return NO_BLOCK;
@@ -132,7 +132,7 @@ static bool resize_in_place(struct jemalloc *state, struct thread *thread, uint3
     struct arena *arena = arena_of(state, block);
     if (usable != state->heap.blocks[block].size &&
         (extent_of(state, block)->regions != NULL || usable < SMALLEST_LARGE ||
-         !resize_large(state, block, usable)))
+         !jemalloc_resize_large(state, block, usable)))
         return false;
     tick(state, thread, arena, 1);
     return true;
@@ -145,7 +145,7 @@ static uint32_t move_object(struct jemalloc *state, struct thread *thread, uint3
     struct heap *heap = &state->heap;
     uint64_t copied = heap->blocks[block].size < usable ? heap->blocks[block].size : usable;
     uint32_t moved = copied >= SMALLEST_LARGE
-                         ? allocate_past_cache(state, thread, usable, usable, 1)
+                         ? jemalloc_allocate_past_cache(state, thread, usable, usable, 1)
                          : allocate_object(state, thread, usable, usable);
     if (moved == NO_BLOCK)
         return NO_BLOCK;
@@ -200,17 +200,17 @@ static void end_thread(struct heap *heap)
         arena->threads--;
     if (thread->has_cache) {
         for (uint32_t class = 0; class < state->classes; class++)
-            flush_stack(state, thread, class, 0);
+            jemalloc_flush_stack(state, thread, class, 0);
         if (thread->table != NO_BLOCK) {
             state->internal -= heap->blocks[thread->table].size;
-            free_past_cache(state, thread, thread->table);
+            jemalloc_free_past_cache(state, thread, thread->table);
         }
         if (arena->threads == 0 && !state->background_thread)
-            purge_all(state, arena);
+            jemalloc_purge_all(state, arena);
         else if (!state->background_thread)
-            look(state, arena);
+            jemalloc_look(state, arena);
     }
-    release_thread(state, heap->request.thread);
+    jemalloc_release_thread(state, heap->request.thread);
 }
 
 static bool init(void *memory)
@@ -221,9 +221,9 @@ static bool init(void *memory)
     state->page_multiples = is_new && state->disable_large_size_classes;
     state->by_clock = is_new && state->experimental_tcache_gc;
     state->top = FIRST_TOP;
-    fill_slabs(state);
-    fill_capacities(state);
-    fill_shares(state);
+    jemalloc_fill_slabs(state);
+    jemalloc_fill_capacities(state);
+    jemalloc_fill_shares(state);
     uint64_t most = state->tcache_nslots_large;
     for (uint32_t class = 0; class < state->classes; class++)
         most = state->capacities[class] > most ? state->capacities[class] : most;
@@ -238,7 +238,7 @@ static void release_all(void *memory)
     struct jemalloc *state = memory;
     for (uint32_t number = 0; number < state->thread_count; number++)
         if (state->threads[number] != NULL)
-            release_thread(state, number);
+            jemalloc_release_thread(state, number);
     for (uint64_t i = 0; state->arenas != NULL && i <= state->narenas; i++) {
         if (state->arenas[i] != NULL)
             table_release(state->arenas[i]->metadata.blocks);
@@ -298,14 +298,19 @@ static const struct parameter parameters[] = {
 
 const struct family jemalloc = {
     .name = "jemalloc",
-    FAMILY_OF(struct jemalloc),
+    .state_size = sizeof(struct jemalloc),
+    PARAMETERS(parameters),
+    .init = init,
+    .release = release_all,
+    .next_layer = next_layer,
+    .check = jemalloc_check,
     .blocks_an_event = 32,
-    .cached = count_cached,
+    .cached = jemalloc_count_cached,
     .columns = COLUMN_ALIGNMENT | COLUMN_THREAD | COLUMN_TIME,
     .needs_columns_only = true,
     .writes_itself = true,
     .end_thread = end_thread,
     FIGURES(figure_names),
-    .report = report,
-    .locate = locate,
+    .report = jemalloc_report,
+    .locate = jemalloc_locate,
 };

@@ -1,17 +1,17 @@
-/* What jemalloc's model keeps (policy/families/jemalloc.md). The parts are headers of static
- * functions, each over those before it:
+/* What jemalloc's model keeps (policy/families/jemalloc.md), and its parts, each over those before
+ * it:
  *
- *   sizes.h     classes of sizes
- *   pairing.h   heaps of extents, by address
- *   extents.h   caches of extents that are not in use
- *   space.h     metadata, mappings, extents side by side
- *   decay.h     random numbers, and how many pages may stay
- *   pages.h     how an arena gets pages and gives them back
- *   arena.h     slabs and large objects
- *   cache.h     what a thread keeps
- *   collect.h   what its cache gives back
- *   threads.h   arenas, and how threads come to them
- *   report.h    statistics, and checks
+ *   size_classes    classes of sizes
+ *   pairing         heaps of extents, by address
+ *   extents         caches of extents that are not in use
+ *   space           metadata, mappings, extents side by side
+ *   decay           random numbers, and how many pages may stay
+ *   page_allocator  how an arena gets pages and gives them back
+ *   arena           slabs and large objects
+ *   tcache          what a thread keeps
+ *   collect         what its cache gives back
+ *   threads         arenas, and how threads come to them
+ *   report          statistics, and checks
  *
  * Mappings have ever higher addresses, so that "older mapping first, then lower address" is just
  * "lower address first". */

@@ -1,18 +1,6 @@
-/* What jemalloc keeps for a thread: the stacks of its cache, filled from an arena and flushed. */
-#ifndef SIMALLOC_JEMALLOC_CACHE_H
-#define SIMALLOC_JEMALLOC_CACHE_H
+#include "families/jemalloc/tcache.h"
 
-#include "families/jemalloc/arena.h"
-
-/* Counts operations past the cache; now and then, gives pages back that are due. */
-ALWAYS_INLINE void tick(struct jemalloc *state, struct thread *thread, struct arena *arena,
-                        uint64_t ticks)
-{
-    if (UNLIKELY(count_ticks(thread, ticks)) && !state->background_thread)
-        look(state, arena);
-}
-
-static inline uint32_t capacity_of_small(const struct jemalloc *state, uint32_t class)
+static uint32_t capacity_of_small(const struct jemalloc *state, uint32_t class)
 {
     uint64_t least = state->tcache_nslots_small_min + state->tcache_nslots_small_min % 2;
     uint64_t most = state->tcache_nslots_small_max & ~UINT64_C(1);
@@ -27,8 +15,7 @@ static inline uint32_t capacity_of_small(const struct jemalloc *state, uint32_t 
     return (uint32_t)(slots < most ? slots : most);
 }
 
-/* Fills in how many objects of each class a cache holds, and of how many classes. */
-static inline void fill_capacities(struct jemalloc *state)
+void jemalloc_fill_capacities(struct jemalloc *state)
 {
     uint64_t limit = state->version == V5_3_1 ? 32 << 10 : 8 << 20;
     uint64_t largest = state->tcache_max < limit ? state->tcache_max : limit;
@@ -36,13 +23,12 @@ static inline void fill_capacities(struct jemalloc *state)
     for (uint32_t class = 0; class < state->classes; class++) {
         uint64_t capacity = class < SMALL_CLASSES ? capacity_of_small(state, class)
                                                   : state->tcache_nslots_large;
-        capacity = given_by(state->tcache_ncached_max, class_size(class), true, capacity);
+        capacity = jemalloc_given_by(state->tcache_ncached_max, class_size(class), true, capacity);
         state->capacities[class] = (uint32_t)capacity;
     }
 }
 
-/* The bytes of the table of all stacks, which has a word in front and one behind. */
-static inline uint64_t stacks_size(const struct jemalloc *state)
+uint64_t jemalloc_stacks_size(const struct jemalloc *state)
 {
     uint64_t words = 2;
     for (uint32_t class = 0; class < state->classes; class++)
@@ -50,10 +36,9 @@ static inline uint64_t stacks_size(const struct jemalloc *state)
     return 8 * words;
 }
 
-/* Makes a thread's stacks, whose table lies at an address; false when memory is exhausted. */
-static inline bool make_stacks(struct jemalloc *state, struct thread *thread, uint64_t address)
+bool jemalloc_make_stacks(struct jemalloc *state, struct thread *thread, uint64_t address)
 {
-    uint32_t *objects = calloc(stacks_size(state) / 8, sizeof *objects);
+    uint32_t *objects = calloc(jemalloc_stacks_size(state) / 8, sizeof *objects);
     if (!heap_needs(&state->heap, objects != NULL))
         return false;
     uint64_t end = address + 8;
@@ -69,45 +54,15 @@ static inline bool make_stacks(struct jemalloc *state, struct thread *thread, ui
     return true;
 }
 
-static inline void release_stacks(struct thread *thread)
+void jemalloc_release_stacks(struct thread *thread)
 {
     if (thread->has_cache)
         free(thread->stacks[0].objects);
     thread->has_cache = false;
 }
 
-/* Notes that the pointers of the newest objects are written in the table of a stack. */
-ALWAYS_INLINE void write_stack(struct jemalloc *state, const struct stack *stack, uint32_t count)
-{
-    if (state->heap.setting.mechanism)
-        heap_touch(&state->heap, stack->end - UINT64_C(8) * stack->count, UINT64_C(8) * count);
-}
-
-/* Takes the newest object out of a stack that has some; it is allocated then. */
-ALWAYS_INLINE uint32_t stack_pop(struct heap *heap, struct stack *stack)
-{
-    uint32_t id = stack->objects[--stack->count];
-    struct block *block = &heap->blocks[id];
-    if (stack->count < stack->low)
-        stack->low = stack->count;
-    block->index_slot = STATE_ALLOCATED;
-    heap->counters.cached_blocks--;
-    heap->counters.allocated += block->size;
-    return id;
-}
-
-/* Puts an allocated object in a stack that has room. */
-ALWAYS_INLINE void stack_push(struct heap *heap, struct stack *stack, uint32_t id)
-{
-    struct block *block = &heap->blocks[id];
-    stack->objects[stack->count++] = id;
-    block->index_slot = STATE_CACHED;
-    heap->counters.cached_blocks++;
-    heap->counters.allocated -= block->size;
-}
-
 /* The greatest number of objects that a fill takes, and the least in `least`. */
-static inline uint32_t fill_count(const struct jemalloc *state, struct stack *stack,
+static uint32_t fill_count(const struct jemalloc *state, struct stack *stack,
                                   uint32_t *least)
 {
     uint32_t most = stack->capacity >> (stack->shift - stack->burst);
@@ -119,8 +74,7 @@ static inline uint32_t fill_count(const struct jemalloc *state, struct stack *st
     return most;
 }
 
-/* Takes regions for an empty stack; the first taken is on top. False when memory is exhausted. */
-static inline bool fill_stack(struct jemalloc *state, struct thread *thread, uint32_t class)
+bool jemalloc_fill_stack(struct jemalloc *state, struct thread *thread, uint32_t class)
 {
     struct stack *stack = &thread->stacks[class];
     struct arena *arena = thread->arena;
@@ -128,7 +82,7 @@ static inline bool fill_stack(struct jemalloc *state, struct thread *thread, uin
     uint32_t most = fill_count(state, stack, &least);
     uint32_t taken = 0;
     while (taken < least) {
-        if (!find_slab(state, arena, class))
+        if (!jemalloc_find_slab(state, arena, class))
             return false;
         struct extent *slab = extent_at(state, arena->bins[class].current);
         uint32_t end = taken + slab->free_regions;
@@ -155,7 +109,7 @@ static inline bool fill_stack(struct jemalloc *state, struct thread *thread, uin
 }
 
 /* Takes all but the `kept` newest objects out of a stack, into `flushed`, the newest first. */
-static inline uint32_t take_flushed(struct jemalloc *state, struct stack *stack, uint32_t kept)
+static uint32_t take_flushed(struct jemalloc *state, struct stack *stack, uint32_t kept)
 {
     uint32_t count = stack->count - kept;
     for (uint32_t i = 0; i < count; i++)
@@ -170,7 +124,7 @@ static inline uint32_t take_flushed(struct jemalloc *state, struct stack *stack,
 
 /* Gives back those of the first flushed objects' arena; the others move to the front. Returns how
  * many there are. */
-static inline uint32_t flush_arena(struct jemalloc *state, struct thread *thread, uint32_t count,
+static uint32_t flush_arena(struct jemalloc *state, struct thread *thread, uint32_t count,
                                    bool is_small, uint32_t *emptied)
 {
     struct arena *arena = arena_of(state, state->flushed[0]);
@@ -180,9 +134,9 @@ static inline uint32_t flush_arena(struct jemalloc *state, struct thread *thread
         if (extent_of(state, block)->arena != arena->number) {
             state->flushed[left++] = block;
         } else if (!is_small) {
-            free_large(state, arena, block);
+            jemalloc_free_large(state, arena, block);
         } else {
-            uint32_t slab = put_back(state, arena, block);
+            uint32_t slab = jemalloc_put_back(state, arena, block);
             if (slab != NO_EXTENT)
                 state->emptied[(*emptied)++] = slab;
         }
@@ -191,9 +145,8 @@ static inline uint32_t flush_arena(struct jemalloc *state, struct thread *thread
     return left;
 }
 
-/* Gives the oldest objects of a stack back, arena by arena; then the slabs that are empty. */
-static inline void flush_stack(struct jemalloc *state, struct thread *thread, uint32_t class,
-                               uint32_t kept)
+void jemalloc_flush_stack(struct jemalloc *state, struct thread *thread, uint32_t class,
+                          uint32_t kept)
 {
     uint32_t count = take_flushed(state, &thread->stacks[class], kept);
     uint32_t emptied = 0;
@@ -201,8 +154,6 @@ static inline void flush_stack(struct jemalloc *state, struct thread *thread, ui
         count = flush_arena(state, thread, count, class < SMALL_CLASSES, &emptied);
     for (uint32_t i = 0; i < emptied; i++) {
         uint32_t slab = state->emptied[i];
-        free_extent(state, state->arenas[extent_at(state, slab)->arena], slab);
+        jemalloc_free_extent(state, state->arenas[extent_at(state, slab)->arena], slab);
     }
 }
-
-#endif

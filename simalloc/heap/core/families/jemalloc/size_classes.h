@@ -1,0 +1,90 @@
+/* Sizes of jemalloc: classes of objects, slabs, and classes of extents. */
+#ifndef SIMALLOC_JEMALLOC_SIZE_CLASSES_H
+#define SIMALLOC_JEMALLOC_SIZE_CLASSES_H
+
+#include "families/jemalloc/jemalloc.h"
+
+/* What the last of an option's spans that has a size gives it; `otherwise`: none has it. With
+ * `of_classes` they have the size of each class that a size in them belongs to. */
+uint64_t jemalloc_given_by(const uint64_t *spans, uint64_t size, bool of_classes,
+                           uint64_t otherwise);
+
+/* Fills in the bytes of the slabs: as many pages as is said, else the fewest of whole regions. */
+void jemalloc_fill_slabs(struct jemalloc *state);
+
+/* The same at an alignment. */
+uint64_t jemalloc_aligned_size(const struct jemalloc *state, uint64_t size, uint64_t alignment);
+
+uint64_t jemalloc_page_class_size(uint32_t number);
+
+/* The bin that an extent lies in. */
+uint32_t jemalloc_bin_of(const struct jemalloc *state, uint64_t size);
+
+/* The first bin whose extents all have at least `size` bytes. */
+uint32_t jemalloc_first_bin(const struct jemalloc *state, uint64_t size);
+
+/* How much is taken at once of addresses that are not in use, for `size`. */
+uint64_t jemalloc_batched_size(const struct jemalloc *state, uint64_t size);
+
+ALWAYS_INLINE unsigned floor_log2(uint64_t number)
+{
+    return 63 - (unsigned)__builtin_clzll(number);
+}
+
+ALWAYS_INLINE uint64_t round_up_to_power(uint64_t size, uint64_t power)
+{
+    return (size + power - 1) & ~(power - 1);
+}
+
+/* The least power of two that is not below a number. */
+ALWAYS_INLINE uint64_t power_above(uint64_t number)
+{
+    return number <= 1 ? 1 : UINT64_C(2) << floor_log2(number - 1);
+}
+
+/* The least class of at least `size`: multiples of `grain`, from 4 on 4 a doubling. */
+ALWAYS_INLINE uint64_t class_above(uint64_t size, uint64_t grain)
+{
+    if (size <= 4 * grain)
+        return size == 0 ? grain : round_up_to_power(size, grain);
+    return round_up_to_power(size, UINT64_C(1) << (floor_log2(size - 1) - 2));
+}
+
+/* The greatest class of at most `size`; 0: there is none. */
+ALWAYS_INLINE uint64_t class_below(uint64_t size, uint64_t grain)
+{
+    uint64_t width = size < 4 * grain ? grain : UINT64_C(1) << (floor_log2(size) - 2);
+    return size & ~(width - 1);
+}
+
+/* The number of the class that a size belongs to. */
+ALWAYS_INLINE uint32_t class_number(uint64_t size)
+{
+    if (size <= 64)
+        return size <= 8 ? 0 : (uint32_t)((size + 15) / 16);
+    unsigned doublings = floor_log2(size - 1);
+    uint64_t quarters = (size - 1 - (UINT64_C(1) << doublings)) >> (doublings - 2);
+    return 4 * doublings + (uint32_t)quarters - 19;
+}
+
+/* The size of a class. */
+ALWAYS_INLINE uint64_t class_size(uint32_t number)
+{
+    if (number <= 4)
+        return number == 0 ? 8 : UINT64_C(16) * number;
+    unsigned doublings = (number + 19) / 4;
+    uint64_t quarters = (number + 19) % 4 + 1;
+    return (UINT64_C(1) << doublings) + (quarters << (doublings - 2));
+}
+
+/* The bytes of the object that is given for `size`. */
+ALWAYS_INLINE uint64_t usable_size(const struct jemalloc *state, uint64_t size)
+{
+    if (size <= 8)
+        return 8;
+    if (size > LARGEST_SMALL && state->page_multiples)
+        return round_up_to_power(size, PAGE);
+    return class_above(size, 16);
+}
+
+#endif
