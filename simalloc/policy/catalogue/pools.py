@@ -15,6 +15,8 @@ from simalloc.policy.pool import (
     Lwip,
     O1heap,
     Pool,
+    RtThread,
+    Rtx5,
     TlsfBsd,
     Zephyr,
 )
@@ -41,4 +43,6 @@ POLICIES: Final = (
     _row("lvgl", Lvgl(), "LVGL 9.5.0, src/stdlib/builtin"),
     _row("o1heap", O1heap(), "o1heap 2.2.0"),
     _row("tlsf-bsd", TlsfBsd(), "jserv/tlsf-bsd, master of August 2025"),
+    _row("rtx5", Rtx5(), "CMSIS-RTX 5.9.1, Source/rtx_memory.c"),
+    _row("rt-thread", RtThread(), "RT-Thread 5.2.0 and Nano 4.1.1, src/mem.c"),
 )

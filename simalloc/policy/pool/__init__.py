@@ -6,6 +6,8 @@ from simalloc.policy.pool.freertos import Heap1, Heap2, Heap4, Heap5
 from simalloc.policy.pool.lvgl import Lvgl
 from simalloc.policy.pool.lwip import Lwip
 from simalloc.policy.pool.o1heap import O1heap
+from simalloc.policy.pool.rt_thread import RtThread
+from simalloc.policy.pool.rtx5 import Rtx5
 from simalloc.policy.pool.tlsf_bsd import TlsfBsd
 from simalloc.policy.pool.zephyr import Zephyr
 
@@ -20,6 +22,8 @@ __all__ = [
     "Lwip",
     "O1heap",
     "Pool",
+    "RtThread",
+    "Rtx5",
     "TlsfBsd",
     "Zephyr",
 ]

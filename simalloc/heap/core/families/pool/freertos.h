@@ -26,11 +26,4 @@ ALWAYS_INLINE uint64_t freertos_wanted(const struct pool *pool)
     return size == 0 || size > word_most(heap) || wanted > word_most(heap) / 2 ? 0 : wanted;
 }
 
-/* No heap of FreeRTOS has a realloc: a program allocates, copies and frees. */
-ALWAYS_INLINE bool freertos_resize(struct heap *heap, uint32_t id, uint64_t size)
-{
-    (void)heap, (void)id, (void)size;
-    return false;
-}
-
 #endif

@@ -39,7 +39,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, heap->counters.coalescings);
 }
 
-POOL_LAYER(allocate, release, freertos_resize, heap_reserve)
+POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve)
 
 static bool init(void *memory)
 {
@@ -72,7 +72,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     figures[1] = round_down(room(state) - 1, kept(state));
 }
 
-static const struct parameter parameters[] = {POOL_PARAMETERS(struct freertos_1)};
+static const struct parameter parameters[] = {POOL_PARAMETERS};
 
 const struct family freertos_1 = {
     .name = "freertos heap 1",

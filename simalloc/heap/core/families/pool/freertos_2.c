@@ -65,7 +65,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, enter(state, id), heap->counters.coalescings);
 }
 
-POOL_LAYER(allocate, release, freertos_resize, heap_reserve)
+POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve)
 
 static bool init(void *memory)
 {
@@ -112,7 +112,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     figures[1] = served > heap->setting.payload ? served - heap->setting.payload : 0;
 }
 
-static const struct parameter parameters[] = {POOL_PARAMETERS(struct freertos_2)};
+static const struct parameter parameters[] = {POOL_PARAMETERS};
 
 const struct family freertos_2 = {
     .name = "freertos heap 2",

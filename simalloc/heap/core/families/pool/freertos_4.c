@@ -91,7 +91,7 @@ static bool reserve(struct heap *heap)
     return address_list_reserve(&((struct freertos_4 *)heap)->list, heap);
 }
 
-POOL_LAYER(allocate, release, freertos_resize, reserve)
+POOL_LAYER(allocate, release, pool_has_no_realloc, reserve)
 
 /* Makes one free block and an end marker of a region. */
 static bool add_region(struct freertos_4 *state, uint64_t start, uint64_t size)
@@ -182,7 +182,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     {"size_" #i, offsetof(struct freertos_4, size[i]), 0, UINT64_C(1) << 50, NULL}
 
 static const struct parameter parameters[] = {
-    POOL_PARAMETERS(struct freertos_4),
+    POOL_PARAMETERS,
     PARAMETER(struct freertos_4, lazy, 0, 1),
     REGION_PARAMETERS(0), REGION_PARAMETERS(1), REGION_PARAMETERS(2), REGION_PARAMETERS(3),
     REGION_PARAMETERS(4), REGION_PARAMETERS(5), REGION_PARAMETERS(6), REGION_PARAMETERS(7),

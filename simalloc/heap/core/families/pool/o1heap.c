@@ -78,14 +78,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* There is no realloc: a program allocates, copies and frees. */
-static bool resize(struct heap *heap, uint32_t id, uint64_t size)
-{
-    (void)heap, (void)id, (void)size;
-    return false;
-}
-
-POOL_LAYER(allocate, release, resize, heap_reserve)
+POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve)
 
 static bool init(void *memory)
 {
@@ -130,7 +123,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 }
 
 static const struct parameter parameters[] = {
-    POOL_PARAMETERS(struct o1heap),
+    POOL_PARAMETERS,
     SIZE_PARAMETER(struct o1heap, instance),
 };
 

@@ -58,6 +58,12 @@ void pool_locate(const struct heap *heap, uint32_t block, struct location *locat
         (int64_t)(address + heap->setting.payload + heap->blocks[block].family_data);
 }
 
+bool pool_has_no_realloc(struct heap *heap, uint32_t block, uint64_t size)
+{
+    (void)heap, (void)block, (void)size;
+    return false;
+}
+
 const char *pool_check(const struct pool *pool, uint64_t free_blocks)
 {
     const struct heap *heap = &pool->heap;

@@ -45,9 +45,10 @@ struct pool {
     struct pool_region regions[MOST_REGIONS];
 };
 
-#define POOL_PARAMETERS(state)                                                          \
-    {"pool_bytes", offsetof(state, pool.capacity), 1, UINT64_C(1) << 50, NULL},           \
-    {"skew", offsetof(state, pool.skew), 0, UINT64_C(1) << 16, NULL}
+/* Of a state that begins with a struct pool, as a family's does. */
+#define POOL_PARAMETERS                                                                 \
+    {"pool_bytes", offsetof(struct pool, capacity), 1, UINT64_C(1) << 50, NULL},           \
+    {"skew", offsetof(struct pool, skew), 0, UINT64_C(1) << 16, NULL}
 
 /* What stands in struct family for all of them. */
 #define POOL_FAMILY                                                                     \
@@ -93,6 +94,9 @@ struct pool_region *pool_region_of(struct pool *pool, uint64_t address);
  * in which region. The number is 1 of an
  * object of no bytes that a table stands for. */
 void pool_locate(const struct heap *heap, uint32_t block, struct location *location);
+
+/* The resize of an allocator without a realloc: a program allocates, copies and frees. */
+bool pool_has_no_realloc(struct heap *heap, uint32_t block, uint64_t size);
 
 /* What is wrong with the pool besides its indexes, or NULL: `free_blocks` are in these. */
 const char *pool_check(const struct pool *pool, uint64_t free_blocks);

@@ -224,7 +224,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 }
 
 static const struct parameter parameters[] = {
-    POOL_PARAMETERS(struct tlsf_bsd),
+    POOL_PARAMETERS,
     SIZE_PARAMETER(struct tlsf_bsd, most),
 };
 

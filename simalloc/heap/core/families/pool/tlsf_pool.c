@@ -272,7 +272,7 @@ uint64_t tlsf_pool_free_bytes(const struct tlsf_pool *state)
 }
 
 const struct parameter tlsf_pool_parameters[TLSF_POOL_PARAMETERS] = {
-    POOL_PARAMETERS(struct tlsf_pool),
+    POOL_PARAMETERS,
     SIZE_PARAMETER(struct tlsf_pool, control),
     PARAMETER(struct tlsf_pool, division, 0, 5),
     SIZE_PARAMETER(struct tlsf_pool, top),

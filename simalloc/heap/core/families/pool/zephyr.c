@@ -293,7 +293,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 }
 
 static const struct parameter parameters[] = {
-    POOL_PARAMETERS(struct zephyr),
+    POOL_PARAMETERS,
     SIZE_PARAMETER(struct zephyr, chunk_header),
     SIZE_PARAMETER(struct zephyr, first),
     SIZE_PARAMETER(struct zephyr, end),

@@ -20,6 +20,7 @@ SETTINGS = {
     "freertos-heap-5": ["regions=0+300+300+N", "regions=3+N+65536+777", "align=16"],
     "esp-idf": ["release=53"],
     "lwip": ["align=4", "align=8,idx=32,start=5"],
+    "rt-thread": ["align=4", "align=16,skew=9"],
     "zephyr": [
         *("through=k_malloc", "through=malloc", "chunks=big", "SYS_HEAP_ALLOC_LOOPS=1"),
         "through=k_malloc,SYS_HEAP_RUNTIME_STATS=y",
@@ -38,8 +39,10 @@ _size = st.one_of(
 def policies(draw, name):
     """Draw an allocator with some settings in a pool that is small."""
     given = draw(st.sampled_from(["", *SETTINGS.get(name, [])]))
-    word = draw(st.sampled_from([4, 4, 8])) if name != "esp-idf" else 4
-    capacity = draw(st.integers(7000, 20000) if name == "tlsf" else st.integers(2000, 9000))
+    word = 4 if name in {"esp-idf", "rtx5"} else draw(st.sampled_from([4, 4, 8]))
+    capacity = (
+        draw(st.integers(7000, 20000) if name == "tlsf" else st.integers(2000, 9000)) // 8 * 8
+    )
     tail = ",mechanism=on" if name == "tlsf" else ""
     settings = f"capacity={capacity},word={word}{tail}{',' if given else ''}{given}"
     return find_policy(f"{name}:{settings}")

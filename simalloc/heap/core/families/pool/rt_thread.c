@@ -1,0 +1,122 @@
+/* RT-Thread's small memory (simalloc/policy/pool/rt_thread.md). */
+#include "families/pool/walked.h"
+
+struct rt_thread {
+    struct walked walked;
+    uint64_t control; /* bytes of the control block, in front of the first header */
+    uint64_t least;   /* bytes that a block holds */
+    uint64_t room;    /* the largest request of the empty pool */
+    uint64_t most;    /* bytes that were in use, headers included */
+};
+
+static uint64_t rounded(const struct heap *heap)
+{
+    uint64_t size = heap->request.size;
+    return size > word_most(heap) ? UINT64_MAX
+                                  : round_up(size, heap->setting.alignment) & word_most(heap);
+}
+
+/* Allocates a block that holds this much. */
+static uint32_t serve(struct rt_thread *state, uint64_t held)
+{
+    struct heap *heap = &state->walked.pool.heap;
+    uint64_t header = heap->setting.payload;
+    held = held < state->least ? state->least : held;
+    uint32_t id = held > state->room ? NO_BLOCK : walked_take(&state->walked, held + header);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    walked_hand_out(&state->walked, id, held + header, header + state->least);
+    uint64_t used = heap->counters.allocated;
+    state->most = used > state->most ? used : state->most;
+    return id;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct rt_thread *state = (struct rt_thread *)heap;
+    uint64_t alignment = round_up(heap->request.alignment, heap->setting.word);
+    (void)size;
+    if (heap->request.size == 0 && alignment == 0)
+        return NO_BLOCK;
+    if (alignment == 0)
+        return serve(state, rounded(heap));
+    uint64_t asked = round_up(heap->request.size, heap->setting.word) + alignment;
+    if (asked > word_most(heap))
+        return NO_BLOCK;
+    uint32_t id = serve(state, round_up(asked, heap->setting.alignment));
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    struct block *block = &heap->blocks[id];
+    uint64_t start = state->walked.pool.skew + block->address + heap->setting.payload;
+    block->family_data = (uint32_t)(round_down(start, alignment) + alignment - start);
+    return id;
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct rt_thread *state = (struct rt_thread *)heap;
+    uint64_t header = heap->setting.payload, held = heap->blocks[id].size - header;
+    uint64_t wanted = rounded(heap);
+    (void)size;
+    if (wanted > state->room)
+        return NO_BLOCK;
+    if (wanted == 0) {
+        walked_free(heap, id);
+        heap->request.is_freed = true;
+        return NO_BLOCK;
+    }
+    if (wanted == held)
+        return id;
+    if (wanted + header + 3 * heap->setting.word < held) {
+        walked_cut(&state->walked, id, wanted + header);
+        return id;
+    }
+    uint32_t moved = serve(state, wanted);
+    if (moved != NO_BLOCK)
+        walked_free(heap, id);
+    return moved;
+}
+
+POOL_LAYER(allocate, walked_free, pool_has_no_realloc, heap_reserve,
+           .reallocate = reallocate_block)
+
+static bool init(void *memory)
+{
+    struct rt_thread *state = memory;
+    struct pool *pool = &state->walked.pool;
+    uint64_t alignment = pool->heap.setting.alignment, skew = pool->skew;
+    uint64_t header = round_up(3 * pool->heap.setting.word, alignment);
+    uint64_t first = round_up(round_up(skew, alignment) + state->control, alignment);
+    uint64_t end = round_down(skew + pool->capacity, alignment) - header;
+    pool->heap.setting.payload = state->least = header;
+    state->room = end - first - header;
+    return walked_init(&state->walked, first - skew, end - skew, pool->capacity);
+}
+
+static const char *check(const void *memory)
+{
+    return walked_check(&((const struct rt_thread *)memory)->walked);
+}
+
+static const char *const figure_names[] = {"used", "max", "largest"};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct rt_thread *state = (const struct rt_thread *)heap;
+    uint64_t largest = walked_largest(&state->walked), header = heap->setting.payload;
+    figures[0] = heap->counters.allocated;
+    figures[1] = state->most;
+    figures[2] = largest >= header + state->least ? largest - header : 0;
+}
+
+static const struct parameter parameters[] = {
+    POOL_PARAMETERS,
+    SIZE_PARAMETER(struct rt_thread, control),
+};
+
+const struct family rt_thread = {
+    .name = "rt thread",
+    .blocks_an_event = 2,
+    .columns = COLUMN_ALIGNMENT,
+    POOL_FAMILY_OF(struct rt_thread),
+};

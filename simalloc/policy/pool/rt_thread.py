@@ -1,0 +1,65 @@
+"""RT-Thread's small memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar, Final
+
+from simalloc.policy.parts import PowerOfTwo, Range
+from simalloc.policy.pool.base import Pool, Word, round_up
+
+_NAME: Final = 10
+"""The bytes of a kernel object's name: RT_NAME_MAX is 8."""
+
+
+class Release(Enum):
+    """Which RT-Thread."""
+
+    FULL = "5.2.0"
+    NANO = "nano4.1.1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RtThread(Pool):
+    """First fit in address order, by a walk over used blocks, too (RT-Thread's small memory)."""
+
+    family: ClassVar[str] = "rt thread"
+    columns: ClassVar[tuple[str, ...]] = ("alignment",)
+
+    word: Word = 4
+    align: Annotated[int, PowerOfTwo(4, 32), "RT_ALIGN_SIZE."] = 8
+    skew: Annotated[
+        int, Range(0, 31), "How far behind a multiple of `align` the memory begins."
+    ] = 0
+    version: Annotated[Release, "RT-Thread 5.2.0 or Nano 4.1.1: the rules are the same."] = (
+        Release.FULL
+    )
+
+    @property
+    def grain(self) -> int:
+        """The end is rounded down to the alignment."""
+        return self.align
+
+    @property
+    def payload(self) -> int:
+        """The header: three words."""
+        return round_up(3 * self.word, self.align)
+
+    @property
+    def control(self) -> int:
+        """The control block: a kernel object and four words."""
+        return round_up(_NAME, self.word) + 11 * self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """The control block, two headers, the least block, and what may be lost to alignment."""
+        return round_up(self.control, self.align) + 3 * self.payload + 2 * self.align
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        return {
+            "word": self.word,
+            "alignment": self.align,
+            "skew": self.skew,
+            "control": self.control,
+        }
