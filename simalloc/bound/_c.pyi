@@ -24,6 +24,14 @@ def place_in_tiers(
     tiers: int,
     limit: int,
 ) -> tuple[int | None, int]: ...
+def place_in_order(
+    lives: Columns,
+    order: NDArray[np.uint32],
+    address: NDArray[np.int64],
+    /,
+    *,
+    smallest: bool,
+) -> None: ...
 def sweep_through(
     lives: Columns,
     address: NDArray[np.int64],

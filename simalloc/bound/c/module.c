@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include "../../c/columns.h"
 #include "exact_binding.h"
+#include "ordered.h"
 #include "outward.h"
 #include "tiers.h"
 #include "verify.h"
@@ -100,6 +101,14 @@ static enum stride advance_tiers(void *work)
     if (!tiers_advance(tiers, STRIDE))
         return OUT_OF_MEMORY;
     return tiers->ended ? ENDED : GOES_ON;
+}
+
+static enum stride advance_ordered(void *work)
+{
+    struct ordered *ordered = work;
+    size_t lives = ordered->lives->count;
+    ordered_advance(ordered, 1 + STRIDE / (ordered->placed + 1)); /* each examines all before it */
+    return ordered->placed == lives ? ENDED : GOES_ON;
 }
 
 static enum stride advance_sweep(void *work)
@@ -205,6 +214,36 @@ static PyObject *place_in_tiers(PyObject *module, PyObject *args, PyObject *keyw
     return answer;
 }
 
+static PyObject *place_in_order(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"", "", "", "smallest", NULL};
+    PyObject *given_lives[2];
+    int smallest;
+    struct held_lives held;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&OO$p", names, lives_hold, &held,
+                                     &given_lives[0], &given_lives[1], &smallest))
+        return NULL;
+    struct column columns[] = {{.name = "order", .width = 4},
+                               {.name = "address", .width = 8, .writable = true}};
+    bool done = false;
+    if (hold(columns, given_lives, 2, held.lives.count)) {
+        struct ordered ordered = {
+            .lives = &held.lives,
+            .order = columns[0].view.buf,
+            .smallest = smallest,
+            .address = columns[1].view.buf,
+        };
+        done = go_through(ordered_begin(&ordered), advance_ordered, &ordered);
+        ordered_end(&ordered);
+        columns_release(columns, 2);
+    }
+    lives_hold(NULL, &held);
+    if (!done)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *figures_of(const struct sweep *sweep)
 {
     if (sweep->overlapped != NONE)
@@ -269,6 +308,9 @@ static PyMethodDef methods[] = {
      "place_in_tiers(lives, tier, address, *, tiers, limit)\n--\n\n"
      "Place lives tier by tier, within `limit` bytes. Return the height, None if it is not\n"
      "below the limit, and how many births and deaths were gone through."},
+    {"place_in_order", (PyCFunction)(void (*)(void))place_in_order, METH_VARARGS | METH_KEYWORDS,
+     "place_in_order(lives, order, address, *, smallest)\n--\n\n"
+     "Place lives one after the other, each in the lowest or the smallest gap between those before."},
     {"sweep_through", (PyCFunction)(void (*)(void))sweep_through, METH_VARARGS | METH_KEYWORDS,
      "sweep_through(lives, address, rank, heap, free_blocks, *, ranks)\n--\n\n"
      "Verify a placement and return what is counted on the way, or who overlaps."},

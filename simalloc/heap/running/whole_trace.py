@@ -1,4 +1,4 @@
-"""The run of `best-possible`, whose placement is found for the whole trace at once."""
+"""Runs of offline policies, whose placement is found for the whole trace at once."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.bound import Effort, Placement, Timetable, best_possible
+from simalloc.bound import Effort, Placement, Timetable, best_possible, verify
 from simalloc.bound.placer import Placer
+from simalloc.bound.planners import planned
 from simalloc.errors import SimallocError
 from simalloc.heap.run import Found, Run
 from simalloc.heap.running.block_sizes import gross_sizes
 from simalloc.heap.running.run_from_states import Replay, run_of_replay
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.snapshot import FREE, LOWEST_POWER, MAPPED_FROM, SIZE_POWERS, Tiling
+from simalloc.policy.families.planner import Planner, PlannerRule
 from simalloc.trace import EventSource
 
-EFFORT: Final = Effort(seconds=inf, nodes=200_000)
-"""What a run spends on an exact search: no clock, so that its result is always the same."""
+NODES: Final = 200_000
+"""A run visits up to this many nodes of the exact search, and no clock ends it."""
+
+NODES_BY_OBJECTS: Final = 80_000_000
+"""A node takes longer with more objects: the product of the two is at most this."""
 
 
 def run_one(
@@ -176,28 +181,43 @@ def placement_of(
     engine: str = "core",
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Placement, int]:
-    """Return the best possible placement, and the scaled bytes of its unit.
+    """Return the placement of an offline policy, and the scaled bytes of its unit.
 
     Without headers the placement is the same at every scale, and found for the program's bytes.
     Raises `SimallocError` if its heap would exceed 2**62 scaled bytes.
     """
-    overhead = setting.policy.description.applied_overhead
+    description = setting.policy.description
+    overhead = description.applied_overhead
     plain = overhead == type(overhead)()
     unit = setting.scale if plain else 1
-    key = (engine, None if plain else (overhead, setting.scale))
+    rule = description.rule if isinstance(description, Planner) else None
+    key = (engine, rule, None if plain else (overhead, setting.scale))
     kept = _kept_of(setting.source)
     if key not in kept or kept[key].stopped:
         trace = setting.source.in_memory()
         taken = None if plain else partial(gross_sizes, overhead=overhead, scale=setting.scale)
         table = Timetable.of(trace, taken)
         _check_room(table.peak * unit)  # no search for what cannot be
-        kept[key] = best_possible(
-            table, _Teller(len(trace), progress), effort=EFFORT, placer=_placer(engine)
-        )
+        teller = _Teller(len(trace), progress)
+        if rule is None:
+            nodes = min(NODES, NODES_BY_OBJECTS // max(len(table), 1))
+            effort = Effort(seconds=inf, nodes=nodes)
+            kept[key] = best_possible(table, teller, effort=effort, placer=_placer(engine))
+        else:
+            kept[key] = _planned(table, rule)
+            teller(1.0)
     elif progress is not None:
         progress(len(setting.source))
     _check_room(kept[key].height * unit)
     return kept[key], unit
+
+
+def _planned(table: Timetable, rule: PlannerRule) -> Placement:
+    """Return the placement that a planner makes of a trace, verified."""
+    address = planned(table, rule.value)
+    return Placement(
+        table, address, verify(table, address), how=f"planned by {rule.value}", tries=1
+    )
 
 
 def _check_room(heap: int) -> None:

@@ -31,9 +31,13 @@ CATALOGUE: Final[Mapping[str, Policy]] = MappingProxyType(
 )
 
 HEAP_POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
-    {name: row for name, row in CATALOGUE.items() if isinstance(row.description, Family)}
+    {
+        name: row
+        for name, row in CATALOGUE.items()
+        if isinstance(row.description, Family) and row.description.in_all
+    }
 )
-"""Those that keep a heap, and no device's memory."""
+"""Those that keep a heap, and no device's memory; `all` stands for them."""
 
 _HOMES: Final = {row.name: module.__name__ for module in _MODULES for row in module.POLICIES}
 

@@ -27,6 +27,8 @@ class Description:
     """The capsule of a family that is compiled outside the package; None: the core has it."""
     runner: ClassVar[str] = "online"
     """The module in `heap` that runs it: event by event, or otherwise."""
+    in_all: ClassVar[bool] = True
+    """Whether `all` stands for it too, among others."""
     only_scale: ClassVar[int] = 0
     """The one scale that it takes; 0: any."""
     columns: ClassVar[tuple[str, ...]] = ()

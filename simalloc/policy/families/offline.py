@@ -20,6 +20,8 @@ class Offline(Family):
         super().__post_init__()
         if self.quick or self.cache:
             name = "quick" if self.quick else "cache"
-            raise PolicyError(f"{name} is {getattr(self, name)}; best-possible keeps no block back")
+            raise PolicyError(
+                f"{name} is {getattr(self, name)}; offline placement keeps no block back"
+            )
         if self.count_frees:
-            raise PolicyError("count_frees is on; best-possible searches for nothing")
+            raise PolicyError("count_frees is on; an offline placement searches for nothing")
