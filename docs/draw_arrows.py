@@ -23,7 +23,7 @@ BEFORE = "4c48d0a"
 """The last commit before the core had these folders."""
 OUTSIDE = "simalloc_family.h"
 """In no folder: what families outside the package include."""
-FOLDERS = ("binding", "user_policies", "families", "layers", "replay", "parts", "index", "space")
+FOLDERS = ("binding", "user_policies", "families", "parts", "replay", "layers", "index", "space")
 
 
 def files_of(commit: str) -> dict[str, set[str]]:
