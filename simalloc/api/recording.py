@@ -15,7 +15,7 @@ from simalloc.plural import counted
 from simalloc.progress import Bar
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace, read_trace
-from simalloc.trace.recorder import DEPTH, Progress, RawRecording, Wanted
+from simalloc.trace.recorder import DEPTH, Progress, RawRecording, Recorded, Wanted
 from simalloc.trace.recorder import record as record_to_file
 
 _SHELL: Final = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
@@ -103,4 +103,12 @@ class _Teller:
 
     def working(self, what: str) -> None:
         self._bar.text = what
+        self._bar()
+
+    def ended(self, why: str) -> None:
+        self._bar.text = f"the recording ends {why}"
+        self._bar()
+
+    def waiting_for_command(self, recorded: Sequence[Recorded]) -> None:  # noqa: ARG002
+        self._bar.text = "the command goes on without being recorded"
         self._bar()

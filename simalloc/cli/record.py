@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from simalloc.cli.duration import Duration
 from simalloc.cli.group import EXIT_ERROR
 from simalloc.cli.size import Size
 from simalloc.errors import TraceError
@@ -18,14 +19,18 @@ from simalloc.report.units import spell_bytes
 from simalloc.trace.recorder import (
     DEPTH,
     MOST_DEPTH,
+    Bounds,
     ProgramError,
     Progress,
     RawRecording,
     Recorded,
     Wanted,
+    is_attended,
     record,
     recover,
+    stop,
 )
+from simalloc.trace.recorder import snapshot as take_snapshot
 from simalloc.trace.symbols import symbolizer
 
 _MOST_OTHERS: Final = 5
@@ -62,7 +67,6 @@ class _WithStacks(click.Command):
 @click.option(
     "-o",
     "--output",
-    required=True,
     type=click.Path(dir_okay=False, path_type=Path),
     help="The trace of COMMAND. Other processes' go beside it, to NAME.PROCESS.npz.",
 )
@@ -96,16 +100,43 @@ class _WithStacks(click.Command):
 )
 @click.option("--alone", is_flag=True, help="Keep no traces of other processes than COMMAND's own.")
 @click.option(
+    "--for",
+    "seconds",
+    type=Duration(),
+    metavar="DURATION",
+    help="End the recording after so long, such as 10m; COMMAND goes on.",
+)
+@click.option(
+    "--limit",
+    type=Size(1),
+    metavar="BYTES",
+    help="End the recording when its raw files have this size, such as 2G; COMMAND goes on.",
+)
+@click.option(
+    "--snapshot",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIRECTORY",
+    help="Write what is recorded so far in this NAME.*.recording, instead of running COMMAND.",
+)
+@click.option(
+    "--stop",
+    "stopped",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIRECTORY",
+    help="End the recording in this NAME.*.recording; its programs go on.",
+)
+@click.option(
     "--recover",
     "directory",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIRECTORY",
     help="Write the traces of a recording that was cut short, instead of running COMMAND.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(
     ctx: click.Context,
-    output: Path,
+    output: Path | None,
     *,
     times: bool,
     sites: bool,
@@ -115,6 +146,10 @@ def command(
     progress: bool | None,
     no_wait: bool,
     alone: bool,
+    seconds: float | None,
+    limit: int | None,
+    snapshot: Path | None,
+    stopped: Path | None,
     directory: Path | None,
     command: Sequence[str],
 ) -> None:
@@ -123,12 +158,19 @@ def command(
     The command runs as it is, with its own input, output and exit code. Every process that it
     starts gets a trace of its own. Nothing recorded is lost when one crashes or is killed.
     """
-    if directory is not None:
-        if command:
-            raise click.UsageError("--recover takes no COMMAND", ctx)
-        recovered = recover(directory, output, alone=alone)
-        _summarize(recovered.recorded, recovered.damaged)
-        ctx.exit(EXIT_ERROR if recovered.damaged else 0)
+    folders = {"snapshot": snapshot, "stop": stopped, "recover": directory}
+    given = {name: folder for name, folder in folders.items() if folder is not None}
+    if len(given) > 1 or (given and command):
+        raise click.UsageError(
+            "--snapshot, --stop and --recover each take the place of a COMMAND", ctx
+        )
+    if stopped is not None:
+        _stop(stopped)
+        return
+    if output is None:
+        raise click.UsageError("-o TRACE is missing: where the trace is written", ctx)
+    if given:
+        ctx.exit(_write_recorded(output, snapshot, directory, alone=alone))
     if not command:
         raise click.UsageError(
             "COMMAND is missing: simalloc record -o TRACE -- COMMAND ARG...", ctx
@@ -136,13 +178,22 @@ def command(
     wanted = Wanted(times, depth or int(sites), every or 0, python)
     teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     try:
-        outcome = record(command, output, teller, wanted=wanted, wait=not no_wait, alone=alone)
+        outcome = record(
+            command,
+            output,
+            teller,
+            wanted=wanted,
+            bounds=Bounds(seconds, limit),
+            wait=not no_wait,
+            alone=alone,
+        )
     except ProgramError as error:
         click.echo(f"simalloc: error: {error}", err=True)
         ctx.exit(error.exit_code)
     finally:
         teller.end_line()
-    _summarize(outcome.recorded)
+    if not teller.has_summarized:
+        _summarize(outcome.recorded)
     told = python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
     if not told and any(_is_python(one) for one in outcome.recorded):
         _say(_PYTHON)
@@ -156,6 +207,7 @@ class _Teller:
 
     def __init__(self, *, wants_progress: bool) -> None:
         self.wants_progress = wants_progress
+        self.has_summarized = False
         self._in_line = False
 
     def progress(self, progress: Progress) -> None:
@@ -186,10 +238,41 @@ class _Teller:
         self.end_line()
         _say(what)
 
+    def ended(self, why: str) -> None:
+        self.end_line()
+        _say(f"the recording ends {why}; its programs go on")
+
+    def waiting_for_command(self, recorded: Sequence[Recorded]) -> None:
+        _summarize(recorded)
+        self.has_summarized = True
+        _say("the command goes on without being recorded; simalloc ends when it does")
+
     def end_line(self) -> None:
         if self._in_line:
             click.echo(err=True)
         self._in_line = False
+
+
+def _write_recorded(
+    output: Path, snapshot: Path | None, directory: Path | None, *, alone: bool
+) -> int:
+    """Write what is recorded so far or was left behind; return the exit code."""
+    if snapshot is not None:
+        _summarize(take_snapshot(snapshot, output, alone=alone, tell=_say))
+    if directory is None:
+        return 0
+    recovered = recover(directory, output, alone=alone)
+    _summarize(recovered.recorded, recovered.damaged)
+    return EXIT_ERROR if recovered.damaged else 0
+
+
+def _stop(directory: Path) -> None:
+    processes = stop(directory)
+    if is_attended(directory):
+        who = "the command that records them writes their traces now"
+    else:
+        who = f"write their traces by simalloc record --recover {directory} -o TRACE"
+    _say(f"{counted(len(processes), 'process', 'processes')} will be recorded no more; {who}")
 
 
 def _say(text: str) -> None:
@@ -251,7 +334,9 @@ def _summarize_one(one: Recorded) -> None:
             "(or without an allocator) to record it"
         )
     counts = one.counts
-    if counts.lost_reason is not None:
+    if one.is_snapshot:
+        _say("  it is still recorded")
+    elif counts.lost_reason is not None:
         _say(f"  {_ending(one.process, counts.lost_reason)}")
     if counts.frees_of_unknown or counts.reallocs_of_unknown:
         _say(
@@ -262,6 +347,6 @@ def _summarize_one(one: Recorded) -> None:
     if counts.frees_unseen:
         unseen = counted(counts.frees_unseen, "free was", "frees were")
         _say(f"  {unseen} not seen; the trace has each as late as it can be")
-    if counts.read < counts.records:
+    if counts.read < counts.records and not one.is_snapshot:
         lost = counted(counts.records - counts.read, "record was", "records were")
         _say(f"  {lost} cut off when the process was killed")

@@ -20,7 +20,7 @@ from simalloc.machine import circumstances
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
-from simalloc.trace.recorder.raw import Counts, RawRecording, raw_files
+from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files
 from simalloc.trace.recorder.resident import Sample, thinned
 from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
@@ -40,7 +40,8 @@ class Recorded:
 
     `is_main` says that it is the trace of the command itself. `unnamed` has for each file how many
     places of call paths there are of which nothing tells the function. `built_in` names an
-    allocator that is part of the program itself, whose blocks are not recorded.
+    allocator that is part of the program itself, whose blocks are not recorded. `is_snapshot` says
+    that the process is still recorded.
     """
 
     path: Path
@@ -51,6 +52,7 @@ class Recorded:
     counts: Counts
     unnamed: Mapping[str, int] = field(default_factory=dict)
     built_in: str | None = None
+    is_snapshot: bool = False
 
 
 def tell_nobody(_: str) -> None:
@@ -97,6 +99,9 @@ def convert_all(
     *,
     alone: bool = False,
     samples: Mapping[Path, Sequence[Sample]] = MappingProxyType({}),
+    ended: str = "",
+    before: Mapping[Path, int] = MappingProxyType({}),
+    keep: bool = False,
     tell: Callable[[str], None] = tell_nobody,
 ) -> Iterator[Recorded]:
     """Write a trace for each recording, in order of time, and remove it when that is done.
@@ -105,8 +110,10 @@ def convert_all(
     process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
     earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... If `alone`, there is only the
     first of these. Of a recording that is damaged, which stays, `complain` is told. `samples`
-    has what was seen of the memory of each recording's process. `tell` is told what is being done
-    that may take seconds.
+    has what was seen of the memory of each recording's process. `ended` says why the recording of
+    those was ended that still run. Of the recordings in `before` only records up to this number are
+    written; with `keep`, all recordings stay. `tell` is told what is being done that may take
+    seconds.
     """
     names = Names()
     last = {raw.process: raw for raw in recordings}
@@ -121,14 +128,29 @@ def convert_all(
             target = output if is_main else output.with_name(name)
             try:
                 seen = samples.get(raw.path, ())
+                part = (
+                    Part(before[raw.path], "snapshot") if raw.path in before else Part(ended=ended)
+                )
                 recorded = convert(
-                    raw, target, is_main=is_main, samples=seen, tell=tell, names=names
+                    raw, target, is_main=is_main, samples=seen, part=part, tell=tell, names=names
                 )
             except TraceError as error:
                 complain(error)
                 continue
             yield recorded
-        raw.path.unlink()
+        if not keep:
+            raw.path.unlink()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which records of a recording make a trace, and what its provenance says of its early end."""
+
+    before: int = EVERY_RECORD
+    ended: str = ""
+
+
+WHOLE: Final = Part()
 
 
 def convert(
@@ -137,10 +159,11 @@ def convert(
     *,
     is_main: bool = True,
     samples: Sequence[Sample] = (),
+    part: Part = WHOLE,
     tell: Callable[[str], None] = tell_nobody,
     names: Names | None = None,
 ) -> Recorded:
-    """Write the trace of one recording, with `names` that earlier ones have got.
+    """Write the trace of one recording or of a part, with `names` that earlier ones have got.
 
     Times never run backwards in it: threads read the clock at about the time when their events
     are ordered, so a time that is less than the one before is raised to it.
@@ -148,18 +171,22 @@ def convert(
     resident: list[list[int]] = []
     if raw.counts.records > _MANY_RECORDS:
         tell(f"writing the trace of {counted(raw.counts.records, 'record')}")
-    unwritten = Unwritten.of(RawRecording(raw.path))
+    unwritten = Unwritten.of(RawRecording(raw.path), part.before)
     columns = raw.columns if unwritten is None else (*raw.columns, "unwritten")
     with TraceWriter(output, columns=columns, private=True) as writer:
         appender = _Appender(writer, raw.columns, unwritten)
         for sample in samples:
             appender.append(raw.chunks(sample.records))
             resident.append([writer.events, *sample[1:]])
-        appender.append(raw.chunks())
+        appender.append(raw.chunks(part.before))
         resident = sorted([*resident, *raw.looks.tolist()])
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
         stacks = _stacks(raw, tell, names or Names()) if raw.depth else {}
-        writer.provenance = {**_provenance(raw), **stacks, **({"resident": kept} if kept else {})}
+        writer.provenance = {
+            **_provenance(raw, part),
+            **stacks,
+            **({"resident": kept} if kept else {}),
+        }
     totals = Totals.of(writer.table, writer.events)
     unnamed = _unnamed(raw, writer.provenance) if raw.depth else {}
     return Recorded(
@@ -171,6 +198,7 @@ def convert(
         raw.counts,
         unnamed,
         built_in(raw.executable),
+        is_snapshot=part.before != EVERY_RECORD,
     )
 
 
@@ -213,8 +241,9 @@ def _unnamed(raw: RawRecording, provenance: Mapping[str, Any]) -> Mapping[str, i
     )
 
 
-def _provenance(raw: RawRecording) -> Mapping[str, Any]:
+def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
     counts = raw.counts
+    is_whole = counts.lost_reason is None and part.before == EVERY_RECORD
     provenance: dict[str, Any] = {
         "recorder": "simalloc record",
         "executable": raw.executable,
@@ -228,8 +257,11 @@ def _provenance(raw: RawRecording) -> Mapping[str, Any]:
         "reallocs_of_unknown": counts.reallocs_of_unknown,
         "reallocs_failed": counts.reallocs_failed,
         "frees_unseen": counts.frees_unseen,
-        "whole": counts.lost_reason is None,
+        "whole": is_whole,
     }
+    if not is_whole:
+        reason = counts.lost_reason
+        provenance["ended"] = os.strerror(reason) if reason else part.ended or "still running"
     own = built_in(raw.executable)
     if own is not None:
         provenance["built_in"] = own

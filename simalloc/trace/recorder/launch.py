@@ -96,14 +96,18 @@ class Signals:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self.leave()
 
     def leave_to(self, process: subprocess.Popen[bytes]) -> None:
         """Say which process the signals are for, now that it has been started."""
         self._process = process
         while self._early:
             process.send_signal(self._early.pop())
+
+    def leave(self) -> None:
+        """Have signals end us again as before; nothing more if that was done already."""
+        while self._before:
+            signal.signal(*self._before.popitem())
 
     def _receive(self, number: int, _: FrameType | None) -> None:
         if self.ended:

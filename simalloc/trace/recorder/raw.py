@@ -23,7 +23,8 @@ RAW_SUFFIX: Final = ".raw"
 _USERS: Final = "uid.*"
 CHUNK_EVENTS: Final = 1 << 18
 _RECORDED: Final = ("alignment", "thread", "time", "site")
-_EVERY_RECORD: Final = 2**64 - 1
+EVERY_RECORD: Final = 2**64 - 1
+"""A number that no record has."""
 _NOTHING_LOST: Final = 2**64 - 1
 
 
@@ -154,7 +155,7 @@ class RawRecording:
         """End the recording here, though the process may go on."""
         self._reader.stop(self.path)
 
-    def chunks(self, before: int = _EVERY_RECORD) -> Iterator[ReadEvents]:
+    def chunks(self, before: int = EVERY_RECORD) -> Iterator[ReadEvents]:
         """Yield the events from where the last call ended, each chunk in memory of its own.
 
         Keys are numbers in order of allocation; -1 at the end of a thread. The columns are

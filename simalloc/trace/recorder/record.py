@@ -16,12 +16,14 @@ from simalloc.errors import SimallocError, TraceError
 from simalloc.files import naming
 from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings
 from simalloc.trace.recorder.launch import Signals, preload_library, start
-from simalloc.trace.recorder.raw import RawRecording
+from simalloc.trace.recorder.live import ASKED, check_ended, locked
+from simalloc.trace.recorder.raw import RawRecording, raw_files
 from simalloc.trace.recorder.resident import Sampler
 from simalloc.trace.recorder.wanted import EVENTS, Wanted
 from simalloc.trace.recorder.watch import Progress, Watch, processes_of
 
 _LOOK_SECONDS: Final = 0.5
+_BOUNDED_SECONDS: Final = 0.05
 _SIGNALLED: Final = 128
 
 
@@ -42,6 +44,35 @@ class Observer(Protocol):
     def working(self, what: str) -> None:
         """Told what is being done after the command has ended, if that may take seconds."""
 
+    def ended(self, why: str) -> None:
+        """Told once if the recording ends before the command does."""
+
+    def waiting_for_command(self, recorded: Sequence[Recorded]) -> None:
+        """Told once what was recorded if the command goes on without being recorded."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much is recorded at most: seconds, and bytes of raw recordings. None: all."""
+
+    seconds: float | None = None
+    bytes: int | None = None
+
+    def reached(self, seconds: float, directory: Path) -> str:
+        """Say why the recording is to end by now; "" if it is to go on."""
+        if (directory / ASKED).exists():
+            return "on demand"
+        if self.seconds is not None and seconds >= self.seconds:
+            return f"after {self.seconds:g} s"
+        if self.bytes is not None:
+            used = sum(path.stat().st_size for path in raw_files(directory))
+            if used >= self.bytes:
+                return f"at {used:,} raw bytes"
+        return ""
+
+
+UNBOUNDED: Final = Bounds()
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -57,13 +88,16 @@ def record(
     observer: Observer,
     *,
     wanted: Wanted = EVENTS,
+    bounds: Bounds = UNBOUNDED,
     wait: bool = True,
     alone: bool = False,
 ) -> Outcome:
     """Run `command` and write a trace of it and, unless `alone`, of each process that it starts.
 
-    With `wait`, processes that the command leaves running are waited for until we are interrupted;
-    otherwise their traces end when the command does.
+    The recording ends when the command does, when one of the `bounds` is reached, or when
+    `live.stop` asks for it; in the last two cases the traces are written while the command goes
+    on. With `wait`, processes that the command leaves running are waited for until we are
+    interrupted; otherwise their traces end when the command does.
 
     Raises `ProgramError` if the command cannot be recorded; `SimallocError` if the traces cannot be
     written, and then says where the raw recordings are.
@@ -71,25 +105,37 @@ def record(
     prefix, parent = f"{output.stem}.", output.resolve().parent
     with naming(output):
         directory = Path(tempfile.mkdtemp(prefix=prefix, suffix=".recording", dir=parent))
-    try:
-        with Sampler(directory) as sampler:
-            process = _run(command, directory, observer, wanted, wait=wait)
-    except BaseException:
-        _remove_if_empty(directory)
-        raise
-    with _recoverable(directory, output):
-        recordings = raw_recordings(directory)
-        recorded = list(
-            convert_all(
-                recordings,
-                output,
-                process.pid,
-                alone=alone,
-                samples=sampler.samples(),
-                tell=observer.working,
+    with ExitStack() as stack:
+        stack.enter_context(locked(directory))
+        signals = stack.enter_context(Signals())
+        try:
+            library = stack.enter_context(preload_library())
+            with Sampler(directory) as sampler:
+                process = start(command, library, directory, wanted)
+                signals.leave_to(process)
+                recording = _Recording(process, directory, observer, bounds)
+                ended = recording.watch(signals, wait=wait)
+        except BaseException:
+            _remove_if_empty(directory)
+            raise
+        if process.returncode is not None:
+            signals.leave()
+        with _recoverable(directory, output):
+            recorded = list(
+                convert_all(
+                    raw_recordings(directory),
+                    output,
+                    process.pid,
+                    alone=alone,
+                    samples=sampler.samples(),
+                    ended=ended,
+                    tell=observer.working,
+                )
             )
-        )
-    shutil.rmtree(directory)
+        shutil.rmtree(directory)
+        if process.poll() is None:
+            observer.waiting_for_command(recorded)
+            process.wait()
     code = process.returncode
     return Outcome(_SIGNALLED - code if code < 0 else code, recorded)
 
@@ -106,13 +152,16 @@ def recover(directory: Path, output: Path, *, alone: bool = False) -> Recovered:
     """Write the traces of a directory of raw recordings that was left behind, as `record` does.
 
     The command itself is taken to be the process that began first. A recording that is damaged
-    stays, and does not keep the others from becoming traces.
+    stays, and does not keep the others from becoming traces. Raises `TraceError`, and leaves all as
+    it is, if a process is still recorded.
     """
     damaged: list[TraceError] = []
-    with _recoverable(directory, output):
+    with locked(directory):
         recordings = raw_recordings(directory, damaged.append)
-        main = recordings[0].process if recordings else 0
-        recorded = list(convert_all(recordings, output, main, damaged.append, alone=alone))
+        check_ended(directory, recordings)
+        with _recoverable(directory, output):
+            main = recordings[0].process if recordings else 0
+            recorded = list(convert_all(recordings, output, main, damaged.append, alone=alone))
     if not recordings and not damaged:
         raise TraceError("there are no raw recordings here", path=directory)
     if not damaged:
@@ -120,40 +169,61 @@ def recover(directory: Path, output: Path, *, alone: bool = False) -> Recovered:
     return Recovered(recorded, damaged)
 
 
-def _run(
-    command: Sequence[str],
-    directory: Path,
-    observer: Observer,
-    wanted: Wanted,
-    *,
-    wait: bool,
-) -> subprocess.Popen[bytes]:
-    with ExitStack() as stack:
-        library = stack.enter_context(preload_library())
-        signals = stack.enter_context(Signals())
-        process = start(command, library, directory, wanted)
-        signals.leave_to(process)
-        follower = _Follower(directory, observer)
-        while _runs(process):
-            follower.look()
-        signals.ended = True
-        processes = processes_of(directory) if wait else []
+class _Recording:
+    """A command that runs and is recorded."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], directory: Path, observer: Observer, bounds: Bounds
+    ) -> None:
+        self._process = process
+        self._directory = directory
+        self._observer = observer
+        self._bounds = bounds
+        self._begun = time.monotonic()
+        self._follower = _Follower(directory, observer)
+
+    def watch(self, signals: Signals, *, wait: bool) -> str:
+        """Watch it until the recording ends; return why, "" if its programs have ended.
+
+        With `wait`, what the command leaves running is waited for until we are interrupted.
+        """
+        ended = ""
+        while not ended and self._runs():
+            self._follower.look()
+            ended = self._reached()
+        if ended:
+            self._observer.ended(ended)
+        else:
+            signals.ended = True
+            ended = self._watch_rest(signals) if wait else ""
+        self._follower.stop()
+        return ended
+
+    def _watch_rest(self, signals: Signals) -> str:
+        processes = processes_of(self._directory)
         if processes:
-            observer.waiting(processes)
-        while processes and not signals.interrupted:
-            time.sleep(_LOOK_SECONDS)
-            follower.look()
-            processes = processes_of(directory)
-        follower.stop()
-    return process
+            self._observer.waiting(processes)
+        ended = ""
+        while processes and not signals.interrupted and not ended:
+            time.sleep(self._seconds)
+            self._follower.look()
+            processes = processes_of(self._directory)
+            ended = self._reached()
+        return ended
 
+    @property
+    def _seconds(self) -> float:
+        return _LOOK_SECONDS if self._bounds == UNBOUNDED else _BOUNDED_SECONDS
 
-def _runs(process: subprocess.Popen[bytes]) -> bool:
-    try:
-        process.wait(_LOOK_SECONDS)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
+    def _reached(self) -> str:
+        return self._bounds.reached(time.monotonic() - self._begun, self._directory)
+
+    def _runs(self) -> bool:
+        try:
+            self._process.wait(self._seconds)
+        except subprocess.TimeoutExpired:
+            return True
+        return False
 
 
 class _Follower:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.trace.events import allocates
-from simalloc.trace.recorder.raw import RawRecording
+from simalloc.trace.recorder.raw import EVERY_RECORD, RawRecording
 
 LARGE: Final = 64 << 10
 """Half of what the library calls large: it goes by the bytes that it may use of a block."""
@@ -26,12 +26,12 @@ class Unwritten:
         self._begun = 0
 
     @classmethod
-    def of(cls, raw: RawRecording) -> Self | None:
-        """Return what a recording has of them; None if nothing. Reads the recording to its end."""
+    def of(cls, raw: RawRecording, before: int = EVERY_RECORD) -> Self | None:
+        """Return what a recording has of them; None if nothing. Reads it up to a record."""
         if not raw.has_unwritten:
             return None
         begun, objects, first = [], [], 0
-        for chunk in raw.chunks():
+        for chunk in raw.chunks(before):
             (at,) = np.nonzero(allocates(chunk.op) & (chunk.size >= LARGE))
             begun.append(at + first)
             objects.append(chunk.key[at])

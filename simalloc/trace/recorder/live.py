@@ -1,0 +1,104 @@
+"""Recordings that are still being made: pictures of them, and their end on demand."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from simalloc.errors import TraceError
+from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings, tell_nobody
+from simalloc.trace.recorder.raw import RawRecording, is_running
+
+ASKED: Final = "asked"
+"""The name of a file that asks whoever records into a folder to end the recording."""
+
+_SETTLE_SECONDS: Final = 0.2
+"""By then a thread has written the records whose numbers it had taken."""
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Let nobody else make traces of the recordings in a directory meanwhile.
+
+    Raises `TraceError` if somebody does, which is the command that records them.
+    """
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise _alive("the command that records it still runs", directory) from None
+    else:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def check_ended(directory: Path, recordings: Sequence[RawRecording]) -> None:
+    """Raise `TraceError` if a process still records."""
+    for raw in recordings:
+        if raw.counts.lost_reason is None and is_running(raw):
+            raise _alive(f"process {raw.process} is still recorded", directory)
+
+
+def _alive(what: str, directory: Path) -> TraceError:
+    return TraceError(
+        f"{what}; `simalloc record --snapshot {directory} -o TRACE` writes what there is so far, "
+        f"and `simalloc record --stop {directory}` ends the recording",
+        path=directory,
+    )
+
+
+def snapshot(
+    directory: Path,
+    output: Path,
+    *,
+    alone: bool = False,
+    tell: Callable[[str], None] = tell_nobody,
+) -> Sequence[Recorded]:
+    """Write traces of what is recorded in a directory so far, and leave the recordings as they are.
+
+    The command itself is taken to be the process that began first. Raises `TraceError` if there is
+    no recording, or one is damaged.
+    """
+    recordings = raw_recordings(directory)
+    if not recordings:
+        raise TraceError("there are no raw recordings here", path=directory)
+    main = recordings[0].process
+    before = {raw.path: raw.counts.records for raw in recordings if is_running(raw)}
+    time.sleep(_SETTLE_SECONDS if before else 0)
+    for raw in recordings:
+        raw.refresh()
+    written = convert_all(
+        recordings, output, main, alone=alone, before=before, keep=True, tell=tell
+    )
+    return list(written)
+
+
+def stop(directory: Path) -> Sequence[int]:
+    """End the recordings in a directory, and return the processes that were recorded till now.
+
+    These go on. The command that records them then writes their traces. Raises `TraceError` if
+    there is no recording.
+    """
+    recordings = raw_recordings(directory)
+    if not recordings:
+        raise TraceError("there are no raw recordings here", path=directory)
+    running = [raw for raw in recordings if is_running(raw)]
+    (directory / ASKED).touch(mode=0o600)
+    for raw in running:
+        raw.stop()
+    return [raw.process for raw in running]
+
+
+def is_attended(directory: Path) -> bool:
+    """Say whether the command that records into a directory still runs."""
+    try:
+        with locked(directory):
+            return False
+    except TraceError:
+        return True
