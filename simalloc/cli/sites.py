@@ -72,63 +72,86 @@ def _number(_context: Any, _option: Any, given: float) -> float:
     "  simalloc sites my-program.npz -p ptmalloc --export heap.pb.gz && go tool pprof heap.pb.gz",
 )
 @click.argument("trace", metavar="TRACE")
-@click.option("-p", "--policy", metavar="NAME", help="The policy whose heap is looked at.")
+@click.option("-p", "--policy", metavar="NAME", help="Examine the heap under this policy.")
 @click.option(
     "--at",
     type=click.Choice(["worst", "peak", "end"]),
     default="worst",
     show_default=True,
-    help="When the heap is looked at: when most is wasted, at its peak, or at the end.",
+    help="Event at which the heap is examined: the most waste, the peak of the heap, or the end.",
 )
 @click.option(
     "--by",
     type=click.Choice(["site", "function", "stack"]),
     default="site",
     show_default=True,
-    help="What is a row: a line that allocates, a function, or a call path.",
+    help="Group rows by allocating line, function or call path.",
 )
 @click.option(
     "--tree",
     "way",
     type=click.Choice(["top-down", "bottom-up"]),
     default=None,
-    help="Show call paths instead: from main down, or from what allocates up to its callers.",
+    help="Print a tree of call paths instead: from main to the functions it calls, or from "
+    "allocating code to its callers.",
 )
 @click.option(
     "--measure",
     type=click.Choice([*HELD, *ASKED]),
     default=None,
-    help="What rows are ordered by. Default: pinned_bytes with -p, else live_bytes.",
+    help="Sort by this measure. Default: pinned_bytes with -p, else live_bytes.",
 )
-@click.option("--only", metavar="TEXT", help="Only functions and files with this in their name.")
-@click.option("--through", metavar="TEXT", help="Only call paths through such a function or file.")
-@click.option("--without", metavar="TEXT", help="No call path through such a function or file.")
+@click.option(
+    "--only",
+    metavar="TEXT",
+    help="Keep allocating code with this text in its function or file name.",
+)
+@click.option("--through", metavar="TEXT", help="Keep call paths with such a function or file.")
+@click.option("--without", metavar="TEXT", help="Keep call paths without such a function or file.")
 @click.option(
     "--wrapper",
     "wrappers",
     multiple=True,
     metavar="REGEX",
     callback=_patterns,
-    help="A function that allocates for others, so that its caller is meant; several times.",
+    help="Treat matching functions as allocation wrappers and charge their callers. Repeatable.",
 )
-@click.option("--unfolded", is_flag=True, help="Fold nothing: xmalloc and its like are code too.")
+@click.option(
+    "--unfolded",
+    is_flag=True,
+    help="Charge allocation wrappers such as xmalloc themselves, not their callers.",
+)
 @click.option(
     "--apart",
     "parted",
     multiple=True,
     metavar="FUNCTION",
-    help="Replay with the objects of this function in a heap of their own; several times.",
+    help="Replay with the objects of this function in a separate heap. Repeatable.",
 )
-@click.option("--propose", is_flag=True, help="Find the three for which that saves most.")
-@click.option("--most", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
 @click.option(
+    "--propose",
+    is_flag=True,
+    help="Find the three proposals for a separate heap that save most.",
+)
+@click.option(
+    "--rows",
+    "--most",
+    "most",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Maximum number of rows.",
+)
+@click.option(
+    "--min-percent",
     "--least",
+    "least",
     type=click.FloatRange(0, 100),
     callback=_number,
     default=1,
     show_default=True,
     metavar="PERCENT",
-    help="What share of the whole a line of a tree has at least.",
+    help="Hide tree nodes below this percentage of the total.",
 )
 @click.option(
     "--export",
@@ -161,8 +184,9 @@ def command(
 ) -> None:
     """Print which code allocated the memory and, with -p, which code pins the heap.
 
-    Pinned bytes are the free bytes of pages in which only this code's objects live: they could go
-    back to the system if those did not. Where objects of several lie in a page, each has a share.
+    Pinned bytes are the free bytes of pages in which only this code has live objects. Without these
+    objects, the pages could be returned to the system. In a page with objects of several sites,
+    each site gets an equal share of the free bytes.
     """
     writer = None if export is None else writer_for(export)
     if policy is None and (parted or propose):

@@ -40,7 +40,7 @@ PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "cached": "cached",
         "free_inside": "free inside",
         "free_at_top": "free at the top",
-        "untold": "cannot be told",
+        "untold": "unknown",
     }
 )
 """The parts of a heap, by their names in `Waste`, in words."""
@@ -49,7 +49,7 @@ FREE_PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "free_resident": "free: resident",
         "free_untouched": "free: never touched",
-        "free_given_back": "free: given back",
+        "free_given_back": "free: purged",
     }
 )
 """What is cached or free, by the pages that it lies in: their names in `Waste`, in words."""

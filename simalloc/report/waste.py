@@ -13,7 +13,7 @@ from simalloc.report.units import percent
 
 def waste_table(wastes: Sequence[Waste]) -> Table:
     """Return a row a heap: its bytes, by what they are; parts that no heap has are left out."""
-    words = {**PARTS, "resident": "resident in all", **FREE_PARTS}
+    words = {**PARTS, "resident": "resident", **FREE_PARTS}
     parts = [part for part in words if any(getattr(waste, part) for waste in wastes)]
     rows: list[tuple[Value, ...]] = [
         (
@@ -33,7 +33,7 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
 def own_words_table(waste: Waste) -> Table:
     """Return a row for each line of a malloc's own statistics."""
     rows: list[tuple[Value, ...]] = [(line, _bytes(size)) for line, size in waste.own_words.items()]
-    return Table(f"In the malloc's own words; {waste.trace}, {waste.policy}", ("", "bytes"), rows)
+    return Table(f"Allocator statistics; {waste.trace}, {waste.policy}", ("", "bytes"), rows)
 
 
 def waste_records_table(wastes: Sequence[Waste]) -> Table:
@@ -57,13 +57,15 @@ def _bytes(size: float | None) -> Value:
 
 
 def _notes(wastes: Sequence[Waste]) -> list[str]:
-    notes = ["Bytes of the program; simalloc waste --help says what the columns are."]
+    notes = ["Bytes of the program. simalloc waste --help explains the columns."]
     if any(waste.resident is not None for waste in wastes):
-        notes.append("Cached and free bytes once more, by their pages: free: ... add up to them.")
+        notes.append("The columns 'free: ...' split cached and free bytes by page state.")
     if any(waste.event is None for waste in wastes):
-        notes.append("A real allocator does not tell what its memory is: live is the peak of live.")
+        notes.append(
+            "Real allocators report only a total; for them, live is the peak of live bytes."
+        )
         if any("mechanism=on" in waste.policy and "word=8" not in waste.policy for waste in wastes):
             notes.append(
-                "A model's words have 4 bytes unless it says word=8; a real one's here have 8."
+                "Models use words of 4 bytes unless they say word=8; real allocators use 8."
             )
     return [*notes, *threads_notes(wastes)]

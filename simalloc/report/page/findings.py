@@ -271,7 +271,7 @@ def _never_merges(policy: Policy) -> bool:
 
 
 def _really(native: NativeRun) -> Waste:
-    return replace(real_waste(native), policy=f"{native.allocator}, really")
+    return replace(real_waste(native), policy=f"{native.allocator} (measured)")
 
 
 def _wastes(trace: EventSource, looked_at: Sequence[Mapped], stage: Stage) -> list[Waste]:
