@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from experiments.todays_programs.cases import PAIR
 from experiments.todays_programs.measuring import Results
 from experiments.todays_programs.programs import PROGRAMS
-from simalloc.heap import FREE, Realloc, Run, moment
+from simalloc.heap import FREE, Realloc, Run, heap_snapshot
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay, run_of
 from simalloc.trace import Op, Trace
@@ -46,7 +46,7 @@ class Pieces:
 
 def pieces(trace: Trace, run: Run, hole: int) -> Pieces:
     """Return what is free at the peak; free blocks of at least `hole` bytes are the holes."""
-    heap = moment(trace, run)
+    heap = heap_snapshot(trace, run)
     is_free = heap.object == FREE
     free = np.sort(heap.size[is_free])
     holes = np.flatnonzero(is_free & (heap.size >= hole))

@@ -14,10 +14,10 @@ from simalloc.heap.snapshot import (
     SIZE_POWERS,
     TABLE,
     WASTE,
-    Moment,
+    HeapSnapshot,
 )
 from simalloc.heap.watch.heap_replay import HeapObserver, HeapReplay
-from simalloc.heap.watch.take_snapshot import event_or_peak, moment
+from simalloc.heap.watch.take_snapshot import event_or_peak, heap_snapshot
 
 __all__ = [
     "CACHED",
@@ -33,14 +33,14 @@ __all__ = [
     "Fragmentation",
     "HeapObserver",
     "HeapReplay",
-    "Moment",
+    "HeapSnapshot",
     "Realloc",
     "Run",
     "Timeline",
     "check",
     "event_or_peak",
     "fragmentation",
-    "moment",
+    "heap_snapshot",
     "simulate",
     "simulate_all",
 ]

@@ -39,7 +39,7 @@ class Tiling(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class HeapSnapshot:
     """Blocks that tile the heap after an event, by address; an entry a block in every array.
 
     They are those of the whole heap, or a part of it. Bytes are the program's. Blocks that hold no
@@ -65,7 +65,7 @@ class Moment:
         return len(self.address)
 
     @classmethod
-    def joined(cls, parts: Sequence[Moment]) -> Moment:
+    def joined(cls, parts: Sequence[HeapSnapshot]) -> HeapSnapshot:
         """Return parts of a heap, of which there is at least one, as one."""
         return cls(
             event=parts[0].event,

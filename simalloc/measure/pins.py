@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.heap import FREE, MAPPED_FROM, HeapReplay, Moment, Run, event_or_peak
+from simalloc.heap import FREE, MAPPED_FROM, HeapReplay, HeapSnapshot, Run, event_or_peak
 from simalloc.measure.sites.frames import short_name
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsTable
@@ -174,7 +174,7 @@ class _Held(NamedTuple):
         return _Held(*(np.concatenate(columns) for columns in zip(self, others, strict=True)))
 
 
-def _held(parts: Iterator[Moment], end: float) -> Iterator[tuple[Moment, _Held]]:
+def _held(parts: Iterator[HeapSnapshot], end: float) -> Iterator[tuple[HeapSnapshot, _Held]]:
     """Yield each part of a heap, which are by address, with its live objects before an address."""
     before = 0.0
     for part, following in pairwise(chain(parts, [None])):

@@ -18,7 +18,7 @@ from simalloc.heap import (
     TABLE,
     WASTE,
     HeapReplay,
-    Moment,
+    HeapSnapshot,
     Run,
     event_or_peak,
 )
@@ -182,7 +182,7 @@ class WasteSums:
         )
         return own_words(description.family, known)
 
-    def _add(self, heap: Moment) -> None:
+    def _add(self, heap: HeapSnapshot) -> None:
         scale = self._run.scale
         taken = heap.object >= 0
         asked, size = heap.requested[taken], heap.size[taken]
@@ -201,7 +201,7 @@ class WasteSums:
         self._top = [*self._top, *last][-2:]
 
     def _add_pages(
-        self, heap: Moment, in_pages: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+        self, heap: HeapSnapshot, in_pages: tuple[NDArray[np.int64], NDArray[np.int64]] | None
     ) -> None:
         """Tell what is cached or free by its pages."""
         if in_pages is None:
@@ -235,7 +235,7 @@ def real_waste(run: NativeRun) -> Waste:
     )
 
 
-def _in_state(heap: Moment, state: int) -> float:
+def _in_state(heap: HeapSnapshot, state: int) -> float:
     return float(heap.size[heap.object == state].sum())
 
 

@@ -17,7 +17,7 @@ from simalloc.heap.running.runners import runner_of
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import parts_of, replay
 from simalloc.heap.running.whole_trace import OfflineHeap
-from simalloc.heap.snapshot import HOLE, SIZE_POWERS, Moment, Tiling
+from simalloc.heap.snapshot import HOLE, SIZE_POWERS, HeapSnapshot, Tiling
 from simalloc.trace import EventSource, ReplayedEvents
 from simalloc.trace.events import allocates, begins
 
@@ -45,7 +45,7 @@ class _SlotContents:
         self._objects += len(new)
         self._events += len(events.op)
 
-    def moment(self, tiling: Tiling, scale: int) -> Moment:
+    def snapshot(self, tiling: Tiling, scale: int) -> HeapSnapshot:
         """Return what the blocks of a heap hold after the latest event."""
         address, size, slot = tiling
         taken = slot >= 0
@@ -53,7 +53,7 @@ class _SlotContents:
         number[taken] = self._object[slot[taken]]
         requested[taken] = self._size[slot[taken]]
         since[taken] = self._since[slot[taken]]
-        return Moment(
+        return HeapSnapshot(
             event=self._events - 1,
             heap_bytes=float(size[slot != HOLE].sum()) / scale,
             address=address / scale,
@@ -174,7 +174,7 @@ class HeapReplay:
         assert self._heap is not None
         return np.frombuffer(self._heap.free_sizes(), np.int64).reshape(2, SIZE_POWERS)
 
-    def parts(self) -> Iterator[Moment]:
+    def parts(self) -> Iterator[HeapSnapshot]:
         """Yield the blocks by address, a part at a time, of which there is at least one."""
         assert self._heap is not None
         count = self._heap.block_count()
@@ -182,7 +182,7 @@ class HeapReplay:
         for first in range(0, max(count, 1), room):
             tiling = Tiling.empty(min(room, count - first))
             self._heap.blocks(first, *tiling)
-            yield self._contents.moment(tiling, self._setting.scale)
+            yield self._contents.snapshot(tiling, self._setting.scale)
 
     def reported(self) -> dict[str, int]:
         """Return what the allocator itself reports now, by its own names, in unscaled bytes."""
@@ -191,15 +191,17 @@ class HeapReplay:
             return {}
         return dict(zip(heap.figure_names(), heap.report(), strict=True))
 
-    def in_pages(self, moment: Moment) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    def in_pages(
+        self, snapshot: HeapSnapshot
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """Return how many scaled bytes of each block of a piece lie in pages that are resident.
 
         Then those in pages that are or were, since they were mapped. None: it is not known.
         """
         if not isinstance(self._heap, Simulation) or not self._setting.resident:
             return None
-        resident, touched = np.empty((2, len(moment)), np.int64)
-        self._heap.in_pages(moment.exact_address, moment.exact_size, resident, touched)
+        resident, touched = np.empty((2, len(snapshot)), np.int64)
+        self._heap.in_pages(snapshot.exact_address, snapshot.exact_size, resident, touched)
         return resident, touched
 
     def _begin(self) -> None:

@@ -6,26 +6,26 @@ from collections.abc import Callable
 
 from simalloc.errors import SimallocError
 from simalloc.heap.run import Run
-from simalloc.heap.snapshot import Moment
+from simalloc.heap.snapshot import HeapSnapshot
 from simalloc.heap.watch.heap_replay import HeapReplay
 from simalloc.trace import EventSource
 
 
-def moment(
+def heap_snapshot(
     source: EventSource,
     run: Run,
     event: int | None = None,
     *,
     progress: Callable[[int], None] = lambda _: None,
-) -> Moment:
+) -> HeapSnapshot:
     """Return the heap of a run after an event; without one, when the heap first has its peak.
 
     The trace is replayed up to there; `progress` is called with the number of events done since its
     last call. Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
-    look = _Look(event_or_peak(source, run, event))
-    HeapReplay(source, run, [look], events=0, progress=progress).go()
-    return look.moment
+    taken = _Snapshot(event_or_peak(source, run, event))
+    HeapReplay(source, run, [taken], events=0, progress=progress).go()
+    return taken.snapshot
 
 
 def event_or_peak(source: EventSource, run: Run, event: int | None) -> int:
@@ -37,14 +37,14 @@ def event_or_peak(source: EventSource, run: Run, event: int | None) -> int:
     return run.peak_event
 
 
-class _Look:
+class _Snapshot:
     """Keeps the whole heap after an event."""
 
-    moment: Moment
+    snapshot: HeapSnapshot
 
     def __init__(self, event: int) -> None:
         self.events = (event,)
 
     def look(self, heap: HeapReplay) -> None:
         """Keep the heap."""
-        self.moment = Moment.joined(list(heap.parts()))
+        self.snapshot = HeapSnapshot.joined(list(heap.parts()))

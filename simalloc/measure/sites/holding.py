@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from simalloc.errors import SimallocError
-from simalloc.heap import HeapReplay, Moment, Run, event_or_peak, simulate
+from simalloc.heap import HeapReplay, HeapSnapshot, Run, event_or_peak, simulate
 from simalloc.measure.sites.pinned import Held, held_by
 from simalloc.measure.sites.usage import sites_of
 from simalloc.policy import AnyPolicy
@@ -72,7 +72,7 @@ class _Search:
 
     def look(self, heap: HeapReplay) -> None:
         """Look at the whole heap."""
-        seen = Moment.joined(list(heap.parts()))
+        seen = HeapSnapshot.joined(list(heap.parts()))
         held = held_by(
             seen,
             np.where(seen.since >= 0, self._column[np.maximum(seen.since, 0)], 0).astype(np.int64),

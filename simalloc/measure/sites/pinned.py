@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.heap import HOLE, Moment
+from simalloc.heap import HOLE, HeapSnapshot
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What the objects of each site hold of a heap at one moment; an entry a site, bytes.
+    """What the objects of each site hold of a heap at one snapshot; an entry a site, bytes.
 
     A page with a live byte in it cannot be given back. Its free bytes, which are all that are
     mapped and not asked for by a live object, are **pinned** by a site if only its objects live in
@@ -32,7 +32,7 @@ class Held:
 
 
 def held_by(
-    moment: Moment,
+    snapshot: HeapSnapshot,
     site: NDArray[np.int64],
     sites: int,
     *,
@@ -46,15 +46,15 @@ def held_by(
     object begins `payload` scaled bytes after its block. Blocks that hold no object may have any
     site.
     """
-    taken = (moment.object >= 0) & (moment.requested > 0)
-    start = moment.exact_address[taken] + payload
-    size = moment.requested[taken] * scale
+    taken = (snapshot.object >= 0) & (snapshot.requested > 0)
+    start = snapshot.exact_address[taken] + payload
+    size = snapshot.requested[taken] * scale
     owner, unit = site[taken], page * scale
     number, key, live = _edges(start, size, owner, unit)
     pages, place = np.unique(number, return_inverse=True)
     in_page = np.zeros(len(pages), np.int64)
     np.add.at(in_page, place, live)
-    free = _mapped(moment, pages, unit) - in_page
+    free = _mapped(snapshot, pages, unit) - in_page
     page_of, site_of = np.divmod(np.unique(place * sites + key), sites)
     owners = np.bincount(page_of, minlength=len(pages))
     alone = owners[page_of] == 1
@@ -64,10 +64,10 @@ def held_by(
         return np.bincount(of, values, minlength=sites).astype(np.float64)
 
     return Held(
-        event=moment.event,
+        event=snapshot.event,
         pinned_bytes=total(site_of[alone], each[alone]),
         shared_bytes=total(site_of[~alone], each[~alone]),
-        rounding_bytes=total(owner, (moment.exact_size[taken] - size) / scale),
+        rounding_bytes=total(owner, (snapshot.exact_size[taken] - size) / scale),
         free_bytes=float(free.sum()) / scale,
     )
 
@@ -91,10 +91,10 @@ def _edges(
     return number, owners, np.concatenate((head, (end - last * page)[several]))
 
 
-def _mapped(moment: Moment, pages: NDArray[np.int64], page: int) -> NDArray[np.int64]:
+def _mapped(snapshot: HeapSnapshot, pages: NDArray[np.int64], page: int) -> NDArray[np.int64]:
     """Return how many bytes of some pages are mapped."""
-    mapped = moment.object != HOLE
-    start, size = moment.exact_address[mapped], moment.exact_size[mapped]
+    mapped = snapshot.object != HOLE
+    start, size = snapshot.exact_address[mapped], snapshot.exact_size[mapped]
     below = np.concatenate((np.zeros(1, np.int64), np.cumsum(size)))
 
     def up_to(place: NDArray[np.int64]) -> NDArray[np.int64]:

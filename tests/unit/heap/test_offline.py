@@ -5,7 +5,7 @@ import pytest
 
 from simalloc.bound import Timetable
 from simalloc.errors import SimallocError
-from simalloc.heap import FREE, moment, simulate, simulate_all
+from simalloc.heap import FREE, heap_snapshot, simulate, simulate_all
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.whole_trace import heap_of
 from simalloc.measure import fragmentation, free_sizes, heap_map, pins
@@ -70,7 +70,7 @@ def test_beside_others_it_keeps_its_place():
 
 @pytest.mark.parametrize("event", range(len(EXAMPLE)))
 def test_the_heap_after_each_event(event):
-    heap = moment(EXAMPLE, simulate(EXAMPLE, "best-possible"), event)
+    heap = heap_snapshot(EXAMPLE, simulate(EXAMPLE, "best-possible"), event)
     assert heap.address[0] == 0
     np.testing.assert_array_equal(heap.address[1:], (heap.address + heap.size)[:-1])
     assert heap.requested.sum() == EXAMPLE.replayed.live[event]
@@ -78,9 +78,9 @@ def test_the_heap_after_each_event(event):
 
 def test_the_heap_at_its_peak_and_in_the_middle():
     run = simulate(EXAMPLE, "best-possible")
-    peak = moment(EXAMPLE, run)
+    peak = heap_snapshot(EXAMPLE, run)
     assert (peak.event, peak.object.tolist()) == (7, [1, 3, 4, 5])
-    middle = moment(EXAMPLE, run, 3)
+    middle = heap_snapshot(EXAMPLE, run, 3)
     assert middle.object.tolist() == [1, FREE, 2]
     assert middle.size.tolist() == [1, 2, 2]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simalloc.errors import PolicyError, SimallocError
-from simalloc.heap import Realloc, moment, simulate
+from simalloc.heap import Realloc, heap_snapshot, simulate
 from simalloc.heap.reference.space import MAX_BREAK
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay
@@ -237,7 +237,7 @@ def test_the_peak_is_told_from_heaps_that_are_equal_as_fractions(engine):
     trace = Trace.from_events(op, number, [1 << 47] * objects + [0] * objects + [1, 1])
     run = simulate(trace, "simple-seg-2n:growth=16", engine=engine)
     assert run.live_bytes_at_peak_heap == 2
-    assert moment(trace, run).event == len(trace) - 1
+    assert heap_snapshot(trace, run).event == len(trace) - 1
 
 
 def test_a_mechanism_brings_its_own_realloc():

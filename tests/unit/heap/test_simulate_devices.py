@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simalloc.errors import SimallocError
-from simalloc.heap import moment, simulate, simulate_all
+from simalloc.heap import heap_snapshot, simulate, simulate_all
 from simalloc.trace import Op, Trace, open_trace, write_trace
 
 OBJECTS = 1000
@@ -49,7 +49,7 @@ def test_a_program_that_ends_early_leaves_the_others_alone(file):
     assert early.events == len(early.addresses) == early.device.first_refused_event == 301
     assert whole.events == len(TRACE)
     with pytest.raises(SimallocError, match="ends at event 301, where memory is out"):
-        moment(file, early)
+        heap_snapshot(file, early)
 
 
 def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):

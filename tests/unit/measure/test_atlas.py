@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_heap_map import traces
 
-from simalloc.heap import moment, simulate
+from simalloc.heap import heap_snapshot, simulate
 from simalloc.measure import atlas, heap_map, longest_stays
 from simalloc.measure._c import Cells, fill_window
 from simalloc.trace import Op, Trace
@@ -36,7 +36,7 @@ def test_what_lies_at_a_point_is_what_the_heap_holds_there(trace, data):
     run = simulate(trace, "best-fit-ao", scale=1, realloc="in-place", addresses=True)
     pages = atlas(trace, run)
     event = data.draw(st.integers(0, len(trace) - 1))
-    heap = moment(trace, run, event)
+    heap = heap_snapshot(trace, run, event)
     blocks = zip(heap.object, heap.address, heap.requested, heap.since, strict=True)
     for number, address, requested, since in blocks:
         place = pages.at(event, address)

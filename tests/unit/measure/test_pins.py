@@ -3,7 +3,7 @@
 import pytest
 
 from simalloc.errors import SimallocError
-from simalloc.heap import FREE, moment, simulate
+from simalloc.heap import FREE, heap_snapshot, simulate
 from simalloc.measure import free_sizes, longest_stays, pins, ranking
 from simalloc.trace import Op, Trace
 
@@ -48,11 +48,11 @@ def test_no_fewer_than_none_are_asked_for():
 def test_without_an_event_it_is_the_first_with_the_peak_heap():
     assert pins(ALONE, simulate(ALONE, POLICY)).event == 4
     one = simulate(ALONE, "first-fit-ao:growth=64K")
-    assert moment(ALONE, one).event == 0
+    assert heap_snapshot(ALONE, one).event == 0
 
 
 def test_a_moment_tiles_the_heap():
-    heap = moment(ALONE, simulate(ALONE, POLICY), 6)
+    heap = heap_snapshot(ALONE, simulate(ALONE, POLICY), 6)
     assert heap.object.tolist() == [0, FREE, 2, FREE, 4]
     assert heap.address.tolist() == [0, 100, 150, 160, 220]
     assert heap.requested.tolist() == [100, 0, 10, 0, 40]
@@ -62,7 +62,7 @@ def test_a_moment_tiles_the_heap():
 @pytest.mark.parametrize("event", [-1, 8])
 def test_there_is_no_such_event(event):
     with pytest.raises(SimallocError, match="cannot be shown"):
-        moment(ALONE, simulate(ALONE, POLICY), event)
+        heap_snapshot(ALONE, simulate(ALONE, POLICY), event)
 
 
 def test_a_run_of_another_trace_is_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simalloc.errors import SimallocError
-from simalloc.heap import HOLE, moment, simulate
+from simalloc.heap import HOLE, heap_snapshot, simulate
 from simalloc.measure.sites import (
     Parting,
     best_apart,
@@ -68,7 +68,7 @@ def random_trace(seed, events=600):
 
 def held(trace, policy, page=4096, **options):
     run = simulate(trace, policy, **options)
-    heap = moment(trace, run, len(trace) - 1)
+    heap = heap_snapshot(trace, run, len(trace) - 1)
     site = np.where(heap.since >= 0, trace.site[np.maximum(heap.since, 0)], 0).astype(np.int64)
     return heap, site, held_by(heap, site, 5, scale=run.scale, page=page), run.scale
 

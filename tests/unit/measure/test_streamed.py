@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from simalloc.heap import moment, simulate
+from simalloc.heap import heap_snapshot, simulate
 from simalloc.measure import free_sizes, heap_map, longest_stays, pins, waste, watch
 from simalloc.measure.free_sizes import FreeClasses
 from simalloc.measure.heap_map import Drawing
@@ -42,8 +42,8 @@ def columns(found):
 @pytest.mark.parametrize("event", [None, 0, 255, 256, 4711, 8999])
 def test_moments(whole, in_file, event):
     run = simulate(whole, POLICY)
-    streamed = moment(in_file, run, event)
-    assert columns(streamed) == columns(moment(whole, run, event))
+    streamed = heap_snapshot(in_file, run, event)
+    assert columns(streamed) == columns(heap_snapshot(whole, run, event))
 
 
 def test_pins_and_their_sites(whole, in_file):
@@ -60,11 +60,15 @@ def test_free_sizes_and_waste(whole, in_file):
 
 def test_a_heap_looked_at_in_parts(whole, monkeypatch):
     run = simulate(whole, "first-fit-lifo:mechanism=on")
-    at_once = columns(moment(whole, run)), pins(whole, run, most=70), waste(whole, run)
+    at_once = columns(heap_snapshot(whole, run)), pins(whole, run, most=70), waste(whole, run)
     monkeypatch.setattr("simalloc.heap.watch.heap_replay._PART_BLOCKS", 7)
     monkeypatch.setattr("simalloc.heap.watch.heap_replay._MOST_PARTS", 1000)
     assert len(at_once[0][2]) > 70
-    assert (columns(moment(whole, run)), pins(whole, run, most=70), waste(whole, run)) == at_once
+    assert (
+        columns(heap_snapshot(whole, run)),
+        pins(whole, run, most=70),
+        waste(whole, run),
+    ) == at_once
 
 
 def test_one_replay_for_several_measures(whole, in_file):
