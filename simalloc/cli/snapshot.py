@@ -48,6 +48,12 @@ from simalloc.report.table import Table
     help="Write every block: its address, usable bytes, state and arena.",
 )
 @click.option(
+    "--content/--no-content",
+    default=True,
+    show_default=True,
+    help="Print what live blocks begin with. It is never saved.",
+)
+@click.option(
     "--format",
     "output_format",
     type=click.Choice(["table", "json"]),
@@ -59,6 +65,8 @@ def command(
     source: str,
     output: Path | None,
     blocks: Path | None,
+    *,
+    content: bool,
     output_format: Literal["table", "json"],
 ) -> None:
     """Print what the memory of a running process or a core file holds.
@@ -71,7 +79,7 @@ def command(
     malloc_info, the JSON of jemalloc's malloc_stats_print, or the text of tcmalloc's GetStats.
     """
     with progress(f"Reading {source}", None):
-        found = snapshot_of(source)
+        found = snapshot_of(source, content=content)
     if isinstance(found, Snapshot):
         _write_files(found, output, blocks)
         _print(

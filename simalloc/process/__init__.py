@@ -16,13 +16,14 @@ from simalloc.process.core_file import CoreFile
 from simalloc.process.live import LiveProcess
 from simalloc.process.opening import snapshot_of
 from simalloc.process.saved import load_snapshot, save_snapshot
-from simalloc.process.snapshot import Blocks, Keeper, Other, Part, Pauses, Snapshot
+from simalloc.process.snapshot import Blocks, Content, Keeper, Other, Part, Pauses, Snapshot
 from simalloc.process.statistics import Statistics
 from simalloc.process.take import take_snapshot
 from simalloc.process.target import ProcessError, Target
 
 __all__ = [
     "Blocks",
+    "Content",
     "CoreFile",
     "Keeper",
     "LiveProcess",

@@ -13,14 +13,14 @@ from simalloc.process.take import take_snapshot
 from simalloc.process.target import ProcessError
 
 
-def snapshot_of(source: str) -> Snapshot | Statistics:
+def snapshot_of(source: str, *, content: bool = False) -> Snapshot | Statistics:
     """Return a snapshot of a process or a core file, a saved one, or an allocator's statistics.
 
-    `source` is the number of a process or a path. Raises `ProcessError` if there is none, if it may
-    not be read, or if it has no heap.
+    `source` is the number of a process or a path; for `content` see `take_snapshot`. Raises
+    `ProcessError` if there is none, if it may not be read, or if it has no heap.
     """
     if source.isascii() and source.isdigit():
-        return take_snapshot(LiveProcess(int(source)))
+        return take_snapshot(LiveProcess(int(source)), content=content)
     path = Path(source)
     if not path.is_file():
         raise ProcessError(
@@ -29,5 +29,5 @@ def snapshot_of(source: str) -> Snapshot | Statistics:
     with path.open("rb") as file:
         start = file.read(4)
     if start == b"\x7fELF":
-        return take_snapshot(CoreFile(path))
+        return take_snapshot(CoreFile(path), content=content)
     return load_snapshot(path) if start[:2] == b"PK" else read_statistics(path)

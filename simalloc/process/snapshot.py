@@ -99,6 +99,17 @@ class Keeper:
 
 
 @dataclass(frozen=True)
+class Content:
+    """Live blocks of one size that begin alike."""
+
+    usable: int
+    blocks: int
+    bytes: int
+    first_word: str
+    """The name of a vtable or of other data that it points to, or its kind."""
+
+
+@dataclass(frozen=True)
 class Other:
     """Memory of the process outside of glibc's heaps."""
 
@@ -140,6 +151,8 @@ class Snapshot:
     """How long it took to read."""
     problems: Sequence[str] = ()
     """What could not be read, or does not agree; one sentence each."""
+    content: Sequence[Content] = ()
+    """What live blocks contain, the most bytes first; never saved."""
     mallinfo: Map[str, int] = field(default_factory=dict)
     """What `mallinfo2` would report, by its field names."""
 

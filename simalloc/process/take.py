@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.plural import counted
+from simalloc.process.content import content_of
 from simalloc.process.glibc.capture import ArenaHeap, Capture, Heap, capture
 from simalloc.process.glibc.chunks import CACHED, MAPPED_ALONE
 from simalloc.process.glibc.layouts import HEADER
@@ -26,10 +27,11 @@ _USABLE_LESS = 8
 """A chunk's bytes that the program may not use; one that was mapped alone has 8 more."""
 
 
-def take_snapshot(target: Target) -> Snapshot:
+def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
     """Return a snapshot of the heaps of a process or a core file.
 
-    Raises `ProcessError` if it cannot be read or has no heap of glibc.
+    With `content`, the first words of live blocks are examined, and their kinds counted. Raises
+    `ProcessError` if the memory cannot be read or has no heap of glibc.
     """
     began = time.perf_counter()
     found = capture(target)
@@ -64,6 +66,7 @@ def take_snapshot(target: Target) -> Snapshot:
         ),
         seconds=time.perf_counter() - began,
         problems=_problems(found),
+        content=content_of(target, found) if content else (),
         mallinfo=figures or {},
     )
 

@@ -52,6 +52,8 @@ def snapshot_tables(snapshot: Snapshot) -> list[Table]:
     tables = [_arenas(snapshot)]
     if any(keeper.kept for keeper in snapshot.keepers):
         tables.append(_keepers(snapshot))
+    if snapshot.content:
+        tables.append(_content(snapshot))
     if snapshot.others:
         tables.append(_others(snapshot))
     return tables
@@ -73,6 +75,7 @@ def snapshot_record(snapshot: Snapshot) -> dict[str, Any]:
             for name in ("live", "tcache", "fastbin", "bin", "top", "mmapped", "own")
         },
         "keepers": [asdict(keeper) for keeper in snapshot.keepers[:_MOST_KEEPERS]],
+        "content": [asdict(one) for one in snapshot.content],
         "others": [asdict(other) for other in snapshot.others],
         "mallinfo": dict(snapshot.mallinfo),
         "pauses": asdict(snapshot.pauses),
@@ -188,6 +191,19 @@ def _keepers(snapshot: Snapshot) -> Table:
         ("size", "blocks", "free bytes kept"),
         rows,
         ["Free bytes of a page are divided among its blocks by their bytes in the page."],
+    )
+
+
+def _content(snapshot: Snapshot) -> Table:
+    rows: list[tuple[Value, ...]] = [
+        (one.usable, one.blocks, one.bytes, one.first_word)
+        for one in snapshot.content[:_MOST_KEEPERS]
+    ]
+    return Table(
+        "What takes most of the live bytes, by size and first word",
+        ("size", "blocks", "bytes", "first word"),
+        rows,
+        ["--no-content leaves this table out."],
     )
 
 
