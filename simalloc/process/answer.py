@@ -19,7 +19,8 @@ def answer(snapshot: Snapshot, spell: Callable[[float], str]) -> str:
     total = snapshot.total
     trimmable, kept = total("trimmable"), total("kept")
     tops = max(0, total("free_resident") - trimmable - kept)
-    known = total("live_resident") + total("cached_resident") + trimmable + kept + tops
+    known = sum(heap.resident or 0 for heap in snapshot.foreign)
+    known += total("live_resident") + total("cached_resident") + trimmable + kept + tops
     named = [
         (trimmable, "free and returned by malloc_trim(0)"),
         (
@@ -28,15 +29,16 @@ def answer(snapshot: Snapshot, spell: Callable[[float], str]) -> str:
         ),
         (tops, "free at the top of arenas, where malloc_trim(0) leaves it"),
         (total("cached_resident"), "in thread caches"),
-        (max(0, resident - known), "outside of malloc"),
+        *((heap.resident or 0, f"in the heap of {heap.allocator}") for heap in snapshot.foreign),
+        (max(0, resident - known), "outside of " + ("malloc" if snapshot.parts else "its heap")),
     ]
-    live = f"{spell(total('live_resident'))} live data"
+    live = [f"{spell(total('live_resident'))} live data"] if snapshot.parts else []
     rest = [
         f"{spell(size)} {what}"
         for size, what in sorted(named, key=lambda pair: -pair[0])
         if size > _LEAST_SHARE * resident
     ]
-    return f"{spell(resident)} resident: {_listed([live, *rest])}."
+    return f"{spell(resident)} resident: {_listed([*live, *rest])}."
 
 
 def _of_core(snapshot: Snapshot, spell: Callable[[float], str]) -> str:

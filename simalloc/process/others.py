@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from simalloc.process.foreign import Foreign
 from simalloc.process.glibc.capture import Capture
 from simalloc.process.glibc.layouts import HEAP_BYTES
 from simalloc.process.mappings import Mapping
@@ -17,8 +19,8 @@ OWN: Final = "mappings of the program itself"
 RESERVED: Final = "address space kept for arenas"
 
 
-def others(target: Target, found: Capture) -> list[Other]:
-    """Return what the process has mapped beside glibc's heaps, by kind, the largest first."""
+def others(target: Target, found: Capture, foreign: Sequence[Foreign]) -> list[Other]:
+    """Return what the process has mapped beside all heaps, by kind, the largest first."""
     taken = _taken(found)
     heaps = [arena.state.address for heap in found.heaps for arena in heap.arenas if not arena.main]
     pointers = [one.pointer for one in found.threads if one.pointer is not None]
@@ -36,6 +38,10 @@ def others(target: Target, found: Capture) -> list[Other]:
         total = sums.setdefault(kind, [0, 0])
         total[0] += size
         total[1] += there
+    if OWN in sums:  # heaps of other allocators are in the program's own mappings
+        for heap in foreign:
+            sums[OWN][0] = max(0, sums[OWN][0] - heap.bytes)
+            sums[OWN][1] = max(0, sums[OWN][1] - (heap.resident or 0))
     made = [
         Other(name, size, resident if target.knows_pages else None)
         for name, (size, resident) in sums.items()

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from simalloc.process.foreign import Foreign, ForeignClass
 from simalloc.process.snapshot import Blocks, Keeper, Other, Part, Pauses, Snapshot
 from simalloc.process.target import ProcessError
 
+
+def _foreign(classes: Sequence[dict[str, int]], **rest: Any) -> Foreign:
+    """Return the heap of another allocator that was saved as a dictionary."""
+    return Foreign(classes=[ForeignClass(**one) for one in classes], **rest)
+
+
 _FORMAT: Final = "simalloc snapshot 1"
 _COLUMNS: Final = ("address", "usable", "size", "state", "arena")
-_SEQUENCES: Final = {"parts": Part, "keepers": Keeper, "others": Other}
+_SEQUENCES: Final[dict[str, Callable[..., Any]]] = {
+    "parts": Part,
+    "keepers": Keeper,
+    "others": Other,
+    "foreign": _foreign,
+}
 
 
 def save_snapshot(snapshot: Snapshot, stream: BinaryIO) -> None:

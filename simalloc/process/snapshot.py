@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.process.foreign.foreign import Foreign
 from simalloc.process.glibc.chunks import STATE_NAMES
 
 NO_ARENA: Final = -1
@@ -153,6 +154,8 @@ class Snapshot:
     """What could not be read, or does not agree; one sentence each."""
     content: Sequence[Content] = ()
     """What live blocks contain, the most bytes first; never saved."""
+    foreign: Sequence[Foreign] = ()
+    """Heaps of other allocators."""
     mallinfo: Map[str, int] = field(default_factory=dict)
     """What `mallinfo2` would report, by its field names."""
 

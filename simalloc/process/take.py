@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simalloc.plural import counted
 from simalloc.process.content import content_of
+from simalloc.process.foreign import find_foreign
 from simalloc.process.glibc.capture import ArenaHeap, Capture, Heap, capture
 from simalloc.process.glibc.chunks import CACHED, MAPPED_ALONE
 from simalloc.process.glibc.layouts import HEADER
@@ -31,11 +32,12 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
     """Return a snapshot of the heaps of a process or a core file.
 
     With `content`, the first words of live blocks are examined, and their kinds counted. Raises
-    `ProcessError` if the memory cannot be read or has no heap of glibc.
+    `ProcessError` if the memory cannot be read or has no heap of an allocator that is known.
     """
     began = time.perf_counter()
     found = capture(target)
-    if not found.heaps:
+    foreign = find_foreign(target, found)
+    if not found.heaps and not foreign:
         raise ProcessError(_no_heap(target, found))
     parts: list[Part] = []
     keepers: list[Pins] = []
@@ -45,7 +47,8 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
             part, kept = _part(target, heap, arena, name)
             parts.append(part if target.knows_pages else _without_pages(part))
             keepers += [kept] if kept is not None else []
-    parts.append(_mapped_part(found, knows_pages=target.knows_pages))
+    if found.heaps:
+        parts.append(_mapped_part(found, knows_pages=target.knows_pages))
     pauses = target.pauses if isinstance(target, LiveProcess) else []
     figures = mallinfo(found.heaps[0], found.mapped) if len(found.heaps) == 1 else None
     return Snapshot(
@@ -57,7 +60,8 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
         parts=parts,
         blocks=_blocks(found),
         keepers=_keepers(keepers),
-        others=others(target, found),
+        others=others(target, found, foreign),
+        foreign=foreign,
         pauses=Pauses(
             len(pauses),
             max((one.seconds for one in pauses), default=0.0),
@@ -136,7 +140,9 @@ def _without_pages(part: Part) -> Part:
 def _cached(found: Capture) -> NDArray[np.bool_]:
     """Return which of the blocks mapped alone are in a thread's cache."""
     chunk = np.array([block.address for block in found.mapped.blocks], np.uint64)
-    cached: NDArray[np.bool_] = np.isin(chunk, np.concatenate([x.elsewhere for x in found.heaps]))
+    cached: NDArray[np.bool_] = np.isin(
+        chunk, np.concatenate([np.empty(0, np.uint64), *(x.elsewhere for x in found.heaps)])
+    )
     return cached
 
 
@@ -168,7 +174,11 @@ def _mapped_part(found: Capture, *, knows_pages: bool) -> Part:
 
 def _blocks(found: Capture) -> Blocks:
     """Return all blocks as columns."""
-    address, usable, size, state, arena = [], [], [], [], []
+    address: list[NDArray[np.uint64]] = []
+    usable: list[NDArray[np.int64]] = []
+    size: list[NDArray[np.int64]] = []
+    state: list[NDArray[np.uint8]] = []
+    arena: list[NDArray[np.int32]] = []
     number = 0
     for heap in found.heaps:
         for one in heap.arenas:
@@ -181,14 +191,20 @@ def _blocks(found: Capture) -> Blocks:
                 arena.append(np.full(len(walk.kind), number, np.int32))
             number += 1
     blocks = found.mapped.blocks
-    less = found.heaps[0].parameters.chunk_less
+    less = found.heaps[0].parameters.chunk_less if found.heaps else 0
     chunk = np.array([block.address for block in blocks], np.uint64)
     address.append(chunk + np.uint64(HEADER))
     size.append(np.array([block.size for block in blocks], np.int64))
     usable.append(size[-1] - (_USABLE_LESS if less else HEADER))
     state.append(np.where(_cached(found), CACHED, MAPPED_ALONE).astype(np.uint8))
     arena.append(np.full(len(blocks), NO_ARENA, np.int32))
-    return Blocks(*(np.concatenate(column) for column in (address, usable, size, state, arena)))
+    return Blocks(
+        np.concatenate(address),
+        np.concatenate(usable),
+        np.concatenate(size),
+        np.concatenate(state),
+        np.concatenate(arena),
+    )
 
 
 def _keepers(found: Sequence[Pins]) -> list[Keeper]:

@@ -49,11 +49,13 @@ def snapshot_answer(snapshot: Snapshot) -> str:
 
 def snapshot_tables(snapshot: Snapshot) -> list[Table]:
     """Return the tables of a snapshot: arenas, what keeps free memory, and other memory."""
-    tables = [_arenas(snapshot)]
+    tables = [_arenas(snapshot)] if snapshot.parts else []
     if any(keeper.kept for keeper in snapshot.keepers):
         tables.append(_keepers(snapshot))
     if snapshot.content:
         tables.append(_content(snapshot))
+    if snapshot.foreign:
+        tables.append(_foreign(snapshot))
     if snapshot.others:
         tables.append(_others(snapshot))
     return tables
@@ -76,6 +78,7 @@ def snapshot_record(snapshot: Snapshot) -> dict[str, Any]:
         },
         "keepers": [asdict(keeper) for keeper in snapshot.keepers[:_MOST_KEEPERS]],
         "content": [asdict(one) for one in snapshot.content],
+        "foreign": [asdict(one) for one in snapshot.foreign],
         "others": [asdict(other) for other in snapshot.others],
         "mallinfo": dict(snapshot.mallinfo),
         "pauses": asdict(snapshot.pauses),
@@ -86,7 +89,9 @@ def snapshot_record(snapshot: Snapshot) -> dict[str, Any]:
 
 def _total(parts: Sequence[Part]) -> dict[str, Any]:
     """Return the sums of all figures that are numbers of bytes or blocks."""
-    names = [name for name in asdict(parts[0]) if name not in {"name", "problem", "threads"}]
+    names = [
+        name for name in Part.__dataclass_fields__ if name not in {"name", "problem", "threads"}
+    ]
     return {name: sum(getattr(part, name) or 0 for part in parts) for name in names}
 
 
@@ -204,6 +209,19 @@ def _content(snapshot: Snapshot) -> Table:
         ("size", "blocks", "bytes", "first word"),
         rows,
         ["--no-content leaves this table out."],
+    )
+
+
+def _foreign(snapshot: Snapshot) -> Table:
+    rows: list[tuple[Value, ...]] = [
+        (one.allocator, one.bytes, one.resident, one.used, one.blocks, one.free)
+        for one in snapshot.foreign
+    ]
+    return Table(
+        "Heaps of other allocators",
+        ("allocator", "heap", "resident", "in use", "blocks", "free"),
+        rows,
+        [f"{one.allocator}: {one.note}." for one in snapshot.foreign],
     )
 
 
