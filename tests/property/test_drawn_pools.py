@@ -100,7 +100,7 @@ def test_objects_lie_in_the_pool_apart_from_each_other(name, data):
         assert all(low >= 0 for low, _ in spans)
         if "alignment" in policy.description.looked_at and offset >= 0 and not is_outside:
             asked = int(trace.columns["alignment"][event]) or 1
-            assert offset % asked == 0
+            assert (int(policy.all_parameters.get("skew", 0)) + offset) % asked == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
