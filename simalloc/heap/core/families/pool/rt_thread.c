@@ -65,9 +65,10 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         heap->request.is_freed = true;
         return NO_BLOCK;
     }
-    if (wanted == held)
+    bool is_aligned = heap->blocks[id].family_data != 0; /* it can only be freed: it moves */
+    if (wanted == held && !is_aligned)
         return id;
-    if (wanted + header + 3 * heap->setting.word < held) {
+    if (!is_aligned && wanted + header + 3 * heap->setting.word < held) {
         walked_cut(&state->walked, id, wanted + header);
         return id;
     }
