@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,6 +55,7 @@ def search_exact(
     pieces: NDArray[np.uint32],
     failures: NDArray[np.int64],
     low: NDArray[np.int64],
+    goes_on: Callable[[], bool],
     /,
     *,
     capacity: int,

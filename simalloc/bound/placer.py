@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from simalloc.bound._c import place_in_tiers, place_outward
 from simalloc.bound.exact import engine
 from simalloc.bound.exact.buffers import Buffers
-from simalloc.bound.exact.engine import Searched
+from simalloc.bound.exact.engine import Asked, Searched
 from simalloc.bound.timetable import Timetable
 
 
@@ -60,10 +60,16 @@ class Placer:
 
     @staticmethod
     def fit(
-        buffers: Buffers, rank: NDArray[np.uint32], capacity: int, nodes: int, seconds: float
+        buffers: Buffers,
+        rank: NDArray[np.uint32],
+        capacity: int,
+        nodes: int,
+        seconds: float,
+        goes_on: Asked = lambda: True,
+        /,
     ) -> Searched:
         """Search exactly for a placement below a capacity, as `engine.fit` does."""
-        return engine.fit(buffers, rank, capacity, nodes, seconds)
+        return engine.fit(buffers, rank, capacity, nodes, seconds, goes_on)
 
     def __init__(self, table: Timetable) -> None:
         self.events_gone_through = 0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simalloc.bound.exact import reference as exact
 from simalloc.bound.exact.buffers import Buffers
-from simalloc.bound.exact.engine import Searched
+from simalloc.bound.exact.engine import Asked, Searched
 from simalloc.bound.placer import LOOKED_AT, Fit, Placer
 from simalloc.trace import Op, Trace
 
@@ -51,10 +51,16 @@ class ReferencePlacer(Placer):
 
     @staticmethod
     def fit(
-        buffers: Buffers, rank: NDArray[np.uint32], capacity: int, nodes: int, seconds: float
+        buffers: Buffers,
+        rank: NDArray[np.uint32],
+        capacity: int,
+        nodes: int,
+        seconds: float,
+        goes_on: Asked = lambda: True,
+        /,
     ) -> Searched:
         """Search exactly by the definition."""
-        return exact.fit(buffers, rank, capacity, nodes, seconds)
+        return exact.fit(buffers, rank, capacity, nodes, seconds, goes_on)
 
     def _go(
         self, packed: NDArray[np.uint32], event: int, fit: Fit, limit: int, *, backward: bool

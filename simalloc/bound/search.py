@@ -152,7 +152,8 @@ class _Search:
         self.lower, self.stopped = found.lower, found.stopped
         self.tries += found.searches
         if buffers.height(found.address) < buffers.height(address):
-            self.how = f"exact, {counted(found.searches, 'search', 'searches')}"
+            helped = " and OR-tools" if found.helped else ""
+            self.how = f"exact, {counted(found.searches, 'search', 'searches')}{helped}"
         return found.address
 
     def _few_buffers(self) -> Buffers | None:

@@ -16,6 +16,7 @@ struct run {
     PyThreadState *state;
     double deadline; /* in seconds of the monotonic clock */
     double next;     /* when signals are handled next */
+    PyObject *asked; /* called then: returns whether to go on */
     bool interrupted;
 };
 
@@ -26,8 +27,18 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Handles signals now and then; false if the time is over or Ctrl-C was pressed. */
-static bool goes_on(void *context)
+/* Calls a function; 1 if it returns a true value, 0 if a false one, -1 if it raises. */
+static int asked(PyObject *function)
+{
+    PyObject *answer = PyObject_CallNoArgs(function);
+    int truth = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return truth;
+}
+
+/* Handles signals now and then; false if the time is over, Ctrl-C was pressed, or the caller wants
+ * an end. */
+static bool may_go_on(void *context)
 {
     struct run *run = context;
     double time = now();
@@ -35,16 +46,17 @@ static bool goes_on(void *context)
         return true;
     run->next = time + BETWEEN_SIGNALS;
     PyEval_RestoreThread(run->state);
-    run->interrupted = PyErr_CheckSignals() != 0;
+    int further = PyErr_CheckSignals() == 0 ? asked(run->asked) : -1;
+    run->interrupted = further < 0;
     run->state = PyEval_SaveThread();
-    return !run->interrupted && time < run->deadline;
+    return further > 0 && time < run->deadline;
 }
 
-static PyObject *searched(struct exact *exact, double seconds)
+static PyObject *searched(struct exact *exact, double seconds, PyObject *asked)
 {
     double start = now();
-    struct run run = {.deadline = start + seconds, .next = start};
-    exact->goes_on = goes_on;
+    struct run run = {.deadline = start + seconds, .next = start, .asked = asked};
+    exact->goes_on = may_go_on;
     exact->context = &run;
     run.state = PyEval_SaveThread();
     enum outcome outcome = exact_search(exact);
@@ -73,7 +85,7 @@ static bool are_valid(const struct exact_buffers *all, Py_ssize_t pieces)
 
 PyObject *search_exact(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "", "", "", "", "", "", "", "", "",
+    static char *names[] = {"", "", "", "", "", "", "", "", "", "", "",
                             "capacity", "nodes", "seconds", NULL};
     struct column columns[COLUMNS] = {
         [SIZE] = {.name = "size", .width = 8},
@@ -87,17 +99,17 @@ PyObject *search_exact(PyObject *module, PyObject *args, PyObject *keywords)
         [FAILURES] = {.name = "failures", .width = 8, .writable = true},
         [LOW] = {.name = "low", .width = 8, .writable = true},
     };
-    PyObject *given[COLUMNS], *answer = NULL;
+    PyObject *given[COLUMNS], *goes_on, *answer = NULL;
     Py_ssize_t count, pieces, starts, sections, lows;
     long long capacity;
     unsigned long long nodes;
     double seconds;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "OOOOOOOOOO$LKd", names, &given[SIZE], &given[PADDED],
+            args, keywords, "OOOOOOOOOOO$LKd", names, &given[SIZE], &given[PADDED],
             &given[ALIGNMENT], &given[TWINS], &given[RANK], &given[PIECE_FIRST],
-            &given[PIECE_LAST], &given[STARTING], &given[FAILURES], &given[LOW], &capacity, &nodes,
-            &seconds))
+            &given[PIECE_LAST], &given[STARTING], &given[FAILURES], &given[LOW], &goes_on,
+            &capacity, &nodes, &seconds))
         return NULL;
     if (!columns_hold_two(columns, given, BUFFERS, BUFFERS + PIECES, &count, &pieces))
         return NULL;
@@ -123,7 +135,7 @@ PyObject *search_exact(PyObject *module, PyObject *args, PyObject *keywords)
                 if (lows != count || starts != count + 1)
                     PyErr_SetString(PyExc_ValueError, "low and pieces are not those of buffers");
                 else if (are_valid(&exact.buffers, pieces))
-                    answer = searched(&exact, seconds);
+                    answer = searched(&exact, seconds, goes_on);
                 columns_release(&columns[LOW], 1);
             }
             columns_release(&columns[FAILURES], 1);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,15 +34,44 @@ class Searched(NamedTuple):
     address: Ints
 
 
-Fit = Callable[[Buffers, Numbers, int, int, float], Searched]
-"""A search for a placement: buffers, ranks, capacity (bytes), limit of nodes, limit of seconds."""
+Asked = Callable[[], bool]
+"""Asked now and then whether a search may go on."""
 
 
-def fit(buffers: Buffers, rank: Numbers, capacity: int, nodes: int, seconds: float) -> Searched:
+def _always() -> bool:
+    return True
+
+
+class Fit(Protocol):
+    """A search for a placement; `fit` says what it takes."""
+
+    def __call__(
+        self,
+        buffers: Buffers,
+        rank: Numbers,
+        capacity: int,
+        nodes: int,
+        seconds: float,
+        goes_on: Asked = ...,
+        /,
+    ) -> Searched:
+        """Search."""
+
+
+def fit(
+    buffers: Buffers,
+    rank: Numbers,
+    capacity: int,
+    nodes: int,
+    seconds: float,
+    goes_on: Asked = _always,
+    /,
+) -> Searched:
     """Search for a placement of the buffers below `capacity` bytes.
 
     At equal bounds the buffer of the lowest `rank` (uint32, a permutation) is placed first. The
-    search ends undecided after a number of nodes, or of seconds. Ctrl-C raises `KeyboardInterrupt`.
+    search ends undecided after a number of nodes, or of seconds, or once `goes_on` returns False.
+    Ctrl-C raises `KeyboardInterrupt`.
     """
     sections = buffers.sections
     failures = np.zeros(sections.count, np.int64)
@@ -58,6 +87,7 @@ def fit(buffers: Buffers, rank: Numbers, capacity: int, nodes: int, seconds: flo
         sections.pieces,
         failures,
         low,
+        goes_on,
         capacity=capacity,
         nodes=nodes,
         seconds=seconds,

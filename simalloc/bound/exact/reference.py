@@ -27,16 +27,22 @@ from typing import Final
 import numpy as np
 
 from simalloc.bound.exact.buffers import Buffers, Numbers
-from simalloc.bound.exact.engine import Outcome, Searched
+from simalloc.bound.exact.engine import Asked, Outcome, Searched
 
 _NONE: Final = -1
 
 
 def fit(
-    buffers: Buffers, rank: Numbers, capacity: int, nodes: int, seconds: float = 0.0
+    buffers: Buffers,
+    rank: Numbers,
+    capacity: int,
+    nodes: int,
+    seconds: float = 0.0,
+    goes_on: Asked | None = None,
+    /,
 ) -> Searched:
     """Search for a placement of the buffers below `capacity` bytes, within a number of nodes."""
-    del seconds  # the definition has no clock
+    del seconds, goes_on  # the definition has no clock
     search = _Search(buffers, rank.tolist(), capacity, nodes)
     members = np.lexsort((np.arange(len(buffers)), buffers.sections.first)).tolist()
     fitting = (buffers.size <= capacity).all() and search.all_sections_fit()

@@ -10,6 +10,7 @@ from typing import Final
 from simalloc.bound.exact.buffers import Buffers, Ints
 from simalloc.bound.exact.engine import Fit, Outcome, fit
 from simalloc.bound.exact.ranks import Ranks
+from simalloc.bound.exact.solver import Solver, is_installed
 
 NODES: Final = 500
 """Nodes of the shortest search, besides one for each buffer."""
@@ -20,23 +21,32 @@ ROUND: Final = 16
 FOR_OTHERS: Final = 4
 """Every other capacity gets this fraction of what the lowest one gets."""
 
+ALONE: Final = 0.5
+"""Seconds after which the solver is started: most searches end before."""
+
 FIRST_STEP: Final = 16
 """The first step below a height is this fraction of the way to the lower bound."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Limits of a search: seconds of wall-clock time, and nodes of the exact search."""
+    """Limits of a search: seconds of wall-clock time, and nodes of the exact search.
+
+    If it `takes_help`, a solver that is installed runs beside it (`exact/solver.py`). Without help
+    and with a limit of nodes alone, the result is always the same.
+    """
 
     seconds: float = 10.0
     nodes: int = 1 << 62
+    takes_help: bool = True
 
 
 @dataclass(frozen=True)
 class Minimum:
     """A placement (`address`, int64, bytes), and the height below which there is none.
 
-    A search that was `stopped` by Ctrl-C would have gone on.
+    A search that was `stopped` by Ctrl-C would have gone on. If it was `helped`, the solver found
+    the placement or one that our own search started from.
     """
 
     address: Ints
@@ -44,6 +54,7 @@ class Minimum:
     nodes: int
     searches: int
     stopped: bool
+    helped: bool = False
 
 
 def minimise(
@@ -62,7 +73,7 @@ def minimise(
     of at most this height is sought, or a proof that there is none. `progress` is called with the
     share of the effort spent so far.
     """
-    search = _Search(buffers, address, lower, effort or Effort(), progress, fit)
+    search = _Search(buffers, address, lower, target, effort or Effort(), progress, fit)
     try:
         if target is None:
             search.go()
@@ -71,7 +82,11 @@ def minimise(
         stopped = False
     except KeyboardInterrupt:
         stopped = True
-    return Minimum(search.address, search.lower, search.nodes, search.searches, stopped)
+    finally:
+        search.close()
+    return Minimum(
+        search.address, search.lower, search.nodes, search.searches, stopped, search.helped
+    )
 
 
 class _Search:
@@ -82,6 +97,7 @@ class _Search:
         buffers: Buffers,
         address: Ints,
         lower: int,
+        target: int | None,
         effort: Effort,
         progress: Callable[[float], None],
         fit: Fit,
@@ -90,8 +106,12 @@ class _Search:
         self.lower = max(lower, buffers.bound())
         self.nodes = 0
         self.searches = 0
+        self.helped = False
         self._started = time.monotonic()
         self._effort = effort
+        self._target = target
+        self._solver: Solver | None = None
+        self._may_start = effort.takes_help and is_installed()
         self._progress = progress
         self._fit = fit
         self._unit = buffers.unit
@@ -138,9 +158,16 @@ class _Search:
         for times in part.restarts(share):
             if self._is_spent():
                 break
+            self._take_help()
+            if self.lower > capacity:
+                return Outcome.REFUTED
+            if part.height(self.address) <= capacity:
+                return Outcome.FITS
             left = self._effort.seconds - (time.monotonic() - self._started)
             nodes = min(times * (NODES + len(part.buffers)), self._effort.nodes - self.nodes)
-            searched = self._fit(part.buffers, part.ranks.next(), capacity, nodes, left)
+            searched = self._fit(
+                part.buffers, part.ranks.next(), capacity, nodes, left, self._is_undisturbed
+            )
             self.nodes += searched.nodes
             self.searches += 1
             part.ranks.learn(searched.failures)
@@ -151,6 +178,31 @@ class _Search:
             if searched.outcome is not Outcome.UNDECIDED:
                 return searched.outcome
         return Outcome.UNDECIDED
+
+    def close(self) -> None:
+        """End the solver, if there is one."""
+        if self._solver is not None:
+            self._solver.close()
+
+    def _is_undisturbed(self) -> bool:
+        """Whether a search may go on: the solver has found nothing, and need not be started."""
+        if self._solver is None:
+            return not (self._may_start and time.monotonic() - self._started >= ALONE)
+        return not self._solver.has_findings
+
+    def _take_help(self) -> None:
+        """Start the solver when it is time for it, and take over what it has found."""
+        spent = time.monotonic() - self._started
+        if self._solver is None and self._may_start and spent >= ALONE:
+            left = self._effort.seconds - spent
+            self._may_start = False
+            self._solver = Solver(self._buffers, self.lower, self.height, self._target, left)
+        if self._solver is not None:
+            for address, lower in self._solver.findings():
+                if address is not None and self._buffers.height(address) < self.height:
+                    self.address[:] = address
+                    self.helped = True
+                self.lower = max(self.lower, lower or 0)
 
     def _is_spent(self) -> bool:
         spent = max(

@@ -201,7 +201,7 @@ def placement_of(
         teller = _Teller(len(trace), progress)
         if rule is None:
             nodes = min(NODES, NODES_BY_OBJECTS // max(len(table), 1))
-            effort = Effort(seconds=inf, nodes=nodes)
+            effort = Effort(seconds=inf, nodes=nodes, takes_help=False)
             kept[key] = best_possible(table, teller, effort=effort, placer=_placer(engine))
         else:
             kept[key] = _planned(table, rule)

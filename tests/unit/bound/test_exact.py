@@ -1,12 +1,15 @@
 """The exact search, by instances whose minimum is known."""
 
+from time import sleep
+
 import numpy as np
 import pytest
 
 from simalloc.bound import Effort, Timetable, best_possible
-from simalloc.bound.exact import Buffers, minimise, reference
-from simalloc.bound.exact.engine import Outcome, fit
+from simalloc.bound.exact import Buffers, minimise, reference, search
+from simalloc.bound.exact.engine import Outcome, Searched, fit
 from simalloc.bound.exact.search import luby
+from simalloc.bound.exact.solver import is_installed
 from simalloc.trace import Op, Trace
 
 M, F = Op.MALLOC, Op.FREE
@@ -75,10 +78,10 @@ def test_a_minimum_above_the_peak_is_proven(rows):
     least = buffers.bound() + 1
     assert minimum(buffers) == (least, least)
     rank = np.arange(len(rows), dtype=np.uint32)
-    for search in (fit, reference.fit):
-        assert search(buffers, rank, least - 1, 1000, 60.0).outcome is Outcome.REFUTED
-        assert search(buffers, rank, least, 1000, 60.0).outcome is Outcome.FITS
-        assert search(buffers, rank, least - 1, 3, 60.0).outcome is Outcome.UNDECIDED
+    for one in (fit, reference.fit):
+        assert one(buffers, rank, least - 1, 1000, 60.0).outcome is Outcome.REFUTED
+        assert one(buffers, rank, least, 1000, 60.0).outcome is Outcome.FITS
+        assert one(buffers, rank, least - 1, 3, 60.0).outcome is Outcome.UNDECIDED
 
 
 def test_sizes_of_terabytes():
@@ -149,3 +152,24 @@ def test_alignments_of_a_trace():
     assert best_possible(trace).height == 60
     placement = best_possible(Timetable.of(trace, aligned=True))
     assert (placement.height, placement.status) == (74, "optimal")
+
+
+@pytest.mark.skipif(not is_installed(), reason="OR-tools is not installed")
+def test_a_solver_helps(monkeypatch):
+    monkeypatch.setattr(search, "ALONE", 0.0)
+    buffers = buffers_of(ABOVE_PEAK[0])
+
+    def never(problem, rank, *limits):
+        while limits[-1]():
+            sleep(0.01)
+        return Searched(Outcome.UNDECIDED, 1, np.zeros(problem.sections.count, np.int64), rank)
+
+    found = minimise(buffers, np.arange(10) * 4, effort=Effort(seconds=60.0), fit=never)
+    assert_holds(buffers, found.address)
+    assert (buffers.height(found.address), found.lower, found.helped) == (5, 5, True)
+
+
+def test_without_a_solver_all_works(monkeypatch):
+    monkeypatch.setattr(search, "is_installed", lambda: False)
+    monkeypatch.setattr(search, "ALONE", 0.0)
+    assert minimum(buffers_of(ABOVE_PEAK[1])) == (9, 9)
