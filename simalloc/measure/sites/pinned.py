@@ -12,7 +12,7 @@ from simalloc.heap import HOLE, HeapSnapshot
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What the objects of each site hold of a heap at one snapshot; an entry a site, bytes.
+    """What the objects of each site hold of a heap at one moment; an entry a site, bytes.
 
     A page with a live byte in it cannot be given back. Its free bytes, which are all that are
     mapped and not asked for by a live object, are **pinned** by a site if only its objects live in

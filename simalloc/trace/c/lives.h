@@ -15,15 +15,15 @@ struct life {
     int64_t born;  /* the event */
     int64_t birth; /* the clock before it */
     int64_t death; /* the clock when it ended; STILL_LIVE until then */
-    int64_t until; /* the clock when one of those awaited ended last */
+    int64_t until; /* the clock when the latest awaited life ended */
     int64_t size;
     int64_t number; /* how many were born before */
     int64_t mark;   /* the caller's, of the event of the birth */
-    int64_t marked; /* the event since which its object has had that mark */
+    int64_t marked; /* the event at which its object got that mark */
     uint32_t before; /* neighbours: places, or NOBODY */
     uint32_t after;  /* also links places that are free */
     uint32_t reallocs; /* of the object up to now */
-    uint32_t awaited;  /* of itself and its neighbours, how many have not ended; 0: a free place */
+    uint32_t awaited;  /* itself and its neighbours that have not ended; 0: a free place */
 };
 
 /* A life that ended (statistics/life_reader.py has the same fields). */
@@ -44,7 +44,8 @@ struct completed {
     int64_t size;
 };
 
-/* Where those are written; there is room for as many as the events can end and complete. */
+/* Arrays that ended and completed lives are written to, with room for all that the events can end
+ * and complete. */
 struct told {
     struct ended *ended;
     struct completed *completed;
@@ -83,7 +84,7 @@ enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *o
                              const int64_t *size, const uint32_t *slot, const int64_t *mark,
                              struct told *told);
 
-/* Ends what is never freed and completes what is left, `most` lives at a time; none is told when
+/* Ends what is never freed and completes what is left, `most` lives at a time; writes none when
  * nothing is left. No more events can be taken. */
 void lives_finish(struct lives *lives, size_t most, struct told *told);
 

@@ -95,7 +95,7 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
     return use_and_keep(heap, id, size, ((struct binned_fit *)heap)->remainder == id);
 }
 
-/* The same of a block that has a role, which what is left of it keeps. */
+/* Allocates the low end of the wilderness or of the last remainder; the rest keeps that role. */
 ALWAYS_INLINE uint32_t use_role(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t minimum_split = ((struct binned_fit *)heap)->splitting.minimum_split;

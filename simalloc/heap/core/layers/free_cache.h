@@ -11,7 +11,7 @@
 bool free_cache_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap));
 void free_cache_release(struct heap *heap);
 
-/* The layer that defers what another one does. */
+/* The layer that caches freed blocks and gives them to `base` later. */
 const struct layer *free_cache_over(struct heap *heap, const struct layer *base);
 
 /* Returns what is wrong with the cached blocks, of which the family itself keeps some; or NULL. */

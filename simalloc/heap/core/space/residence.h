@@ -53,7 +53,7 @@ uint64_t heap_resident(const struct heap *heap);
 /* The scaled bytes of the resident pages that begin in these bytes. */
 uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t size);
 
-/* How many of these bytes, of which there are some, lie in pages that are noted. */
+/* The number of these bytes, at least one, that lie in resident pages. */
 uint64_t residence_bytes(const struct residence *residence, uint64_t address, uint64_t size);
 
 /* Makes pages from `address` on resident if those of `size` bytes from `source` on are: both are at

@@ -9,7 +9,7 @@ enum {
     SLICE_RECORD = 80,
     HEADER = HEADER_START + (SLICES + 1) * SLICE_RECORD,
     RECORD_WRITTEN = 72, /* bytes of the record of a span's first slice */
-    LINK_WRITTEN = 32,   /* of those of others, which lead to it */
+    LINK_WRITTEN = 32,   /* bytes of the record of a further slice, which points to the first */
     MOST_LINKED = 255,   /* slices of a page that lead to its first one, beside the last */
     COMMIT_UNIT = 16, /* slices that are committed together */
     SLOTS_LOOKED_AT = 16, /* of kept segments, when another comes */

@@ -79,7 +79,7 @@ struct run {
     uint64_t front;
     uint32_t arena;
     bool is_new; /* they were never used before */
-    uint32_t block; /* that they are; NO_BLOCK: there are none, and the heap has failed */
+    uint32_t block; /* the block that the slices are; NO_BLOCK if none could be got */
 };
 
 /* The order in which a thread looks at the arenas: the latest comes last. */
@@ -110,7 +110,7 @@ uint32_t mi3_page_make(struct mimalloc3 *state, struct theap *theap, uint64_t bl
                        uint64_t alignment);
 /* Takes a page out of its queue and gives its slices back. */
 void mi3_page_free(struct mimalloc *mi, uint32_t number);
-/* What divides the addresses of all blocks of a size. */
+/* The largest power of two that divides the address of every block of a size. */
 uint64_t natural_alignment(const struct heap *heap, uint64_t block_size);
 
 /* A page of a thread's with a free block; NO_PAGE, with the heap's failure set, if there cannot be

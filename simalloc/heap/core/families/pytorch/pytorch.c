@@ -134,7 +134,7 @@ static uint32_t from_device(struct pytorch *state, struct device_stream *stream,
     return new_segment(state, stream, size);
 }
 
-/* Puts what is left of a block back, if it is worth it. */
+/* Frees the high end of a block if it is as large as a remainder has to be. */
 static void split(struct pytorch *state, uint32_t id, uint64_t size)
 {
     struct device *device = &state->device;

@@ -333,7 +333,7 @@ class MuslHeap(WritingHeap):
             self.blocks.unmap_segment(start)
 
     def _count_bounce(self, number: int) -> None:
-        """Count that a class gets a mapping soon after it has given one up."""
+        """Count a bounce: a class that maps memory soon after it has unmapped some."""
         last = self._unmapped_at[number]
         if last and self._step - last < _SOON and self._bounces_count:
             more = self._bounces[number] + 1
