@@ -65,6 +65,9 @@ SECTIONS: Final = {
             "simalloc.cli.report",
             "Write a page on the best malloc and settings for a program, and on its memory.",
         ),
+        "pool": Command(
+            "simalloc.cli.pool", "Find the smallest fixed pool that never refuses a request."
+        ),
         "native": Command(
             "simalloc.cli.native", "Replay traces through real allocators and print their memory."
         ),

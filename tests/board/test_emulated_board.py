@@ -1,7 +1,10 @@
-"""FreeRTOS on an emulated Cortex-M3: what it records is imported, and names its code."""
+"""FreeRTOS on an emulated Cortex-M3: recorded, imported, and placed as the board placed it."""
+
+import csv
 
 import emulated
 import pytest
+from command import simalloc
 
 from simalloc.trace.formats.importing import load_log
 
@@ -29,3 +32,25 @@ def test_the_recording_is_whole(recording, tmp_path):
     assert all(0 <= address < HEAP for address in placed if address is not None)
     functions = {place[0][0] for place in trace.provenance["stacks"]["places"][1:]}
     assert functions & {"send", "pvPortMalloc"}
+
+
+@pytest.fixture
+def placed(recording, tmp_path):
+    """Return a function that places the recording under a policy."""
+
+    def place(policy):
+        (tmp_path / "board.bin").write_bytes(recording.content)
+        trace, output = str(tmp_path / "board.npz"), str(tmp_path / "placed.csv")
+        assert simalloc("import", str(tmp_path / "board.bin"), "-o", trace).exit_code == 0
+        assert simalloc("place", trace, "-p", policy, "-o", output).exit_code == 0
+        with (tmp_path / "placed.csv").open(newline="") as file:
+            return [int(row["address"]) for row in csv.DictReader(file) if row["address"] != "-"]
+
+    return place
+
+
+def test_the_model_places_every_block_where_the_board_did(recording, placed):
+    if recording.elf.parent.name.startswith("newlib"):
+        pytest.skip("newlib's heap has a test of its own")
+    policy = f"freertos-heap-4:capacity={HEAP},skew={recording.heap % 8}"
+    assert placed(policy) == [address for address in recording.addresses() if address is not None]

@@ -16,7 +16,7 @@ LAYERS = [
     "bound process",
     "heap",
     "adversary measure",
-    "advice",
+    "advice pool",
     "report",
     "sweep",
     "api cli",

@@ -46,6 +46,9 @@ class Pool(Description):
     count_frees: ClassVar[bool] = False
     aligning: ClassVar[None] = None
     """Alignments that requests ask for are served by the allocator's own rules, or not at all."""
+    follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes",)
+    """The core's parameters that are the pool's size, or what is left of it for blocks."""
+
     capacity: Annotated[
         int,
         Range(0, MAX_UNIT),

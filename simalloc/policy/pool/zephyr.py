@@ -36,6 +36,7 @@ class Zephyr(Pool):
     """Rings by powers of two, of which a few chunks are tried (Zephyr's sys_heap)."""
 
     family: ClassVar[str] = "zephyr"
+    follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes", "end")
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
 
     word: Word = 4

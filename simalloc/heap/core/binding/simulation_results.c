@@ -48,7 +48,7 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
     const struct counters *counters = &replay->heap->counters;
     const struct residence *residence = replay->heap->residence;
     return Py_BuildValue(
-        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sN sN}",
+        "{sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sK sN sN}",
         "events", measures->events,
         "live", measures->live,
         "max_live", measures->max_live,
@@ -71,6 +71,7 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "is_over", (uint64_t)refusals_end(&replay->refusals),
         "first_refused", replay->refusals.first,
         "largest_free_when_refused", replay->refusals.largest_free,
+        "same_for", replay->heap->same_for,
         "faults", residence == NULL ? UINT64_C(0) : residence->faults,
         "mapped", footprint_figures(&measures->mapped),
         "series", series_figures(measures));

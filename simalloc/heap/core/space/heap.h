@@ -155,6 +155,7 @@ struct heap {
     uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments; <= limit */
     uint64_t limit;  /* the capacity in scaled bytes, or UINT64_MAX */
     uint64_t untouched; /* those of a pool that no block has reached yet: they are not mapped */
+    uint64_t same_for; /* bytes by which a larger pool decides alike (families/pool/larger.h) */
     struct block *blocks;
     uint32_t capacity;   /* of the block table */
     uint32_t used;       /* ids below this have been in use; those above never */

@@ -1,5 +1,6 @@
 /* FreeRTOS heap_2: best fit without merging (simalloc/policy/pool/freertos.md). */
 #include "families/pool/freertos.h"
+#include "families/pool/larger.h"
 
 struct freertos_2 {
     struct pool pool;
@@ -29,12 +30,27 @@ static uint64_t enter(struct freertos_2 *state, uint32_t id)
     return visited;
 }
 
+/* Notes the choice of a block for a size, NO_BLOCK if there was none: a larger last block may be
+ * large enough, or no longer be the smallest that is. */
+static void note_taken(struct heap *heap, uint32_t id, uint64_t wanted)
+{
+    const struct block *blocks = heap->blocks;
+    uint32_t last = pool_last(heap);
+    if (!heap_is_free(heap, last))
+        return;
+    if (blocks[last].size < wanted)
+        differs_from(heap, wanted - blocks[last].size);
+    else if (id == last && blocks[id].family_data != NO_BLOCK)
+        differs_from(heap, blocks[blocks[id].family_data].size - blocks[id].size);
+}
+
 static uint32_t take(struct freertos_2 *state, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t visited;
     uint32_t *link = walk_to(state, wanted, &visited), id = *link;
     count_search(heap, visited + (id != NO_BLOCK));
+    note_taken(heap, id, wanted);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     *link = heap->blocks[id].family_data;
@@ -47,11 +63,18 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     struct freertos_2 *state = (struct freertos_2 *)heap;
     uint64_t wanted = freertos_wanted(&state->pool);
     (void)size;
-    uint32_t id = wanted == 0 || wanted > state->free_bytes ? NO_BLOCK : take(state, wanted);
+    uint32_t id = NO_BLOCK;
+    if (wanted > state->free_bytes)
+        note_taken(heap, NO_BLOCK, wanted);
+    else if (wanted != 0)
+        id = take(state, wanted);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    if (heap->blocks[id].size - wanted > 2 * heap->setting.payload)
+    uint64_t rest = heap->blocks[id].size - wanted;
+    if (rest > 2 * heap->setting.payload)
         enter(state, pool_split(&state->pool, id, wanted));
+    else
+        note_unsplit(heap, id, 2 * heap->setting.payload + 1 - rest);
     pool_hand_out(&state->pool, id);
     state->free_bytes -= heap->blocks[id].size;
     return id;
@@ -79,6 +102,7 @@ static bool init(void *memory)
     state->free_bytes = pool->capacity - pool->heap.setting.alignment;
     pool_close(pool, id, state->free_bytes);
     enter(state, id);
+    pool->heap.same_for = UINT64_MAX;
     return true;
 }
 

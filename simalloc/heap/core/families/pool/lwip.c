@@ -1,4 +1,5 @@
 /* lwIP's mem.c (simalloc/policy/pool/lwip.md). */
+#include "families/pool/larger.h"
 #include "families/pool/walked.h"
 
 struct lwip {
@@ -31,8 +32,12 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     struct lwip *state = (struct lwip *)heap;
     uint64_t needed = wanted(state);
     (void)size;
-    if (heap->request.size == 0 || needed == 0)
+    if (heap->request.size == 0)
         return NO_BLOCK;
+    if (needed == 0) {
+        differs_from(heap, 1);
+        return NO_BLOCK;
+    }
     uint32_t id = walked_take(&state->walked, needed);
     if (id == NO_BLOCK) {
         state->errors++;
@@ -50,11 +55,15 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     struct lwip *state = (struct lwip *)heap;
     uint64_t needed = wanted(state), held = heap->blocks[id].size;
     (void)size;
-    if (needed == 0 || needed > held)
+    if (needed == 0 || needed > held) {
+        note_unsplit(heap, id, needed == 0 ? 0 : needed - held);
         return false;
+    }
     bool joins = heap_is_free(heap, heap->blocks[id].next);
     if (needed < held && (joins || held >= needed + heap->setting.payload + state->least))
         walked_cut(&state->walked, id, needed);
+    else
+        note_unsplit(heap, id, needed + heap->setting.payload + state->least - held);
     return true;
 }
 
@@ -67,6 +76,7 @@ static bool init(void *memory)
     uint64_t alignment = pool->heap.setting.alignment;
     pool->heap.setting.payload = round_up(state->index == UINT16_MAX ? 6 : 12, alignment);
     state->least = round_up(12, alignment);
+    pool->heap.same_for = UINT64_MAX;
     uint64_t start = first_address(state), end = start + round_up(pool->capacity, alignment);
     return walked_init(&state->walked, start, end, end + pool->heap.setting.payload);
 }

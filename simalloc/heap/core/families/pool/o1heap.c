@@ -1,7 +1,6 @@
 /* o1heap: blocks of powers of two, cut from fragments in lists by powers of two
  * (simalloc/policy/pool/o1heap.md). */
-#include "families/pool/class_lists.h"
-#include "families/pool/pool.h"
+#include "families/pool/larger.h"
 
 struct o1heap {
     struct pool pool;
@@ -40,8 +39,14 @@ static uint32_t find(struct o1heap *state)
 {
     struct heap *heap = &state->pool.heap;
     unsigned class = NO_CLASS;
-    if (heap->request.size > 0 && heap->request.size + heap->setting.payload <= state->area)
-        class = class_with_block(&state->lists, class_of(&state->lists, wanted(heap)));
+    uint64_t needed = heap->request.size + heap->setting.payload;
+    if (heap->request.size > 0 && needed <= state->area) {
+        unsigned least = class_of(&state->lists, wanted(heap));
+        class = class_with_block(&state->lists, least);
+        note_choice(&state->lists, least, class, size_of(heap, pool_last(heap)));
+    } else if (heap->request.size > 0) {
+        differs_from(heap, needed - state->area);
+    }
     count_search(heap, class != NO_CLASS);
     if (class == NO_CLASS)
         return NO_BLOCK;
@@ -63,6 +68,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     }
     if (size_of(heap, id) > wanted(heap))
         enter(state, pool_split(&state->pool, id, wanted(heap)));
+    else
+        note_unsplit(heap, id, 1);
     pool_hand_out(&state->pool, id);
     uint64_t used = heap->counters.allocated;
     state->most = used > state->most ? used : state->most;
@@ -95,6 +102,7 @@ static bool init(void *memory)
     id = pool_take_table(pool, id, state->instance);
     pool_close(pool, id, state->area);
     enter(state, id);
+    pool->heap.same_for = UINT64_MAX;
     return true;
 }
 

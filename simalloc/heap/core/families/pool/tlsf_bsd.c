@@ -2,8 +2,7 @@
  * (simalloc/policy/pool/tlsf_bsd.md).
  *
  * What the heap does not have is one block, STATE_TABLE, which begins with the last header. */
-#include "families/pool/class_lists.h"
-#include "families/pool/pool.h"
+#include "families/pool/larger.h"
 
 struct tlsf_bsd {
     struct pool pool;
@@ -51,8 +50,10 @@ static uint64_t room(const struct tlsf_bsd *state)
 static bool grow(struct tlsf_bsd *state, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
-    if (held > room(state))
+    if (held > room(state)) {
+        differs_from(heap, held - room(state));
         return false;
+    }
     uint32_t id = heap_cut_low(heap, state->end, held + heap->setting.word);
     heap->blocks[id].index_slot = STATE_WASTE;
     heap->counters.growths++;
@@ -194,6 +195,7 @@ static bool init(void *memory)
     if (state->end == NO_BLOCK)
         return false;
     pool->heap.blocks[state->end].index_slot = STATE_TABLE;
+    pool->heap.same_for = UINT64_MAX;
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "families/pool/tlsf_pool.h"
 
+#include "families/pool/larger.h"
+
 enum { SECOND_POOL = 64 << 20 }; /* where it begins */
 
 static uint64_t holds(const struct heap *heap, uint32_t id)
@@ -34,8 +36,10 @@ static uint64_t adjusted(const struct tlsf_pool *state, uint64_t size)
 static uint32_t find(struct tlsf_pool *state, uint64_t size)
 {
     struct class_lists *lists = &state->lists;
-    unsigned class = class_with_block(lists, class_of(lists, class_round_up(lists, size)));
+    unsigned wanted = class_of(lists, class_round_up(lists, size));
+    unsigned class = class_with_block(lists, wanted);
     count_search(&state->pool.heap, class != NO_CLASS);
+    note_choice(lists, wanted, class, holds(&state->pool.heap, pool_last(&state->pool.heap)));
     if (class == NO_CLASS)
         return NO_BLOCK;
     uint32_t id = lists->fronts[class];
@@ -48,8 +52,10 @@ static void cut(struct tlsf_pool *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t word = heap->setting.word;
-    if (holds(heap, id) < size + 4 * word)
+    if (holds(heap, id) < size + 4 * word) {
+        note_unsplit(heap, id, size + 4 * word - holds(heap, id));
         return;
+    }
     uint32_t rest = pool_split(&state->pool, id, word + size);
     heap_mark(heap, rest, STATE_WASTE);
     coalesce(heap, rest, take_out);
@@ -144,8 +150,12 @@ static bool resize_to(struct tlsf_pool *state, uint32_t id, uint64_t size)
     struct heap *heap = &state->pool.heap;
     uint32_t above = heap->blocks[id].next;
     if (size > holds(heap, id)) {
-        if (!heap_is_free(heap, above) || holds(heap, id) + heap->blocks[above].size < size)
+        uint64_t room = holds(heap, id) + (heap_is_free(heap, above) ? heap->blocks[above].size : 0);
+        note_unsplit(heap, id, size - holds(heap, id));
+        if (room < size) {
+            note_unsplit(heap, above, size - room);
             return false;
+        }
         take_out(heap, above);
         heap_mark(heap, id, STATE_WASTE);
         heap_join_next(heap, id);
@@ -228,6 +238,7 @@ bool tlsf_pool_init(void *memory)
     if (!add_pool(state, 0, state->pool.capacity, state->control) ||
         (state->second != 0 && !add_pool(state, SECOND_POOL, state->second, 0)))
         return false;
+    heap->same_for = state->second == 0 ? UINT64_MAX : 0;
     state->zero = state->has_zero ? heap_first(heap) : NO_BLOCK;
     state->least_free = UINT64_MAX;
     if (state->node != 0)

@@ -1,13 +1,17 @@
 #include "families/pool/walked.h"
 
+#include "families/pool/larger.h"
+
 uint32_t walked_take(struct walked *state, uint64_t size)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t visited;
     uint32_t id = walked_from(heap, state->lowest, size, &visited);
     count_search(heap, visited);
-    if (walked_is_end(heap, id))
+    if (walked_is_end(heap, id)) {
+        note_refusal(heap, size);
         return NO_BLOCK;
+    }
     heap_mark(heap, id, STATE_WASTE);
     return id;
 }
@@ -18,6 +22,8 @@ void walked_hand_out(struct walked *state, uint32_t id, uint64_t size, uint64_t 
     uint64_t visited;
     if (heap->blocks[id].size >= size + least)
         heap_mark(heap, pool_split(&state->pool, id, size), STATE_FREE);
+    else
+        note_unsplit(heap, id, size + least - heap->blocks[id].size);
     pool_hand_out(&state->pool, id);
     if (id == state->lowest)
         state->lowest = walked_from(heap, id, 0, &visited);

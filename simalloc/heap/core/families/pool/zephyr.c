@@ -1,8 +1,7 @@
 /* Zephyr's sys_heap, and what programs call over it (simalloc/policy/pool/zephyr.md).
  *
  * A chunk is a block of a whole number of units. */
-#include "families/pool/class_lists.h"
-#include "families/pool/pool.h"
+#include "families/pool/larger.h"
 
 enum { UNIT = 8 };
 
@@ -57,6 +56,8 @@ static void take_out(struct heap *heap, uint32_t id)
         return;
     }
     unsigned class = class_of(&state->lists, key_of(heap, id));
+    if (id == pool_last(heap))
+        note_list(&state->lists, class, key_of(heap, id), UNIT);
     state->lists.fronts[class] = class_leave(&state->lists, id, key_of(heap, id));
 }
 
@@ -77,17 +78,39 @@ static uint32_t try_bucket(struct zephyr *state, unsigned class, uint64_t wanted
     return NO_BLOCK;
 }
 
+/* Notes a search in the bucket `class` for so many units, and in those above. What is noted suffices
+ * whatever chunks of a bucket are tried: the last chunk stays in its bucket, or out of that one. */
+static void note_search(struct zephyr *state, unsigned class, uint64_t wanted, unsigned above)
+{
+    struct heap *heap = &state->pool.heap;
+    const struct class_lists *lists = &state->lists;
+    uint32_t last = pool_last(heap);
+    if (!heap_is_free(heap, last))
+        return;
+    uint64_t have = units(heap, last), below = state->least - 1;
+    uint64_t begin = class_begin(lists, class) + below, end = class_begin(lists, class + 1) + below;
+    if (have < begin)
+        differs_from(heap, (begin - have) * UNIT);
+    else if (have < end)
+        differs_from(heap, ((have < wanted ? wanted : end) - have) * UNIT);
+    else if (above != NO_CLASS && lists->fronts[above] == last)
+        note_list(lists, above, have - below, UNIT);
+}
+
 /* Takes a chunk of at least so many units out of its bucket. */
 static uint32_t find(struct zephyr *state, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
     struct class_lists *lists = &state->lists;
-    if (wanted > state->end / UNIT)
+    if (wanted > state->end / UNIT) {
+        differs_from(heap, wanted * UNIT - state->end);
         return NO_BLOCK;
+    }
     wanted = wanted < state->least ? state->least : wanted;
     unsigned class = class_of(lists, wanted - state->least + 1);
     uint64_t visited = 0;
     uint32_t id = try_bucket(state, class, wanted, &visited);
+    note_search(state, class, wanted, id == NO_BLOCK ? class_with_block(lists, class + 1) : NO_CLASS);
     if (id == NO_BLOCK) {
         class = class_with_block(lists, class + 1);
         id = class == NO_CLASS ? NO_BLOCK : lists->fronts[class];
@@ -110,6 +133,8 @@ static void cut(struct zephyr *state, uint32_t id, uint64_t wanted)
 {
     if (units(&state->pool.heap, id) > wanted)
         enter(state, pool_split(&state->pool, id, wanted * UNIT));
+    else
+        note_unsplit(&state->pool.heap, id, UNIT);
 }
 
 /* A chunk comes into use, whose object begins so many bytes behind its header. */
@@ -208,8 +233,11 @@ static bool resize_to(struct zephyr *state, uint32_t id, uint64_t wanted)
     struct heap *heap = &state->pool.heap;
     uint32_t above = heap->blocks[id].next, gap = heap->blocks[id].family_data;
     uint64_t have = units(heap, id);
-    if (wanted > have && (!heap_is_free(heap, above) || have + units(heap, above) < wanted))
+    uint64_t room = have + (heap_is_free(heap, above) ? units(heap, above) : 0);
+    if (wanted > room) {
+        note_unsplit(heap, above, (wanted - room) * UNIT);
         return false;
+    }
     heap_mark(heap, id, STATE_WASTE);
     if (wanted > have) {
         take_out(heap, above);
@@ -260,6 +288,7 @@ static bool init(void *memory)
     id = pool_take_table(pool, id, state->first);
     pool_close(pool, id, state->end - state->first);
     enter(state, id);
+    pool->heap.same_for = UINT64_MAX;
     return true;
 }
 

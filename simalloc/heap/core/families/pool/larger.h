@@ -1,0 +1,75 @@
+/* Up to which size larger pools come to the same.
+ *
+ * A larger pool differs from a smaller one in its last block alone, which is larger by the
+ * difference, as long as every decision is the same. heap->same_for is the number of bytes that can
+ * be added to the pool so that no decision has been different so far; 0 if a family does not say.
+ * A family that does sets it to UINT64_MAX at first, has one region, and calls what is here at
+ * each decision on which the size of the last block bears. */
+#ifndef SIMALLOC_LARGER_H
+#define SIMALLOC_LARGER_H
+
+#include "families/pool/class_lists.h"
+#include "families/pool/pool.h"
+
+/* The block that ends where the pool's blocks end: behind it is at most what the allocator closed. */
+ALWAYS_INLINE uint32_t pool_last(const struct heap *heap)
+{
+    uint32_t last = heap_last(heap);
+    return heap->blocks[last].index_slot == STATE_TABLE ? heap->blocks[last].previous : last;
+}
+
+/* Notes that a pool that is larger by `bytes` or more may decide otherwise. */
+ALWAYS_INLINE void differs_from(struct heap *heap, uint64_t bytes)
+{
+    if (heap->same_for >= bytes)
+        heap->same_for = bytes == 0 ? 0 : bytes - 1;
+}
+
+/* Notes that all of a block is used for want of `more` bytes: if it is the last one, a larger pool
+ * would have split it. */
+ALWAYS_INLINE void note_unsplit(struct heap *heap, uint32_t id, uint64_t more)
+{
+    if (id == pool_last(heap))
+        differs_from(heap, more);
+}
+
+/* Notes that no block has so many bytes: a larger last block may have them. */
+ALWAYS_INLINE void note_refusal(struct heap *heap, uint64_t wanted)
+{
+    uint32_t last = pool_last(heap);
+    if (heap_is_free(heap, last))
+        differs_from(heap, wanted - heap->blocks[last].size);
+}
+
+/* Notes that something depends on the list of the last block, which is in the list `class` and whose
+ * key is `key`, in bytes of `unit`: a larger one leaves its list to the others there, or reaches the
+ * next list that has a block. */
+ALWAYS_INLINE void note_list(const struct class_lists *lists, unsigned class, uint64_t key,
+                             uint64_t unit)
+{
+    struct heap *heap = lists->heap;
+    uint32_t last = pool_last(heap);
+    bool is_alone = heap->blocks[last].family_data == last;
+    unsigned next = is_alone ? class_with_block(lists, class + 1) : class + 1;
+    if (next != NO_CLASS)
+        differs_from(heap, (class_begin(lists, next) - key) * unit);
+}
+
+/* Notes the choice of the front of the list `chosen`, the first with a block from `wanted` up, or
+ * that there was none, NO_CLASS. `key` is the key of the last block, if it is free. */
+ALWAYS_INLINE void note_choice(struct class_lists *lists, unsigned wanted, unsigned chosen,
+                               uint64_t key)
+{
+    struct heap *heap = lists->heap;
+    uint32_t last = pool_last(heap);
+    if (!heap_is_free(heap, last))
+        return;
+    if (class_of(lists, key) < wanted) {
+        differs_from(heap, class_begin(lists, wanted) - key);
+        return;
+    }
+    if (lists->fronts[chosen] == last)
+        note_list(lists, chosen, key, 1);
+}
+
+#endif

@@ -1,0 +1,119 @@
+"""Will it ever fail? The smallest pool, the larger sizes that fail, and the safe size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from simalloc.bound import Timetable
+from simalloc.heap import Run
+from simalloc.heap.running.event_by_event import run_one
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay_all
+from simalloc.policy import Policy
+from simalloc.pool.search import Sizes, find_sizes
+from simalloc.pool.trial import PoolTrial
+from simalloc.trace import Trace
+
+LARGEST: Final = 64
+"""Pools are searched up to the peak of live bytes times this."""
+_ROOMY: Final = 1 << 24
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The pools that serve some traces under one policy; all sizes are bytes.
+
+    `sizes` has the smallest pool and the larger ones that fail; None: no pool up to `searched_to`
+    serves every request. `high_water` is the highest mark that blocks reached in a pool with ample
+    room, and `high_water_works` says whether a pool of that size serves every request. `steps` is
+    the number of blocks or lists that the longest search visits in a pool of the safe size.
+    """
+
+    traces: tuple[str, ...]
+    policy: Policy
+    sizes: Sizes | None
+    searched_to: int
+    peak_live: int
+    lower_bound: int
+    high_water: int
+    high_water_works: bool
+    steps: int | None
+
+    @property
+    def trace(self) -> str:
+        """The names of the traces."""
+        return ", ".join(self.traces)
+
+
+def answer(
+    traces: Sequence[Trace], policy: Policy, advance: Callable[[float], None] = lambda _: None
+) -> Answer:
+    """Return the pools that serve some traces under one policy.
+
+    `advance` is called with the share of the work that was done since its last call.
+
+    Raises
+    ------
+    PolicyError
+        If the policy has no `capacity`.
+    """
+    trial = PoolTrial.of(policy, traces)
+    low = max(trial.peak_live, trial.least_capacity, 1)
+    most = max(LARGEST * low, 1 << 16)
+    high_water = _high_water(trial)
+    sizes = find_sizes(trial, low, most, lambda share: advance(0.95 * share))
+    steps = None if sizes is None else _steps(trial, sizes.safe)
+    works = trial(high_water).refused == 0
+    advance(0.05)
+    return Answer(
+        tuple(trace.name for trace in traces),
+        trial.policy,
+        sizes,
+        most,
+        peak_live=trial.peak_live,
+        lower_bound=max((Timetable.of(trace).peak for trace in traces), default=0),
+        high_water=high_water,
+        high_water_works=works,
+        steps=steps,
+    )
+
+
+def curve(traces: Sequence[Trace], found: Answer, points: int = 48) -> tuple[list[int], list[int]]:
+    """Return sizes of a pool, and how many requests are refused at each to a program that goes on.
+
+    The sizes go from the peak of live bytes to a little above the safe size.
+    """
+    trial = PoolTrial.of(found.policy, traces)
+    low = max(found.peak_live, trial.least_capacity)
+    high = max(int(1.1 * found.sizes.safe), low + 1) if found.sizes else 2 * low
+    sizes = sorted({round(low + (high - low) * at / (points - 1)) for at in range(points)})
+    sizes = sorted({size // trial.grain * trial.grain for size in sizes})
+    sizes = [size for size in sizes if size >= trial.least_capacity]
+    return sizes, [
+        sum(_refused(trace, trial.with_capacity(size)) for trace in traces) for size in sizes
+    ]
+
+
+def _refused(trace: Trace, policy: Policy) -> int:
+    """Return how many requests are refused to a program that goes on."""
+    setting = Setting.of(trace, policy, None, None, on_refusal="go-on")
+    simulation = setting.simulation()
+    replay_all(simulation, setting)
+    return int(simulation.figures()["refused"])
+
+
+def _run(trace: Trace, policy: Policy) -> Run:
+    return run_one(Setting.of(trace, policy, None, None, on_refusal="go-on"))
+
+
+def _high_water(trial: PoolTrial) -> int:
+    """Return the highest mark of a run with ample room: 16 MiB, or 64 times the peak if more."""
+    policy = trial.with_capacity(max(_ROOMY, LARGEST * trial.peak_live))
+    return int(max((_run(trace, policy).peak_heap_bytes for trace in trial.traces), default=0))
+
+
+def _steps(trial: PoolTrial, capacity: int) -> int:
+    policy = trial.with_capacity(capacity)
+    return max((_run(trace, policy).counters.visited_worst for trace in trial.traces), default=0)

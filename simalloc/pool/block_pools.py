@@ -1,0 +1,196 @@
+"""Pools of fixed-size blocks: the sizes and counts that take the least memory.
+
+A request goes to the pool with the smallest blocks that hold it, and to the heap if none does. A
+pool has as many blocks as are ever live at once, so it never refuses a request and cannot fragment.
+The sizes are chosen by dynamic programming over the sizes of the trace: `cost(i, j)`, a pool for
+the sizes after the i-th up to the j-th, is the j-th size times the peak number of live objects of
+these sizes. Requests
+larger than the largest block go to the heap, and count with the peak of their live bytes times what
+a live byte costs in the heap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.trace import Trace
+from simalloc.trace.lives import lives_of
+
+ALIGNMENT: Final = 4
+"""The bytes that a block's size is a multiple of, by default."""
+
+MOST_SIZES: Final = 256
+"""Of more different sizes, the rarest are rounded up to the next one that is kept."""
+
+
+@dataclass(frozen=True)
+class BlockPool:
+    """`count` blocks of `size` bytes; `used` of them are live at once at most."""
+
+    size: int
+    count: int
+
+    @property
+    def total(self) -> int:
+        """The bytes of all blocks."""
+        return self.size * self.count
+
+
+@dataclass(frozen=True)
+class BlockPools:
+    """The pools of fixed-size blocks that take the least memory, in the order of their sizes.
+
+    `rest_bytes` is the peak of the live bytes that are in no pool, as their requests are larger
+    than the largest block; `rest_largest` the largest of them, 0 if there are none.
+    """
+
+    pools: tuple[BlockPool, ...]
+    rest_bytes: int
+    rest_largest: int
+    peak_live_bytes: int
+
+    @property
+    def pool_bytes(self) -> int:
+        """The bytes of all pools."""
+        return sum(pool.total for pool in self.pools)
+
+    @property
+    def largest(self) -> int:
+        """The size of the largest block; 0 if there are no pools."""
+        return self.pools[-1].size if self.pools else 0
+
+
+def block_pools(
+    traces: Sequence[Trace], count: int, heap_cost: float = 1.0, alignment: int = ALIGNMENT
+) -> BlockPools:
+    """Return the sizes and counts of `count` pools that take the least memory with the heap.
+
+    `heap_cost` is the bytes of heap that a live byte takes, headers and fragmentation included.
+    Block sizes are multiples of `alignment` bytes. The pools serve each of the traces. A realloc
+    gives its block back before it takes another. There are fewer pools only if there are fewer
+    sizes.
+
+    Raises
+    ------
+    ValueError
+        If `count` is not from 1 to 64, or `alignment` is no power of two.
+    """
+    if not 1 <= count <= 64:
+        raise ValueError(f"the number of block pools is {count}; it takes 1 to 64")
+    if alignment < 1 or alignment & (alignment - 1):
+        raise ValueError(f"the alignment of blocks is {alignment}; it takes a power of two")
+    lives = [_Lives.of(trace, alignment) for trace in traces]
+    sizes = _kept_sizes(np.concatenate([each.size for each in lives]))
+    counts = np.zeros((len(sizes), len(sizes)), np.int64)
+    rest = np.zeros(len(sizes) + 1, np.int64)
+    for each in lives:
+        counts = np.maximum(counts, each.peak_counts(sizes))
+        rest = np.maximum(rest, each.peak_rests(sizes))
+    weighted = np.rint(rest * heap_cost).astype(np.int64)
+    chosen = _choose(sizes, counts, weighted, min(count, len(sizes)))
+    pools = tuple(BlockPool(int(sizes[last]), int(counts[first, last])) for first, last in chosen)
+    largest = chosen[-1][1] + 1 if chosen else 0
+    return BlockPools(
+        pools,
+        rest_bytes=int(rest[largest]),
+        rest_largest=int(sizes[-1]) if largest < len(sizes) else 0,
+        peak_live_bytes=max(each.peak for each in lives),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Lives:
+    """The lives of a trace: their rounded sizes (int64), and the events of births and deaths."""
+
+    size: NDArray[np.int64]
+    born: NDArray[np.int64]
+    died: NDArray[np.int64]
+    events: int
+    peak: int
+
+    @classmethod
+    def of(cls, trace: Trace, alignment: int) -> _Lives:
+        lives = lives_of(trace)
+        rounded = -(-np.maximum(lives.size, 1) // alignment) * alignment
+        return cls(
+            rounded, lives.born, lives.died, len(trace), int(trace.replayed.live.max(initial=0))
+        )
+
+    def peak_counts(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the peak number of live objects of the i-th to the j-th size, for i <= j."""
+        live = self._live_counts(sizes)
+        upto = np.zeros((len(sizes) + 1, live.shape[1]), np.int32)
+        np.cumsum(live, axis=0, out=upto[1:])
+        found = np.zeros((len(sizes), len(sizes)), np.int64)
+        for first in range(len(sizes)):
+            found[first, first:] = (upto[first + 1 :] - upto[first]).max(axis=1, initial=0)
+        return found
+
+    def _live_counts(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return how many objects of each size are live, where a birth is followed by a death.
+
+        Between two such moments no number is larger than at the later one, so the peaks are kept.
+        """
+        change = np.zeros(self.events + 1, np.int8)
+        change[self.born] = 1
+        change[self.died[self.died < self.events]] -= 1
+        happened = np.flatnonzero(change)
+        kinds = change[happened]
+        last = np.append(kinds[1:] < 0, True)
+        moments = happened[(kinds > 0) & last]
+        which = np.searchsorted(sizes, self.size)
+        change_at = np.zeros((len(sizes), len(moments) + 1), np.int32)
+        np.add.at(change_at, (which, np.searchsorted(moments, self.born)), 1)
+        np.add.at(change_at, (which, np.searchsorted(moments, self.died)), -1)
+        return np.cumsum(change_at[:, :-1], axis=1, dtype=np.int32)
+
+    def peak_rests(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each number of sizes that pools hold the peak of all other live bytes."""
+        which = np.searchsorted(sizes, self.size)
+        found = np.zeros(len(sizes) + 1, np.int64)
+        for number in range(len(sizes)):
+            rest = which >= number
+            change = np.zeros(self.events + 1, np.int64)
+            np.add.at(change, self.born[rest], self.size[rest])
+            np.add.at(change, self.died[rest], -self.size[rest])
+            found[number] = np.cumsum(change[:-1]).max(initial=0)
+        return found
+
+
+def _kept_sizes(size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the different sizes, or the most frequent ones and the largest."""
+    sizes, count = np.unique(size, return_counts=True)
+    if len(sizes) <= MOST_SIZES:
+        return sizes
+    frequent = np.argsort(-count, kind="stable")[: MOST_SIZES - 1]
+    return np.unique(np.append(sizes[frequent], sizes[-1]))
+
+
+def _choose(
+    sizes: NDArray[np.int64], counts: NDArray[np.int64], rest: NDArray[np.int64], number: int
+) -> list[tuple[int, int]]:
+    """Return the first and the last size of each of a number of pools with the smallest total.
+
+    `best[k, j]` is the least total of k pools that hold the first j sizes.
+    """
+    best = np.full((number + 1, len(sizes) + 1), np.iinfo(np.int64).max // 2)
+    best[0, 0] = 0
+    before = np.zeros((number + 1, len(sizes) + 1), np.int64)
+    cost = counts * sizes
+    for pools in range(1, number + 1):
+        for held in range(pools, len(sizes) + 1):
+            totals = best[pools - 1, :held] + cost[:held, held - 1]
+            before[pools, held] = np.argmin(totals)
+            best[pools, held] = totals[before[pools, held]]
+    held = int(np.argmin(best[number] + rest))
+    chosen: list[tuple[int, int]] = []
+    for pools in range(number, 0, -1):
+        first = int(before[pools, held])
+        chosen.append((first, held - 1))
+        held = first
+    return chosen[::-1]

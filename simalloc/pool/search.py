@@ -1,0 +1,214 @@
+"""The sizes of a pool that serve every request, found exactly and on all cores.
+
+A larger pool may fail where a smaller one works, so a bisection proves nothing in general. A size
+is settled by one of three things: a replay at that size; a replay at a smaller size, which says up
+to which size every decision of the allocator is the same; or a rule of the allocator by which every
+larger pool works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from simalloc.machine import core_count
+from simalloc.waiting import completed
+
+NEAR: Final = 1.3
+"""Failing sizes are listed up to the smallest pool times this."""
+FAR: Final = 2
+"""A safe size is one from which on no size fails up to the smallest pool times this."""
+
+_STRETCH: Final = 16
+"""Replays that one thread makes before it takes the next sizes."""
+
+
+class Outcome(NamedTuple):
+    """What a pool of one size comes to.
+
+    `refused` is the number, from 1 on, of the first event that was refused; 0: all were served.
+    Every pool from the size tried to `same_until` bytes comes to the same.
+    """
+
+    refused: int
+    same_until: int
+
+
+class Trial(Protocol):
+    """An allocator and the traces that it is to serve."""
+
+    @property
+    def grain(self) -> int:
+        """Pools whose sizes round down to the same multiple of this behave alike."""
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether every larger pool works where one does."""
+
+    def __call__(self, capacity: int) -> Outcome:
+        """Return what a pool of `capacity` bytes comes to."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The pool sizes that serve every request, multiples of the `grain`.
+
+    `least` is the smallest. `failing` are the larger sizes at which a request is refused: all of
+    them up to twice the smallest. `trials` counts the replays that settled this. `is_proven` says
+    that no larger size fails at all, by the allocator's rules.
+    """
+
+    least: int
+    failing: tuple[int, ...]
+    grain: int
+    trials: int
+    is_proven: bool
+
+    @property
+    def safe(self) -> int:
+        """The size from which on no size up to twice the smallest fails."""
+        return self.failing[-1] + self.grain if self.failing else self.least
+
+    @property
+    def near(self) -> tuple[int, ...]:
+        """The failing sizes up to 1.3 times the smallest."""
+        return tuple(size for size in self.failing if size <= NEAR * self.least)
+
+
+class _Stretch(NamedTuple):
+    """Sizes that were settled one after the other.
+
+    `served` is the first one that works, if that was looked for and found. `failing` has the sizes
+    that fail. All sizes are known up to `settled`, which may lie beyond the stretch: then those
+    beyond it work.
+    """
+
+    served: int | None
+    failing: list[int]
+    settled: int
+    trials: int
+
+
+def find_sizes(
+    trial: Trial, low: int, most: int, advance: Callable[[float], None] = lambda _: None
+) -> Sizes | None:
+    """Return the sizes that serve every request; None if none from `low` to `most` bytes does.
+
+    `advance` is called with the share of the work that was done since its last call.
+    """
+    with _searching(trial) as search:
+        least = search.bisect(low, most) if trial.is_monotone else search.scan_for(low, most)
+        advance(0.3)
+        if least is None:
+            return None
+        if trial.is_monotone:
+            return Sizes(least, (), trial.grain, search.trials, is_proven=True)
+        failing = search.scan_all(least, FAR * least, lambda share: advance(0.7 * share))
+        return Sizes(least, tuple(failing), trial.grain, search.trials, is_proven=False)
+
+
+@contextmanager
+def _searching(trial: Trial) -> Iterator[_Search]:
+    with ThreadPoolExecutor(core_count()) as pool:
+        search = _Search(trial, pool)
+        try:
+            yield search
+        finally:
+            search.stopped = True
+
+
+class _Search:
+    """Tries sizes in the threads of a pool; once `stopped`, each ends after its replay."""
+
+    def __init__(self, trial: Trial, pool: ThreadPoolExecutor) -> None:
+        self._trial = trial
+        self._pool = pool
+        self.stopped = False
+        self.trials = 0
+
+    def bisect(self, low: int, most: int) -> int | None:
+        """Return the smallest size that works, by the rule that every larger one does."""
+        grain = self._trial.grain
+        fails, works = low // grain - 1, -(-low // grain)
+        while self._refuses(works * grain):
+            if works * grain >= most:
+                return None
+            fails, works = works, min(2 * works, -(-most // grain))
+        while works - fails > 1:
+            middle = (fails + works) // 2
+            if self._refuses(middle * grain):
+                fails = middle
+            else:
+                works = middle
+        return works * grain
+
+    def scan_for(self, low: int, most: int) -> int | None:
+        """Return the smallest size that works, by trying each from `low` on."""
+        at, length = -(-low // self._trial.grain), _STRETCH
+        last = most // self._trial.grain
+        while at <= last:
+            parts = _parts(at, last, length)
+            found = self._stretches(parts, until_served=True)
+            served = [each.served for each in found if each.served is not None]
+            if served:
+                return min(served)
+            at = parts[-1][1] + 1
+            length *= _longer(found)
+        return None
+
+    def scan_all(self, low: int, high: int, advance: Callable[[float], None]) -> list[int]:
+        """Return the failing sizes from `low` to `high`."""
+        grain, failing = self._trial.grain, list[int]()
+        at, last, length = low // grain, high // grain, _STRETCH
+        total = last - at + 1
+        while at <= last:
+            parts = _parts(at, last, length)
+            found = self._stretches(parts, until_served=False)
+            failing += [size for each in found for size in each.failing]
+            settled = max(each.settled for each in found) // grain
+            advance((min(settled, last) + 1 - at) / total)
+            at = settled + 1
+            length *= _longer(found)
+        return failing
+
+    def _refuses(self, capacity: int) -> bool:
+        self.trials += 1
+        return self._trial(capacity).refused > 0
+
+    def _stretches(self, parts: Iterable[tuple[int, int]], *, until_served: bool) -> list[_Stretch]:
+        """Settle stretches of sizes, given by their first and last multiple of the grain."""
+        waiting = [self._pool.submit(self._stretch, low, high, until_served) for low, high in parts]
+        for each in completed(waiting):
+            each.result()
+        found = [each.result() for each in waiting]
+        self.trials += sum(each.trials for each in found)
+        return found
+
+    def _stretch(self, low: int, high: int, until_served: bool) -> _Stretch:  # noqa: FBT001 - for submit
+        grain, failing, trials = self._trial.grain, list[int](), 0
+        at = low
+        while at <= high and not self.stopped:
+            outcome = self._trial(at * grain)
+            trials += 1
+            beyond = max(outcome.same_until // grain, at) + 1
+            if outcome.refused:
+                beyond = min(beyond, high + 1)
+                failing += [each * grain for each in range(at, beyond)]
+            elif until_served:
+                return _Stretch(at * grain, failing, at * grain, trials)
+            at = beyond
+        return _Stretch(None, failing, (at - 1) * grain, trials)
+
+
+def _parts(at: int, last: int, length: int) -> list[tuple[int, int]]:
+    """Return stretches from `at` on, none beyond `last`, two for each core."""
+    starts = range(at, min(at + 2 * core_count() * length, last + 1), length)
+    return [(start, min(start + length - 1, last)) for start in starts]
+
+
+def _longer(found: Sequence[_Stretch]) -> int:
+    """Return by what stretches are to be longer: 2 if few replays settled these, else 1."""
+    return 2 if sum(each.trials for each in found) < _STRETCH * len(found) // 2 else 1

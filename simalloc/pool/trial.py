@@ -1,0 +1,137 @@
+"""One allocator in pools of any size, over the traces that it is to serve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from simalloc.errors import PolicyError
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import parts_of, replay
+from simalloc.policy import Policy
+from simalloc.pool.search import Outcome
+from simalloc.trace import ReplayedEvents, Trace
+
+NO_LIMIT: Final = 1 << 62
+"""Bytes that no pool has."""
+
+
+@dataclass(frozen=True, eq=False)
+class PoolTrial:
+    """A policy that has a `capacity`, and the traces that it is to serve."""
+
+    policy: Policy
+    traces: tuple[Trace, ...]
+
+    @classmethod
+    def of(cls, policy: Policy, traces: Sequence[Trace]) -> PoolTrial:
+        """Return the trial of a policy; raises `PolicyError` if it has no capacity."""
+        if "capacity" not in policy.all_parameters:
+            raise PolicyError(
+                f"{policy.name} has no capacity, so there is no pool to size; "
+                "`simalloc policies @pool` lists allocators that have one"
+            )
+        return cls(policy, tuple(traces))
+
+    @cached_property
+    def grain(self) -> int:
+        """Pools whose sizes round down to the same multiple of this behave alike."""
+        return int(getattr(self.policy.description, "grain", 1))
+
+    @cached_property
+    def is_monotone(self) -> bool:
+        """Whether every larger pool works where one does."""
+        return bool(getattr(self.policy.description, "is_monotone", False))
+
+    @cached_property
+    def least_capacity(self) -> int:
+        """The bytes of the smallest pool that the allocator can be made in."""
+        return int(getattr(self.policy.description, "least_capacity", 1))
+
+    @cached_property
+    def peak_live(self) -> int:
+        """The peak of live bytes over all traces: no pool is smaller."""
+        return max((int(trace.replayed.live.max(initial=0)) for trace in self.traces), default=0)
+
+    def with_capacity(self, capacity: int) -> Policy:
+        """Return the policy in a pool of some bytes; raises `PolicyError` if it cannot be made."""
+        return self.policy.with_parameters(capacity=capacity)
+
+    def __call__(self, capacity: int) -> Outcome:
+        """Return what a pool of `capacity` bytes comes to: the traces end at the first refusal."""
+        try:
+            policy = self.with_capacity(capacity)
+        except PolicyError:  # too small, or larger than the allocator's own limit
+            too_small = capacity < self.least_capacity
+            return Outcome(1, self.least_capacity - 1 if too_small else NO_LIMIT)
+        same = capacity
+        for trace, events in zip(self.traces, self._events, strict=True):
+            refused, more = _replay(trace, policy, events)
+            if refused:
+                return Outcome(refused, capacity + self._alike(capacity, more))
+            same = more if trace is self.traces[0] else min(same, more)
+        return Outcome(0, capacity + self._alike(capacity, same))
+
+    def _alike(self, capacity: int, more: int) -> int:
+        """Return by how many bytes, up to `more`, the pool may grow and decide alike.
+
+        The core says that of its own decisions; some allocators have other tables in a larger pool.
+        """
+        more = min(more, capacity) // self.grain * self.grain
+        if more == 0:
+            return 0
+        if not any(low <= capacity and capacity + more < high for low, high in self._same_tables):
+            self._same_tables.append((capacity, self._other_tables(capacity)))
+        ends = [high for low, high in self._same_tables if low <= capacity < high]
+        return min(more, max(ends) - 1 - capacity) // self.grain * self.grain
+
+    def _other_tables(self, capacity: int) -> int:
+        """Return the smallest pool above `capacity`, up to three times it, with other tables."""
+        told = self._tables(capacity)
+        same, other = capacity // self.grain, 3 * capacity // self.grain
+        while other - same > 1:
+            middle = (same + other) // 2
+            if self._tables(middle * self.grain) == told:
+                same = middle
+            else:
+                other = middle
+        return other * self.grain
+
+    def _tables(self, capacity: int) -> dict[str, int | str] | None:
+        """Return what the core is told of an allocator besides the size; None: it is too large."""
+        try:
+            description = self.with_capacity(capacity).description
+        except PolicyError:
+            return None
+        sizes = getattr(description, "follows_capacity", ("pool_bytes",))
+        told = description.core_parameters()
+        return {name: value for name, value in told.items() if name not in sizes}
+
+    @cached_property
+    def _same_tables(self) -> list[tuple[int, int]]:
+        """Pool sizes, from the first to below the second, within which the tables are the same."""
+        return []
+
+    @cached_property
+    def _events(self) -> tuple[ReplayedEvents, ...]:
+        """The events of each trace with the columns that the policy looks at."""
+        columns = self.policy.description.looked_at
+        return tuple(_with_columns(trace, columns) for trace in self.traces)
+
+
+def _with_columns(trace: Trace, columns: Sequence[str]) -> ReplayedEvents:
+    wanted = {name: values for name, values in trace.columns.items() if name in columns}
+    return trace.replayed._replace(columns=wanted)
+
+
+def _replay(trace: Trace, policy: Policy, events: ReplayedEvents) -> tuple[int, int]:
+    """Return the first refused event, and by how many bytes a pool may grow and behave the same."""
+    setting = Setting.of(trace, policy, None, None, on_refusal="stop")
+    simulation = setting.simulation()
+    for part in parts_of(events, policy):
+        if replay(simulation, part) < len(part.op):
+            break
+    figures = simulation.figures()
+    return int(figures["first_refused"]), int(figures["same_for"])

@@ -1,0 +1,38 @@
+"""Refused requests against the size of a pool: a line an allocator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+
+from simalloc.report.figures.axes import bytes_axis
+from simalloc.report.figures.picture import Picture
+from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.palettes import Theme
+
+_MARKS = "os^Dv<>P"
+
+
+def draw_refusals(
+    refused: Mapping[str, tuple[Sequence[int], Sequence[int]]],
+    peak_live: int,
+    *,
+    theme: Theme = "light",
+) -> Picture:
+    """Return the refused requests of each policy: its pool sizes and how many there are at each."""
+    with styled(theme) as palette:
+        figure = new_figure(height=3.6)
+        axes = figure.add_subplot()
+        styles = zip(cycle(palette.lines), cycle(_MARKS), strict=False)
+        for (name, (sizes, counts)), (colour, mark) in zip(refused.items(), styles, strict=False):
+            axes.plot(sizes, counts, color=colour, marker=mark, markersize=3, lw=1.2, label=name)
+        axes.axvline(peak_live, color=palette.faint, lw=1, ls="--", label="peak live")
+        axes.set_yscale("symlog", linthresh=1)
+        axes.set_ylim(bottom=0)
+        bytes_axis(axes.xaxis, max((max(sizes) for sizes, _ in refused.values()), default=1))
+        axes.set_xlim(left=0.95 * peak_live)
+        axes.set_xlabel("pool")
+        axes.set_ylabel("refused requests")
+        axes.grid(alpha=0.4)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.2)
+    return figure

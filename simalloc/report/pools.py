@@ -1,0 +1,96 @@
+"""Fixed pools as rows: how small a pool may be, which larger ones fail, and what is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from simalloc.policy import spell
+from simalloc.report.table import Rounded, Table, Value
+
+if TYPE_CHECKING:
+    from simalloc.pool.answer import Answer
+    from simalloc.pool.margins import Margin
+
+_NOTES: Final = (
+    "smallest: the smallest pool that serves every request, in bytes, with headers and tables.",
+    "fail above: larger sizes, up to 1.3 times the smallest, at which a request is refused.",
+    "safe: no size from here to twice the smallest fails. high water: the highest mark that blocks",
+    "reached in a pool with ample room, and whether a pool of that size works. longest search:",
+    "blocks or lists that one request visits, at most, in a pool of the safe size.",
+)
+
+
+def pools_table(answers: Sequence[Answer]) -> Table:
+    """Return a row a policy, by the smallest pool."""
+    columns = (
+        "policy", "smallest", "× peak live", "fail above", "safe", "high water", "works",
+        "longest search",
+    )  # fmt: skip
+    ordered = sorted(answers, key=lambda each: each.sizes.least if each.sizes else 1 << 62)
+    rows: list[Sequence[Value]] = [_row(each) for each in ordered]
+    trace = answers[0].trace if answers else ""
+    notes = [*_NOTES]
+    if answers:
+        notes.insert(0, f"Peak live: {answers[0].peak_live:,} bytes. No pool can be smaller.")
+    return Table(f"Pools for {trace}", columns, rows, notes)
+
+
+def _row(answer: Answer) -> Sequence[Value]:
+    sizes = answer.sizes
+    if sizes is None:
+        return (spell(answer.policy), f"none to {answer.searched_to:,}", *(None,) * 6)
+    return (
+        spell(answer.policy),
+        sizes.least,
+        Rounded(sizes.least / answer.peak_live, 3) if answer.peak_live else None,
+        len(sizes.near),
+        sizes.safe,
+        answer.high_water,
+        "yes" if answer.high_water_works else "no",
+        answer.steps,
+    )
+
+
+def margins_table(margins: Sequence[Margin], count: int) -> Table:
+    """Return a row a policy: the pools for the recorded traces, and with their variations."""
+    columns = ("policy", "recorded", "with variations", "margin %", "safe", "needed by")
+    rows: list[Sequence[Value]] = []
+    for margin in margins:
+        recorded, varied = margin.recorded.sizes, margin.varied.sizes
+        rows.append(
+            (
+                spell(margin.recorded.policy),
+                recorded.least if recorded else None,
+                varied.least if varied else None,
+                None if margin.share is None else Rounded(100 * margin.share, 2),
+                varied.safe if varied else None,
+                margin.worst.name if margin.worst else None,
+            )
+        )
+    notes = (
+        "with variations: the smallest pool that serves the recorded traces and all variations.",
+        "safe: no size from here to twice that pool fails on any of them.",
+    )
+    return Table(f"Margins over {count} variations of each trace", columns, rows, notes)
+
+
+def pool_record(answer: Answer) -> dict[str, Any]:
+    """Return an answer as plain values, ready for JSON."""
+    sizes = answer.sizes
+    parameters: Mapping[str, Any] = answer.policy.parameters
+    return {
+        "trace": answer.trace,
+        "policy": answer.policy.name,
+        "parameters": {name: value for name, value in parameters.items() if name != "capacity"},
+        "least_bytes": sizes.least if sizes else None,
+        "failing_bytes": list(sizes.near) if sizes else [],
+        "safe_bytes": sizes.safe if sizes else None,
+        "peak_live_bytes": answer.peak_live,
+        "lower_bound_bytes": answer.lower_bound,
+        "high_water_bytes": answer.high_water,
+        "high_water_works": answer.high_water_works,
+        "visited_worst": answer.steps,
+        "grain_bytes": sizes.grain if sizes else None,
+        "searched_to_bytes": answer.searched_to,
+    }

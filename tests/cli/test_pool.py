@@ -1,0 +1,101 @@
+"""`simalloc pool`."""
+
+import json
+
+import numpy as np
+import pytest
+from command import simalloc
+
+from simalloc.policy import find_policy
+from simalloc.pool.trial import PoolTrial
+from simalloc.trace import Trace, read_trace, write_trace
+
+
+@pytest.fixture
+def trace(tmp_path):
+    rng = np.random.default_rng(3)
+    live, op, number, size, thread = [], [], [], [], []
+    for event in range(2000):
+        free = bool(live) and (len(live) > 40 or rng.random() < 0.45)
+        op.append(1 if free else 0)
+        number.append(live.pop(rng.integers(len(live))) if free else event)
+        size.append(0 if free else int(rng.integers(8, 700)))
+        thread.append(int(rng.integers(3)))
+        if not free:
+            live.append(event)
+    path = tmp_path / "board.npz"
+    write_trace(Trace.from_events(op, number, size, thread=thread, name="board"), path)
+    return path
+
+
+def records(*arguments):
+    result = simalloc("pool", *arguments, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_json_has_the_pools_of_each_policy(trace):
+    found = records(str(trace), "-p", "freertos-heap-4", "esp-idf")
+    assert [each["policy"] for each in found] == ["freertos-heap-4", "esp-idf"]
+    for each in found:
+        assert each["trace"] == "board"
+        assert each["lower_bound_bytes"] == each["peak_live_bytes"] < each["least_bytes"]
+        assert all(
+            each["least_bytes"] < size <= 1.3 * each["least_bytes"]
+            for size in each["failing_bytes"]
+        )
+        assert each["safe_bytes"] >= max([each["least_bytes"], *each["failing_bytes"]])
+    assert found[0]["failing_bytes"] == []
+
+
+def test_the_smallest_pool_works_and_the_next_smaller_fails(trace):
+    [found] = records(str(trace), "-p", "esp-idf")
+    for size, refused in ((found["least_bytes"], False), (found["least_bytes"] - 4, True)):
+        trial = PoolTrial.of(find_policy("esp-idf"), [read_trace(trace)])
+        assert bool(trial(size).refused) == refused
+
+
+def test_several_traces_are_served_by_one_pool(trace, tmp_path):
+    whole = read_trace(trace)
+    write_trace(whole.prefix(500).renamed("short"), tmp_path / "short.npz")
+    one = records(str(trace), "-p", "zephyr")[0]
+    both = records(str(trace), str(tmp_path / "short.npz"), "-p", "zephyr")[0]
+    assert both["trace"] == "board, short"
+    assert both["least_bytes"] >= one["least_bytes"]
+
+
+def test_variations_are_reproducible_and_the_worst_is_written(trace, tmp_path):
+    worst = tmp_path / "worst.npz"
+    arguments = [str(trace), "-p", "freertos-heap-4", "--vary", "6"]
+    [first] = records(*arguments, "--worst", str(worst))
+    [second] = records(*arguments)
+    assert first == second
+    varied = first["varied"]
+    assert varied["least_bytes"] >= first["least_bytes"]
+    written = read_trace(worst)
+    assert written.name == varied["needed_by"]
+    [alone] = records(str(worst), "-p", "freertos-heap-4")
+    assert alone["least_bytes"] == varied["least_bytes"]
+
+
+def test_the_table_and_the_picture(trace, tmp_path):
+    picture = tmp_path / "refused.png"
+    result = simalloc("pool", str(trace), "-p", "zephyr", "--plot", str(picture), "--adversary")
+    assert result.exit_code == 0
+    assert "fail above" in result.stdout
+    assert "Robson" in result.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["-p", "ptmalloc", "--worst", "w.npz"], "--worst takes --vary"),
+        (["-p", "zephyr", "--vary", "0"], "--vary"),
+        (["-p", "no-such"], "no-such"),
+    ],
+)
+def test_wrong_options(trace, arguments, complaint):
+    result = simalloc("pool", str(trace), *arguments)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
