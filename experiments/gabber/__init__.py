@@ -1,1 +1,1 @@
-"""Gabber et al. 2001: nine mallocs on a caching file system, Hummingbird, and on GNU Emacs."""
+"""Bohra & Gabber 2001: nine mallocs on a caching file system, Hummingbird, and on GNU Emacs."""

@@ -63,7 +63,7 @@ from simalloc.report.figures.saving import save_figure
 def command(
     out: Path, *, again: bool, drawn: str | None, full: bool, only: tuple[str, ...]
 ) -> None:
-    """Print the tables of Gabber and others 2001 beside those of traces generated like theirs.
+    """Print the tables of Bohra & Gabber 2001 beside those of traces generated like theirs.
 
     Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
     and CSV, with a page on what agrees and what does not. What the simulations came to is kept in
@@ -83,7 +83,7 @@ def command(
             _draw(runs, out)
     measured = results()
     shown = exhibits(measured)
-    publish(shown, "Gabber et al. 2001", page(measured, shown), out, PAGE)
+    publish(shown, "Bohra & Gabber 2001", page(measured, shown), out, PAGE)
 
 
 def _outcomes(runs: Runs) -> GabberRuns:

@@ -1,1 +1,1 @@
-"""Rezaei and others 2016: address-ordered and segregated binary trees."""
+"""Rezaei & Kavi 2016: address-ordered and segregated binary trees."""

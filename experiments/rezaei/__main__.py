@@ -27,7 +27,7 @@ from simalloc.cli.progress import progress
     "out: some minutes.",
 )
 def command(out: Path, *, again: bool) -> None:
-    """Measure the allocators of Rezaei and others 2016 on traces with the paper's statistics.
+    """Measure the allocators of Rezaei & Kavi 2016 on traces with the paper's statistics.
 
     Tables go to stdout; the folder gets the figures, and the page with what agrees and what does
     not.

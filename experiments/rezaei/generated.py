@@ -37,7 +37,7 @@ def generate(program: Program, seed: int, *, sweep: bool = False) -> Trace:
         until,
         order=None if sweep else random.permutation(program.allocations),
         name=f"{program.name} (generated)",
-        provenance={"kind": "synthetic", "source": "Rezaei and others 2016, table 2", "seed": seed},
+        provenance={"kind": "synthetic", "source": "Rezaei & Kavi 2016, table 2", "seed": seed},
     )
 
 

@@ -24,7 +24,7 @@ def robson_bound(live: float, largest: float, smallest: float = 1) -> float:
 def first_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
     """Return about what first fit in address order can be made to need: M log2(n).
 
-    Robson 1977, as Gabber et al. 2001 state it (section 5.3). Raises `ValueError` as `robson_bound`
+    Robson 1977, as Bohra & Gabber 2001 state it (5.3). Raises `ValueError` as `robson_bound`
     does.
     """
     _check(live, largest, smallest)
@@ -34,7 +34,7 @@ def first_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
 def best_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
     """Return about what best fit can be made to need: M n.
 
-    Robson 1977, as Gabber et al. 2001 state it (section 5.3). Raises `ValueError` as `robson_bound`
+    Robson 1977, as Bohra & Gabber 2001 state it (5.3). Raises `ValueError` as `robson_bound`
     does.
     """
     _check(live, largest, smallest)

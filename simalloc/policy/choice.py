@@ -16,6 +16,9 @@ from simalloc.policy.user import UserPolicy, is_user_policy, user_policy
 ALL: Final = "all"
 """The word for every policy of the catalogue that keeps a heap."""
 
+_ALSO_CALLED: Final = {"bohra-gabber": "gabber"}
+"""Further names of groups."""
+
 Grid = dict[str, "int | str | Sequence[int | str]"]
 """Parameters by name, each with a value or with several to be tried."""
 
@@ -55,7 +58,7 @@ def is_policy_name(text: str) -> bool:
 def _matching(name: str) -> list[str]:
     """Return the names of the catalogue that a name, a group, a pattern or `all` stands for."""
     if name.startswith("@"):
-        return list(GROUPS.get(name[1:], ()))
+        return list(GROUPS.get(_ALSO_CALLED.get(name[1:], name[1:]), ()))
     if name == ALL:
         return list(HEAP_POLICIES)
     return [known for known in CATALOGUE if fnmatchcase(known, name)]

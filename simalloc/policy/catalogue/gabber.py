@@ -1,4 +1,4 @@
-"""The mallocs of Gabber et al. 2001 (Hummingbird), each from its source where one was found."""
+"""The mallocs of Bohra & Gabber 2001 (Hummingbird), each from its source where one was found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POLICIES: Final = (
     Policy(
         "phk",
         Phk(),
-        source="Kamp, malloc.c of FreeBSD, in NetBSD 1.29 of 2000; Gabber et al. 2001, section 3",
+        source="Kamp, malloc.c of FreeBSD, in NetBSD 1.29 of 2000; Bohra & Gabber 2001, section 3",
         reading="The paper's version 42 is read as the number of the licence, not of the code.",
         groups=_REAL,
         scale=1,
@@ -31,7 +31,7 @@ POLICIES: Final = (
     Policy(
         "solaris-default",
         Solaris(),
-        source="Sun, libc malloc.c 1.33 of OpenSolaris 2006; Gabber et al. 2001, section 3",
+        source="Sun, libc malloc.c 1.33 of OpenSolaris 2006; Bohra & Gabber 2001, section 3",
         reading=(
             "SunOS 5.6 of the paper is older than the source that was read. The tree splays, but "
             "where blocks go does not depend on its shape."
@@ -42,7 +42,7 @@ POLICIES: Final = (
     Policy(
         "gnu-1995",
         Gnu(),
-        source="Haertel, gmalloc.c of 1995; Gabber et al. 2001, section 3",
+        source="Haertel, gmalloc.c of 1995; Bohra & Gabber 2001, section 3",
         reading="1993 and 1995 place alike and differ in bookkeeping only.",
         groups=_REAL,
         scale=1,
@@ -50,7 +50,7 @@ POLICIES: Final = (
     Policy(
         "modified-binary-buddy",
         ModifiedBuddy(),
-        source="Gabber et al. 2001, section 3",
+        source="Bohra & Gabber 2001, section 3",
         reading=(
             "Reconstructed: no source was found. The smallest block, the order of the lists, which "
             "neighbour merges first and how the heap grows are ours."
@@ -59,7 +59,7 @@ POLICIES: Final = (
     Policy(
         "lea-2.6.6",
         Lea(),
-        source="Lea, malloc.c 2.6.6 of 2000; Gabber et al. 2001, section 3",
+        source="Lea, malloc.c 2.6.6 of 2000; Bohra & Gabber 2001, section 3",
         reading=(
             "Without a mechanism the top need not keep a smallest block, and every remainder is "
             "split off."
@@ -70,7 +70,7 @@ POLICIES: Final = (
     Policy(
         "csri-1.18",
         Csri(),
-        source="Moraes, malloc 1.18alpha of CSRI, Toronto; Gabber et al. 2001, section 3",
+        source="Moraes, malloc 1.18alpha of CSRI, Toronto; Bohra & Gabber 2001, section 3",
         reading="A word has 4 bytes, as on x86; bins and tags scale with it.",
         groups=_REAL,
         scale=1,
@@ -78,7 +78,7 @@ POLICIES: Final = (
     Policy(
         "vmalloc",
         Vmalloc(),
-        source="Vo, Vmalloc of 1994 as of August 1999; Gabber et al. 2001, section 3",
+        source="Vo, Vmalloc of 1994 as of August 1999; Bohra & Gabber 2001, section 3",
         reading=(
             "The method Vmbest, which is malloc's. The tree splays, but where blocks go does not "
             "depend on its shape."
@@ -89,7 +89,7 @@ POLICIES: Final = (
     Policy(
         "solaris-3x",
         Solaris3x(),
-        source="Sun, libmalloc malloc.c of OpenSolaris 2006; Gabber et al. 2001, section 3",
+        source="Sun, libmalloc malloc.c of OpenSolaris 2006; Bohra & Gabber 2001, section 3",
         reading="A request for nothing gets a cell; the real one returns no block at all.",
         groups=_REAL,
         scale=1,

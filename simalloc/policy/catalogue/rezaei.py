@@ -1,4 +1,4 @@
-"""The allocators of Rezaei and others 2016, figure 3 and the variants in the text.
+"""The allocators of Rezaei & Kavi 2016, figure 3 and the variants in the text.
 
 Sizes there are of 32-bit machines and not multiplied: replay them with scale 1.
 """
@@ -13,9 +13,9 @@ from simalloc.policy.families.segregated_fit import ListFit, SegregatedFit
 from simalloc.policy.parts import Coalescing
 
 GROUP: Final = "rezaei"
-TITLE: Final = "the allocators of Rezaei and others 2016"
+TITLE: Final = "the allocators of Rezaei & Kavi 2016"
 
-_PAPER: Final = "Rezaei and others 2016"
+_PAPER: Final = "Rezaei & Kavi 2016"
 _CLASSES: Final = 8
 
 _LIST_READING: Final = (

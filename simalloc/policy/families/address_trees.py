@@ -23,7 +23,7 @@ class TreeFit(Enum):
 class AddressTrees(Splitting, Family):
     """Binary search trees of free blocks by address, which know the largest size of each subtree.
 
-    Rezaei and others 2016. With several trees each has the blocks of a range of sizes.
+    Rezaei & Kavi 2016. With several trees each has the blocks of a range of sizes.
     """
 
     family: ClassVar[str] = "address trees"

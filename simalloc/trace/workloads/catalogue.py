@@ -26,14 +26,14 @@ WORKLOADS: Final = {
     "lrusim": Workload("LRUsim of Johnstone & Wilson 1998, reconstructed", lrusim),
     "hyper": Workload("Hyper of Johnstone & Wilson 1998, reconstructed", hyper),
     "hummingbird": Workload(
-        "Hummingbird of Gabber et al. 2001, generated: 58 million events", hummingbird.hummingbird
+        "Hummingbird of Bohra & Gabber 2001, generated: 58 million events", hummingbird.hummingbird
     ),
     "hummingbird-tenth": Workload(
         "the same, a tenth of the events",
         partial(hummingbird.hummingbird, objects=hummingbird.OBJECTS // 10),
     ),
     "gabber-emacs": Workload(
-        "Emacs of Gabber et al. 2001, generated: 20 million events", gabber_emacs.gabber_emacs
+        "Emacs of Bohra & Gabber 2001, generated: 20 million events", gabber_emacs.gabber_emacs
     ),
     "gabber-emacs-tenth": Workload(
         "the same, a tenth of everything",

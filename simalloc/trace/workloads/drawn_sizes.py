@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 STEP: Final = 8
-"""Sizes are multiples of a double word, as Gabber et al. 2001 round them (tables 1 and 2)."""
+"""Sizes are multiples of a double word, as Bohra & Gabber 2001 round them (tables 1 and 2)."""
 
 _STEEPEST: Final = 64.0
 _STEPS: Final = 60

@@ -1,4 +1,4 @@
-"""Emacs of Gabber et al. 2001, generated: GNU Emacs 20.7 edits every file of a source hierarchy.
+"""Emacs of Bohra & Gabber 2001, generated: GNU Emacs 20.7 edits every file of a source hierarchy.
 
 The trace was never published where it can be had. What is taken from the paper (section 3):
 
@@ -74,7 +74,7 @@ def gabber_emacs(seed: int = SEED, *, objects: int = OBJECTS) -> Trace:
             "GNU Emacs 20.7",
             f"edits {FILES:,} source files of Linux kernels",
             seed,
-            source="Gabber et al. 2001, section 3, table 2 and figures 4 to 6",
+            source="Bohra & Gabber 2001, section 3, table 2 and figures 4 to 6",
             departures="Order and lifetimes are random."
             + ("" if share == 1 else f" It is {share:.3g} of the full trace in every respect."),
         ),

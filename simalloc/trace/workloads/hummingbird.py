@@ -1,4 +1,4 @@
-"""Hummingbird, generated: the file system of a caching web proxy in Gabber et al. 2001.
+"""Hummingbird, generated: the file system of a caching web proxy in Bohra & Gabber 2001.
 
 The trace was never published where it can be had. What is taken from the paper (section 2):
 
@@ -251,7 +251,7 @@ def _provenance(seed: int, objects: int) -> dict[str, Any]:
         "Hummingbird (a file system for caching web proxies)",
         "four days of a proxy's log, 4.8 million requests",
         seed,
-        source="Gabber et al. 2001, section 2, table 1 and figures 1 to 3",
+        source="Bohra & Gabber 2001, section 2, table 1 and figures 1 to 3",
         departures="Order, lifetimes of clusters and meta-data, and which files stay, are random"
         f" and in part chosen freely. {_length(objects)}",
     )

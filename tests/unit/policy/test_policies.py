@@ -14,6 +14,7 @@ from simalloc.policy import (
     GROUP_TITLES,
     GROUPS,
     HEAP_POLICIES,
+    expand_policies,
     find_policy,
     format_size,
     parse_size,
@@ -198,3 +199,7 @@ def test_who_knows_all_keeps_no_lists():
     with pytest.raises(PolicyError, match="searches for nothing"):
         find_policy("best-possible:count_frees=on")
     assert Offline.reference == ""
+
+
+def test_a_group_is_known_by_both_names_of_its_paper():
+    assert expand_policies("@bohra-gabber") == expand_policies("@gabber")

@@ -10,7 +10,7 @@ from simalloc.policy.parts import Coalescing
 
 
 class AddressTreesHeap(ClassedHeap):
-    """ABT and SBT (Rezaei and others 2016, 4; simalloc/policy/families/address_trees.md)."""
+    """ABT and SBT (Rezaei & Kavi 2016, 4; simalloc/policy/families/address_trees.md)."""
 
     def __init__(self, description: AddressTrees) -> None:
         classes = SizeClasses(description.trees, description.interval)
