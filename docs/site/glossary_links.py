@@ -10,12 +10,14 @@ NOT_IN = (nodes.title, nodes.reference, nodes.literal, nodes.FixedTextElement, n
           nodes.caption, addnodes.pending_xref, addnodes.desc_signature,
           addnodes.literal_strong)  # fmt: skip
 """Where a link would be lost, or in the way."""
+VERBS = {"live", "pin", "sample", "split", "stack", "trim"}
+"""Terms that are ordinary verbs or adjectives too: most of their occurrences are not the term."""
 
 
 def setup(app):
     """Read the glossary's words, and link them on every page that is read."""
     source = (app.srcdir / f"{GLOSSARY}.md").read_text("utf-8")
-    terms = re.findall(r"^([a-z][a-z ]*)$", source, re.MULTILINE)
+    terms = [x for x in re.findall(r"^([a-z][a-z ]*)$", source, re.MULTILINE) if x not in VERBS]
     longest_first = "|".join(sorted(terms, key=len, reverse=True))
     word = re.compile(rf"(?<![\w-])({longest_first})(s|es)?(?![\w-])", re.IGNORECASE)
     app.connect("doctree-read", lambda app, doctree: link(doctree, app.env.docname, word))
