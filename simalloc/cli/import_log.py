@@ -52,6 +52,11 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
 @click.option(
     "--lenient", is_flag=True, help="Skip and count what is wrong, instead of giving up at it."
 )
+@click.option(
+    "--thread-blocks/--no-thread-blocks",
+    default=None,
+    help="Whether the C library's own blocks for threads are in the log.  [default: by format]",
+)
 @click.option("--device", type=int, metavar="N", help="Which device of a snapshot with several.")
 @click.option(
     "--elf", metavar="FILE", help="The firmware, which names the return addresses of a board."
@@ -64,6 +69,7 @@ def command(
     lenient: bool,  # noqa: FBT001 - click passes a flag
     device: int | None,
     elf: str | None,
+    thread_blocks: bool | None,  # noqa: FBT001 - click passes a flag
     name: str | None,
     match_frees: MatchFrees | None,
     **patterns: str | None,
@@ -83,6 +89,7 @@ def command(
             match_frees=match_frees,
             device=device,
             elf=elf,
+            thread_blocks=thread_blocks,
             name=name,
             progress=advance,
         )

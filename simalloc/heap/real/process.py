@@ -77,7 +77,7 @@ class Columns:
 
 def _is_recorded(trace: Trace) -> bool:
     """Whether what the C library asks for to start a thread is among the events."""
-    return "recorder" in trace.provenance
+    return "recorder" in trace.provenance or trace.provenance.get("thread_blocks") is True
 
 
 @contextmanager

@@ -59,9 +59,9 @@ class Description:
     def allocates_for_threads(self, provenance: Mapping[str, Any]) -> bool:
         """Say whether what the C library allocates for each thread comes before the first event.
 
-        Where the program was recorded, that is among the events.
+        Where the program was recorded, or the log's tool sees it, that is among the events.
         """
-        return "recorder" not in provenance
+        return "recorder" not in provenance and provenance.get("thread_blocks") is not True
 
     def spell_location(self, region: int, number: int, offset: int) -> str:
         """Return in the allocator's own words where an object is, as its heap has told it."""

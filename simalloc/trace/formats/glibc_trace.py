@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace.events import Op, allocates
+from simalloc.trace.events import MAX_SIZE, Op, allocates
 from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.shapes import ReadEvents
@@ -73,6 +73,7 @@ class _GlibcTrace:
 def _batches(log: Log) -> Iterator[Batch]:
     threads = Numbering()
     paths = dict.fromkeys(_PATHS, 0)
+    first = 1  # the number of the block's first record
     while block := log.stream.read(_RECORDS * _RECORD.itemsize):
         whole = len(block) // _RECORD.itemsize
         if len(block) % _RECORD.itemsize:
@@ -83,11 +84,16 @@ def _batches(log: Log) -> Iterator[Batch]:
         for bit, path in enumerate(_PATHS):
             paths[path] += int(np.count_nonzero(called & (records["call"] >> (8 + bit) & 1 == 1)))
         log.told["paths"] = {path: count for path, count in paths.items() if count}
-        yield _batch(log, records[called], call[called], threads)
+        yield _batch(log, records[called], call[called], threads, first + np.flatnonzero(called))
+        first += whole
 
 
 def _batch(
-    log: Log, records: NDArray[np.void], call: NDArray[np.uint32], threads: Numbering
+    log: Log,
+    records: NDArray[np.void],
+    call: NDArray[np.uint32],
+    threads: Numbering,
+    numbers: NDArray[np.int64],
 ) -> Batch:
     op = _OPS[call]
     known = op != _OPS[_UNUSED]
@@ -106,13 +112,23 @@ def _batch(
     failed = allocates(op) & (new == 0) & known
     log.leave_out("allocations that failed", int(np.count_nonzero(failed)))
     key = np.where(allocates(op) & (op != Op.REALLOC), new, old)
+    alignment = _alignment(records, call)
+    beyond = known & (alignment > MAX_SIZE)
+    if beyond.any():
+        which = int(np.argmax(beyond))
+        log.complain(
+            "alignments out of range",
+            f"record {numbers[which]} asks for an alignment of "
+            f"{alignment[which]}; the largest is {MAX_SIZE}",
+            count=int(np.count_nonzero(beyond)),
+        )
     columns: dict[str, Any] = {
-        "alignment": _alignment(records, call).astype(np.int64),
+        "alignment": np.where(beyond, np.uint64(0), alignment).astype(np.int64),
         "thread": threads(records["thread"].astype(np.int64)).astype(np.uint32),
     }
     whole_pages = np.where(call == _PVALLOC, -(-size // _PAGE) * _PAGE, size)
     events = ReadEvents(op, key, np.where(op == Op.FREE, 0, whole_pages), new, columns)
-    wanted = known & ~failed & (key != 0)
+    wanted = known & ~failed & ~beyond & (key != 0)
     return Batch(events.taken(wanted), hexadecimal=True)
 
 

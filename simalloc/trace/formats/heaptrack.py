@@ -87,6 +87,7 @@ class HeaptrackFormat(LineFormat):
 
     def read(self, log: Log) -> Reading:
         """Read the log's events; raises `TraceError` for a guess that is missing or not needed."""
+        log.may_begin_late = True  # heaptrack --pid
         if not heaptrack_interpreted.FORMAT.sniff(log.stream.peek(HEAD_BYTES)):
             return super().read(log)
         if log.match_frees is None:

@@ -18,6 +18,7 @@ from simalloc.trace.formats import pytorch
 from simalloc.trace.formats.log import Batch, Format, Log, MatchFrees, Reading, Tally
 from simalloc.trace.formats.registry import FORMATS, detect
 from simalloc.trace.formats.stream import LogStream
+from simalloc.trace.formats.zipped import only_file_in
 from simalloc.trace.header import Totals
 from simalloc.trace.intake import Collector, Intake
 from simalloc.trace.trace import Trace
@@ -37,6 +38,12 @@ _SKIPPED: Final = {
 }
 """What can be skipped in a log that is read leniently, by the reason why it is wrong."""
 
+_FROM_BEFORE: Final = (Reason.FREE_OF_DEAD, Reason.REALLOC_OF_DEAD)
+"""What blocks from before the beginning of a log look like."""
+
+_HAVE_THREAD_BLOCKS: Final = ("glibc-trace", "heaptrack", "ltrace", "mtrace", "valgrind")
+"""Formats of tools that see what the C library itself allocates to start a thread."""
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -47,6 +54,9 @@ class Opened:
     bytes: int
     """The size of its file; 0 for standard input and the like."""
 
+    thread_blocks: bool = False
+    """Whether what the C library allocates to start threads is among the events."""
+
     @property
     def share(self) -> float:
         """How much of the file has been read, from 0 to 1."""
@@ -56,7 +66,10 @@ class Opened:
     def provenance(self) -> dict[str, Any]:
         """What a trace of the log says about where it comes from."""
         left_out = {what: tally.count for what, tally in self.log.left_out.items()}
-        stated = {"log": Path(self.log.stream.name).name, "format": self.format.name}
+        stated: dict[str, Any] = {
+            "log": Path(self.log.stream.name).name,
+            "format": self.format.name,
+        }
         if self.log.guessed and self.log.match_frees:
             stated["match_frees"] = f"guessed: the {self.log.match_frees} of the equal objects"
         told = {
@@ -64,6 +77,8 @@ class Opened:
             "sites": list(self.log.sites.names),
             "stacks": self.log.stacks.told() if self.log.stacks else {},
         }
+        if self.thread_blocks:
+            stated["thread_blocks"] = True
         return {
             **stated,
             **{name: value for name, value in told.items() if value},
@@ -116,6 +131,7 @@ def open_log(
     match_frees: MatchFrees | None = None,
     device: int | None = None,
     elf: str | os.PathLike[str] | None = None,
+    thread_blocks: bool | None = None,
 ) -> Iterator[Opened]:
     """Open a log, a path or `-` for standard input, and tell its format unless it is given.
 
@@ -130,12 +146,20 @@ def open_log(
         else:
             raw = stack.enter_context(Path(source).open("rb"))
             size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
-            stream = LogStream(raw, str(source), lenient=lenient)
+            packed = stack.enter_context(only_file_in(raw, str(source))) if size else None
+            if packed is None:
+                stream = LogStream(raw, str(source), lenient=lenient)
+            else:
+                stream = LogStream(packed.file, packed.name, lenient=lenient, packed=True)
+                size = packed.size
         given = FORMATS[from_format] if isinstance(from_format, str) else from_format
         log = Log(
             stream, lenient, match_frees, device=device, elf=None if elf is None else str(elf)
         )
-        yield Opened(log, given or detect(stream), size)
+        found = given or detect(stream)
+        if thread_blocks is None:
+            thread_blocks = found.name in _HAVE_THREAD_BLOCKS
+        yield Opened(log, found, size, thread_blocks)
 
 
 def import_log(
@@ -147,6 +171,7 @@ def import_log(
     match_frees: MatchFrees | None = None,
     device: int | None = None,
     elf: str | os.PathLike[str] | None = None,
+    thread_blocks: bool | None = None,
     name: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Imported:
@@ -155,7 +180,8 @@ def import_log(
     `from_format` is a format's name, or a format of one's own (`PatternFormat`). `match_frees` says
     which of several equal objects dies where the log does not; the trace's name and provenance say
     so. `device` chooses one, where a log has several. `elf` is the firmware that names the return
-    addresses in a board's recording.
+    addresses in a board's recording. `thread_blocks` says whether what the C library allocates to
+    start threads is among the events; None: as the format is known to be.
     `progress` is called with the share of the log that was read since its last call. Raises
     `TraceError`, and leaves nothing behind, for a log that is wrong; if `lenient`, what can be
     skipped is skipped and counted. Raises `OSError` if `target` is the log itself.
@@ -168,6 +194,7 @@ def import_log(
         match_frees=match_frees,
         device=device,
         elf=elf,
+        thread_blocks=thread_blocks,
     ) as opened:
         reading = opened.read()
         called = opened.called(name or _name(source))
@@ -223,11 +250,17 @@ def _told(
 
 
 def feed(log: Log, batch: Batch, intake: Intake) -> None:
-    """Take in a batch; what is not valid is an error, or is skipped and counted if lenient."""
+    """Take in a batch; what is not valid is an error, or is skipped and counted if lenient.
+
+    The log of a tool that may be attached begins with frees of objects that it does not know.
+    """
     events = batch.events
-    if log.lenient:
+    if log.lenient or log.may_begin_late:
         done, reason, skipped = intake.append_lenient(events)
         for why, wrong in skipped.items():
+            if not log.lenient and why not in _FROM_BEFORE:
+                done, reason = wrong.first, why
+                break
             log.leave_out(_SKIPPED[why], wrong.count, batch.line(wrong.first))
     else:
         done, reason = intake.append_valid(events)

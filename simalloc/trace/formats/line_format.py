@@ -48,10 +48,17 @@ class LineFormat:
 
     def batches(self, log: Log, first_line: int = 1) -> Iterator[Batch]:
         """Yield the events of the lines that are left, the first of them being `first_line`."""
-        hexadecimal = any("{key:" in pattern for pattern in self.grammar.patterns)
-        interpreter = Interpreter(
-            log, self.columns, pointers=self.pointers, hexadecimal=hexadecimal
-        )
+        interpreter = self.interpreter(log)
+        for rows in self.rows(log, first_line):
+            yield interpreter.batch(rows)
+
+    def rows(self, log: Log, first_line: int = 1) -> Iterator[Rows]:
+        """Yield the lines that are left, the first of them being `first_line`."""
         change = self.change() if self.change else None
         for rows in scan(log, self.grammar, first_line):
-            yield interpreter.batch(change(log, rows) if change else rows)
+            yield change(log, rows) if change else rows
+
+    def interpreter(self, log: Log) -> Interpreter:
+        """Return what makes events of the lines of a log."""
+        hexadecimal = any("{key:" in pattern for pattern in self.grammar.patterns)
+        return Interpreter(log, self.columns, pointers=self.pointers, hexadecimal=hexadecimal)

@@ -42,6 +42,8 @@ class Log:
     `sites` has the names of call sites that the log tells, or `stacks` their call paths, and `told`
     what else is for the trace's provenance. Of a log of several devices, `device` is the one to be
     read, and `elf` is the program whose return addresses the log has.
+    `may_begin_late` says that the tool may have been attached to a running program: frees of blocks
+    that the log does not know are counted then.
     `match_frees` is the guess that was asked for, and `guessed` says whether it was needed.
     """
 
@@ -54,6 +56,7 @@ class Log:
     stacks: Stacks = field(default_factory=Stacks)
     device: int | None = None
     elf: str | None = None
+    may_begin_late: bool = False
     told: dict[str, Any] = field(default_factory=dict)
 
     def leave_out(self, what: str, count: int = 1, line: int | None = None) -> None:

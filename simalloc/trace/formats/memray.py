@@ -58,6 +58,7 @@ class _Memray:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
+        log.may_begin_late = True  # memray attach, and memray run, which attaches to a Python
         if find_spec("memray") is None:
             raise log.wrong(
                 "is a file of memray, which is needed to read it: pip install 'simalloc[memray]'"

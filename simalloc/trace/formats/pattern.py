@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import blake2b
 from typing import Final
 
 import numpy as np
 
 from simalloc.errors import TraceError
-from simalloc.trace.events import Op
+from simalloc.trace.events import MAX_SIZE, OPTIONAL_COLUMNS, Op
 from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.shapes import ReadEvents
@@ -29,9 +30,20 @@ _KINDS: Final = {
 
 _GROUPS: Final = {"malloc": "size", "free": "id", "realloc": "size", "end": "thread"}
 """The group that a pattern must have; `hexsize` stands for `size`."""
+_TIMES: Final = {"time": 9, "time_ms": 6, "time_us": 3, "time_ns": 0}
+"""The groups that hold a time, and the power of ten that makes nanoseconds of it."""
+_ANYWHERE: Final = ("thread", "stream", *_TIMES)
+_KNOWN: Final = {
+    "malloc": ("size", "hexsize", "count", "id", "alignment", *_ANYWHERE),
+    "free": ("id", *_ANYWHERE),
+    "realloc": ("size", "hexsize", "count", "id", "old", *_ANYWHERE),
+    "end": _ANYWHERE,
+}
+"""All groups that a pattern may have; one for lines to be ignored may have any."""
+_COLUMNS: Final = ("alignment", "thread", "time", "stream")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(,\d{3})+")
 
-_NULL: Final = re.compile(r"0x0+|\(?(?:nil|null|none)\)?|nullptr", re.IGNORECASE)
+_NULL: Final = re.compile(r"0x0+|\s*\(?(?:nil|null|none)\)?|nullptr|", re.IGNORECASE)
 _HALF: Final = 1 << 63  # of the numbers that a word holds
 _EVENTS: Final = 1 << 16  # in a batch
 
@@ -45,8 +57,9 @@ class PatternFormat:
     Group `size` is a request in bytes, decimal or hexadecimal with 0x, `hexsize` one that is always
     hexadecimal, and `count`, if there is one, what it is multiplied by. `id` is the block's
     address, number or name, and `old` the one that a realloc was given, where it differs. Without
-    `id`, mallocs are numbered from 0. `thread` is the thread's number or name. Raises `TraceError`
-    for a pattern that cannot be used.
+    `id`, mallocs are numbered from 0. `thread` and `stream` are numbers or names, `alignment` is
+    bytes, and `time` is seconds; `time_ms`, `time_us` and `time_ns` are other units. Raises
+    `TraceError` for a pattern that cannot be used, and for a group of any other name.
     """
 
     patterns: Mapping[str, str]
@@ -68,17 +81,24 @@ class PatternFormat:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
-        return Reading(("thread",) if self._tells_threads else (), self._batches(log))
+        return Reading(self._columns, self._batches(log))
 
     @property
-    def _tells_threads(self) -> bool:
-        return any("thread" in self._compiled(kind).groupindex for kind in self.patterns)
+    def _columns(self) -> tuple[str, ...]:
+        """The optional columns that the patterns' groups tell."""
+        groups = {
+            "time" if group in _TIMES else group
+            for kind in self.patterns
+            if kind != "ignore"
+            for group in self._compiled(kind).groupindex
+        }
+        return tuple(name for name in _COLUMNS if name in groups)
 
     def _batches(self, log: Log) -> Iterator[Batch]:
         reader = _Reader(
             log,
             [(_KINDS[k], self._compiled(k)) for k in _KINDS if k in self.patterns],
-            tells_threads=self._tells_threads,
+            columns=self._columns,
         )
         first, number = 1, 0
         while line := log.stream.readline():
@@ -99,6 +119,12 @@ class PatternFormat:
             raise TraceError(f"the pattern for {kind} lacks its group: (?P<{group}>...)")
         if kind == "realloc" and not {"id", "old"} & given:
             raise TraceError("the pattern for realloc lacks a group: (?P<id>...) or (?P<old>...)")
+        unknown = sorted(given - {*_KNOWN.get(kind, given)})
+        if unknown:
+            raise TraceError(
+                f"the pattern for {kind} has a group {unknown[0]!r}, which means nothing; "
+                f"it may have {', '.join(_KNOWN[kind])}"
+            )
         return compiled
 
 
@@ -110,15 +136,17 @@ class _Reader:
         log: Log,
         patterns: list[tuple[Op | None, re.Pattern[str]]],
         *,
-        tells_threads: bool,
+        columns: tuple[str, ...],
     ) -> None:
         self._log = log
         self._patterns = patterns
-        self._tells_threads = tells_threads
+        self._columns = columns
         self._mallocs = 0
-        self._threads = Numbering()
-        # op, key, size, new key, thread, line
-        self._events: list[tuple[int, int, int, int, int, int]] = []
+        self._numbers = {"thread": Numbering(), "stream": Numbering()}
+        self._begun: int | None = None
+        self._now = 0
+        # op, key, size, new key, line, and the columns in their order
+        self._events: list[tuple[int, ...]] = []
 
     def take(self, line: bytes, number: int) -> None:
         """Take in the next line."""
@@ -137,18 +165,54 @@ class _Reader:
 
     def batch(self, first_line: int) -> Batch:
         """Return the events since the last call; `first_line` is the first line since then."""
-        rows = np.array(self._events, np.int64).reshape(-1, 6)
-        op, key, size, new_key, thread, line = rows.T.copy()
+        width = 5 + len(self._columns)
+        rows = np.array(self._events, np.int64).reshape(-1, width)
+        op, key, size, new_key, line, *told = rows.T.copy()
         self._events = []
-        numbers = self._threads(thread).astype(np.uint32)
-        columns = {"thread": numbers} if self._tells_threads else {}
+        columns = {}
+        for name, values in zip(self._columns, told, strict=True):
+            numbers = self._numbers[name](values) if name in self._numbers else values
+            columns[name] = numbers.astype(OPTIONAL_COLUMNS[name])
         events = ReadEvents(op.astype(np.uint8), key, size, new_key, columns)
         return Batch(events, first_line, line - first_line)
 
+    def _add(self, op: Op, key: int, size: int, new_key: int, line: int, told: list[int]) -> None:
+        self._events.append((int(op), key, size, new_key, line, *told))
+
+    def _told(self, groups: dict[str, str | None], line: int) -> list[int]:
+        """Return what a line says for each of the columns."""
+        told = []
+        for name in self._columns:
+            if name == "time":
+                told.append(self._time(groups, line))
+            elif name == "alignment":
+                text = groups.get("alignment") or "0"
+                told.append(min(self._number(text, line, 10, "alignment") or 0, MAX_SIZE))
+            else:
+                told.append(_key(groups.get(name) or ""))
+        return told
+
+    def _time(self, groups: dict[str, str | None], line: int) -> int:
+        """Return the nanoseconds since the first time; a line without one has the last line's.
+
+        Times never run backwards.
+        """
+        for group, power in _TIMES.items():
+            if text := groups.get(group):
+                try:
+                    now = int(Decimal(text.replace(",", "")).scaleb(power))
+                except (ArithmeticError, ValueError):
+                    reason = f"the time {text[:40]!r} is no number"
+                    self._log.complain("times that are no numbers", reason, line)
+                    continue
+                self._begun = now if self._begun is None else self._begun
+                self._now = max(self._now, min(now - self._begun, _HALF - 1))
+        return self._now
+
     def _take(self, op: Op, groups: dict[str, str | None], line: int) -> None:
-        thread = _key(groups.get("thread") or "")
+        told = self._told(groups, line)
         if op is Op.THREAD_END:
-            self._events.append((int(op), 0, 0, 0, thread, line))
+            self._add(op, 0, 0, 0, line, told)
             return
         given = groups.get("id")
         if op is Op.MALLOC:
@@ -163,11 +227,11 @@ class _Reader:
             return
         if _NULL.fullmatch(new):
             if op is Op.REALLOC and size == 0:
-                self._events.append((int(Op.FREE), _key(old), 0, 0, thread, line))
+                self._add(Op.FREE, _key(old), 0, 0, line, told)
             elif op is not Op.FREE:
                 self._log.leave_out("allocations that failed", 1, line)
             return
-        self._events.append((int(op), _key(old), size, _key(new), thread, line))
+        self._add(op, _key(old), size, _key(new), line, told)
 
     def _request(self, groups: dict[str, str | None], line: int) -> int | None:
         """Return the bytes that a line asks for; None, which has been complained of, if unknown."""
@@ -176,15 +240,15 @@ class _Reader:
         count = self._number(groups.get("count") or "1", line, 10)
         return None if size is None or count is None else min(count * size, 2**63 - 1)
 
-    def _number(self, text: str, line: int, base: int) -> int | None:
+    def _number(self, text: str, line: int, base: int, what: str = "size") -> int | None:
         try:
             return _value(text, base)
         except ValueError:
             hint = ""
             if re.fullmatch("[0-9a-fA-F]+", text):
                 hint = "; hexadecimal without 0x takes the group (?P<hexsize>...)"
-            reason = f"the size {text[:40]!r} is no number{hint}"
-            self._log.complain("sizes that are no numbers", reason, line)
+            reason = f"the {what} {text[:40]!r} is no number{hint}"
+            self._log.complain(f"{what}s that are no numbers", reason, line)
             return None
 
 

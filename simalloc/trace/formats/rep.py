@@ -1,4 +1,10 @@
-"""The traces of the malloc lab of CS:APP: four numbers, then `a ID SIZE`, `r ID SIZE`, `f ID`."""
+"""The traces of the malloc lab of CS:APP and its dialects: `a ID SIZE`, `r ID SIZE`, `f ID`.
+
+Four numbers come first, or two (ids, operations), or none, and comments that begin with #. The
+lab's driver knows null pointers: a realloc of an id without a block allocates one, a realloc to 0
+frees it, and the free of what such a realloc has freed does nothing. It stops at the header's
+number of operations.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simalloc.trace.events import Op
-from simalloc.trace.formats.grammar import Grammar
+from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.line_format import LineFormat
-from simalloc.trace.formats.lines import printed
+from simalloc.trace.formats.lines import Rows, printed
 from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.header import Header
 from simalloc.trace.shapes import CheckedEvents
@@ -18,38 +27,127 @@ from simalloc.trace.shapes import CheckedEvents
 _EVENTS: Final = {"a {key} {size}": Op.MALLOC, "f {key}": Op.FREE, "r {key} {size}": Op.REALLOC}
 _PRINTED: Final = Grammar(_EVENTS)  # in the order of the ops
 _HEADER_LINES: Final = 4  # suggested heap size, ids, operations, weight
+_SHORT_HEADER_LINES: Final = 2  # ids, operations
+_NUMBER: Final = re.compile(rb"[ \t]*(\d{1,18})[ \t]*\r?\n")
+_SKIPPED: Final = rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*"
+_LONGEST: Final = 4096  # bytes of a line before the events
 
 
 @dataclass(frozen=True)
 class RepFormat(LineFormat):
-    """Lines behind a header that says how many there are."""
+    """Lines behind a header, if there is one, that says how many there are."""
 
     def read(self, log: Log) -> Reading:
-        """Read the log's events; there must be as many as the header says."""
-        numbers = [log.stream.readline().strip() for _ in range(_HEADER_LINES)]
-        for line, number in enumerate(numbers, start=1):
-            if re.fullmatch(rb"\d{1,18}", number) is None:
-                raise log.wrong("the first four lines of a .rep file are numbers", line)
-        return Reading(self.columns, self._counted(log, int(numbers[2])))
+        """Read the log's events; there must be at least as many as the header says."""
+        log.stream.end_last_line()
+        numbers: list[int] = []
+        lines: list[int] = []
+        line = 1
+        while True:
+            text = log.stream.peek_line(_LONGEST)
+            number = _NUMBER.fullmatch(text)
+            if number:
+                numbers.append(int(number[1]))
+                lines.append(line)
+            elif not text or (text.strip() and not text.lstrip().startswith(b"#")):
+                break
+            log.stream.readline()
+            line += 1
+        if len(numbers) not in {0, _SHORT_HEADER_LINES, _HEADER_LINES}:
+            reason = f"the header has {len(numbers)} numbers; a .rep file has four, two or none"
+            raise log.wrong(reason, max(line - 1, 1))
+        at = 1 if len(numbers) == _SHORT_HEADER_LINES else 2
+        said = (numbers[at], lines[at]) if numbers else None
+        return Reading(self.columns, self._counted(log, line, said))
 
-    def _counted(self, log: Log, said: int) -> Iterator[Batch]:
-        events = 0
-        for batch in self.batches(log, _HEADER_LINES + 1):
-            events += len(batch.events)
-            yield batch
-        if events != said:
+    def _counted(
+        self, log: Log, first_line: int, header: tuple[int, int] | None
+    ) -> Iterator[Batch]:
+        said, where = header or (None, None)
+        operations, interpreter = _Operations(said), self.interpreter(log)
+        for rows in self.rows(log, first_line):
+            yield interpreter.batch(operations.taken(log, rows))
+        if said is not None and operations.count < said:
             log.complain(
                 "headers that are wrong",
-                f"the header says {said} operations, and there are {events}",
-                _HEADER_LINES - 1,
+                f"the header says {said} operations, and there are {operations.count}",
+                where,
             )
+
+
+class _Operations:
+    """What the lab's driver makes of operations: up to a number, and by null pointers."""
+
+    _NEVER, _LIVE, _NULL = range(3)
+
+    def __init__(self, said: int | None) -> None:
+        self.count = 0
+        self._said = said
+        self._ids = np.empty(0, np.int64)
+        self._states = np.empty(0, np.uint8)
+
+    def taken(self, log: Log, rows: Rows) -> Rows:
+        """Return the next lines as events on blocks."""
+        op = rows.op.copy()
+        (at,) = np.nonzero(op != NO_EVENT)
+        if self._said is not None and self.count + len(at) > self._said:
+            beyond = at[self._said - self.count :]
+            what = "operations beyond the header's number"
+            log.leave_out(what, len(beyond), rows.first_line + int(beyond[0]))
+            op[beyond] = NO_EVENT
+            at = at[: self._said - self.count]
+        self.count += len(at)
+        op[at] = self._seen(op[at], rows.fields["key"][at], rows.fields["size"][at])
+        return rows._replace(op=op)
+
+    def _seen(
+        self, op: NDArray[np.uint8], key: NDArray[np.int64], size: NDArray[np.int64]
+    ) -> NDArray[np.uint8]:
+        after = np.where(op == Op.FREE, self._NEVER, self._LIVE).astype(np.uint8)
+        after[(op == Op.REALLOC) & (size == 0)] = self._NULL
+        order = np.argsort(key, kind="stable")
+        sorted_key, sorted_after = key[order], after[order]
+        first = np.ones(len(key), np.bool_)
+        first[1:] = sorted_key[1:] != sorted_key[:-1]
+        before = np.empty(len(key), np.uint8)
+        before[order] = np.concatenate((sorted_after[:1], sorted_after[:-1]))
+        begun = order[first]
+        before[begun] = self._known(key[begun])
+        self._remember(sorted_key, sorted_after)
+        realloc, is_live = op == Op.REALLOC, before == self._LIVE
+        return np.select(
+            [
+                realloc & is_live & (size == 0),
+                realloc & ~is_live & (size > 0),
+                (realloc & ~is_live) | ((op == Op.FREE) & (before == self._NULL)),
+            ],
+            [np.uint8(Op.FREE), np.uint8(Op.MALLOC), np.uint8(NO_EVENT)],
+            op,
+        )
+
+    def _known(self, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
+        if not len(self._ids):
+            return np.full(len(ids), self._NEVER, np.uint8)
+        at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[at] == ids, self._states[at], np.uint8(self._NEVER))
+
+    def _remember(self, ids: NDArray[np.int64], states: NDArray[np.uint8]) -> None:
+        """Keep the last state of each id; `ids` are sorted, each in the order of its lines."""
+        all_ids = np.concatenate((ids[::-1], self._ids))
+        self._ids, last = np.unique(all_ids, return_index=True)
+        self._states = np.concatenate((states[::-1], self._states))[last]
 
 
 FORMAT: Final = RepFormat(
     name="rep",
     title="CS:APP .rep: a ID SIZE, r ID SIZE, f ID",
-    looks=re.compile(rb"(?:[ \t]*\d+[ \t]*\r?\n){4}\s*(?:[arf][ \t]+-?\d|\Z)"),
-    grammar=Grammar({**_EVENTS, "f -1": None, "": None}),  # -1: free(NULL)
+    looks=re.compile(
+        rb"%(skipped)s(?:(?:%(number)s){4}(?:[arf][ \t]+-?\d|\Z)"
+        rb"|(?:%(number)s){2}[arf][ \t]+-?\d"
+        rb"|[ \t]*a[ \t]+\d+[ \t]+\d+[ \t]*\r?(?:\n|\Z))"
+        % {b"skipped": _SKIPPED, b"number": rb"[ \t]*\d+[ \t]*\r?\n" + _SKIPPED}
+    ),
+    grammar=Grammar({**_EVENTS, "f -1": None, "#{...}": None, "": None}),  # -1: free(NULL)
 )
 
 

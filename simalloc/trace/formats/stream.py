@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from io import BufferedReader
@@ -21,7 +22,9 @@ _PIECE: Final = 1 << 10  # zstd may make 32 MB of it, and returns them all at on
 _BLOCK: Final = 1 << 20
 _LZMA_MEMORY: Final = 1 << 29
 _ZSTD_LEVEL: Final = 12
-_DAMAGE: Final = (EOFError, OSError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+_DAMAGE: Final = (
+    EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error, zstandard.ZstdError,
+)  # fmt: skip
 
 
 class _Inflater(Protocol):
@@ -80,25 +83,44 @@ COMPRESSIONS: Final = (
 class LogStream:
     """Reads a log from its start to its end, decompressed; what is compressed is told by content.
 
-    `name` is for messages. `raw` is the file; its position says how far the reading has come.
-    Compressed data that is cut off or damaged is an error; if `lenient`, the log ends there and is
-    `damaged`.
+    `name` is for messages. `raw` is the file, or if `packed` one in an archive; its position says
+    how far the reading has come. Compressed data that is cut off or damaged is an error; if
+    `lenient`, the log ends there and is `damaged`.
     """
 
-    def __init__(self, raw: BufferedReader, name: str, *, lenient: bool = False) -> None:
+    def __init__(
+        self, raw: BufferedReader, name: str, *, lenient: bool = False, packed: bool = False
+    ) -> None:
         self.raw = raw
         self.name = name
         self.damaged = False
         self._lenient = lenient
         start = raw.read(_PIECE)
         compression = _compression(start, name)
-        self.compressed = compression is not None
+        self.compressed = packed or compression is not None
         if compression is None:
             self._blocks = _plain(raw, start)
         else:
             self._blocks = _inflated(raw, start, compression)
         self._held = bytearray()
         self._ended = False
+        self._ends_line = False
+        self._last = b"\n"
+
+    def end_last_line(self) -> None:
+        """Have a last line that does not end read as if it did."""
+        self._ends_line = True
+        self._end_line()
+
+    def _end_line(self) -> None:
+        if self._ended and self._ends_line and self._last != b"\n":
+            self._held += b"\n"
+            self._last = b"\n"
+
+    def peek_line(self, most: int) -> bytes:
+        """Return the next line with its end, or at most so many bytes of it."""
+        head = self.peek(most)
+        return head[: head.find(b"\n") + 1 or most]
 
     def peek(self, size: int) -> bytes:
         """Return up to `size` bytes of what comes next, fewer only at the end."""
@@ -120,9 +142,12 @@ class LogStream:
 
     def _hold(self) -> None:
         try:
-            self._held += next(self._blocks)
+            block = next(self._blocks)
+            self._held += block
+            self._last = block[-1:] or self._last
         except StopIteration:
             self._ended = True
+            self._end_line()
         except _DAMAGE as error:
             if not self.compressed:
                 raise

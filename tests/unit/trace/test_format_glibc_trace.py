@@ -61,3 +61,13 @@ def test_what_is_wrong(load):
     with pytest.raises(TraceError, match="does not begin with the mark"):
         load((1, 1, 0, 0x10, 24), from_format="glibc-trace")
     assert len(load(MARK, (1, 77, 0, 0x10, 24), (1, 1, 0, 0x10, 24), lenient=True)) == 1
+
+
+@pytest.mark.parametrize("alignment", [1 << 62, (1 << 64) - 4096, (1 << 47) + 1])
+def test_alignments_that_no_memory_has(load, alignment):
+    records = (MARK, (1, 1, 0, 0x10, 24), (1, 5, 0, 0x40, 24, alignment))
+    with pytest.raises(TraceError, match="record 3 asks for an alignment of"):
+        load(*records)
+    trace = load(*records, lenient=True)
+    assert trace.size.tolist() == [24]
+    assert trace.provenance["left_out"] == {"alignments out of range": 1}

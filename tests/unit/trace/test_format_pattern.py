@@ -8,6 +8,7 @@ from simalloc.cli import main
 from simalloc.errors import TraceError
 from simalloc.trace import read_trace
 from simalloc.trace.events import Op
+from simalloc.trace.formats.pattern import PatternFormat
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
@@ -161,3 +162,61 @@ def test_the_command_takes_a_pattern_for_each_kind_of_line(tmp_path):
     wrong = CliRunner().invoke(main, [*args, *given])
     assert wrong.exit_code == 2
     assert "is for --from pattern" in wrong.stderr
+
+
+TOLD = {
+    "malloc": r"^A (?P<time>[\d.]+) t(?P<thread>\w+) s(?P<stream>\w+) (?P<id>\w+) (?P<size>\d+)"
+    r"(?: by (?P<alignment>\d+))?",
+    "free": r"^F (?P<time>[\d.]+) t(?P<thread>\w+) s(?P<stream>\w+) (?P<id>\w+)",
+}
+
+
+def test_times_threads_streams_and_alignments(read):
+    trace = read(
+        "A 10.5 tmain s7 x 8 by 64\nA 10.500000001 tworker s9 y 16\nF 10.4 tmain s7 x\n", TOLD
+    )
+    assert trace.time.tolist() == [0, 1, 1]
+    assert trace.thread.tolist() == [0, 1, 0]
+    assert trace.stream.tolist() == [0, 1, 0]
+    assert trace.alignment.tolist() == [64, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("group", "scale"), [("time_ms", 10**6), ("time_us", 1000), ("time_ns", 1)]
+)
+def test_units_of_time(read, group, scale):
+    patterns = {"malloc": rf"m (?P<{group}>\d+) (?P<size>\d+)", "free": r"f (?P<id>\d+)"}
+    assert read("m 5 8\nm 7 8\nf 0\n", patterns).time.tolist() == [0, 2 * scale, 2 * scale]
+
+
+@pytest.mark.parametrize("kind", ["malloc", "free", "realloc", "end"])
+def test_a_group_of_an_unknown_name_is_an_error_that_lists_the_known(kind):
+    patterns = {"malloc": "m (?P<size>.)", "free": "f (?P<id>.)", "end": "e (?P<thread>.)"}
+    patterns["realloc"] = "r (?P<id>.) (?P<size>.)"
+    patterns[kind] += " (?P<tid>.)"
+    with pytest.raises(TraceError, match=rf"for {kind} has a group 'tid'.* may have .*thread"):
+        PatternFormat(patterns)
+    PatternFormat(
+        {**patterns, kind: patterns[kind].replace("(?P<tid>.)", ""), "ignore": "(?P<tid>.)"}
+    )
+
+
+def test_the_kernel_s_log_with_a_null_pointer(read):
+    """The patterns are those of docs/formats.md."""
+    lines = (
+        "# tracer: nop\n"
+        "  init-1 [000] .N.. 0.170000: kmalloc: call_site=c1 ptr=c147dd20 bytes_req=29 x=32\n"
+        "  cat-382 [000] ...1 2935.586718: kfree: call_site=c0 ptr=  (null)\n"
+        "  cat-382 [000] ...1 2935.586720: kfree: call_site=c0 ptr=c147dd20\n"
+    )
+    trace = read(lines, KERNEL)
+    assert trace.op.tolist() == [M, F]
+    assert trace.size.tolist() == [29, 0]
+    assert trace.time.tolist() == [0, 2935416720000]
+
+
+KERNEL = {
+    "ignore": "^#",
+    "malloc": r"(?P<time>[\d.]+): kmalloc: .*ptr=\s*(?P<id>\S+) .*bytes_req=(?P<size>\d+)",
+    "free": r"(?P<time>[\d.]+): kfree: .*ptr=\s*(?P<id>\S+)",
+}

@@ -1,10 +1,12 @@
 """The logs of other tools: what each line becomes, and logs that the real tools wrote."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from simalloc.errors import TraceError
+from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.trace import read_trace, write_trace
 from simalloc.trace.events import OPTIONAL_COLUMNS, Op
 from simalloc.trace.formats.importing import import_log, load_log
@@ -404,3 +406,35 @@ def test_logs_of_the_real_tools(log, tmp_path):
     imported = import_log(LOGS / log, tmp_path / "trace.npz", lenient=True)
     left_out = {what: tally.count for what, tally in imported.left_out.items()}
     assert (imported.totals.events, imported.totals.objects, left_out) == REAL[log]
+
+
+def test_a_log_of_an_attached_heaptrack_begins_with_unknown_frees(load):
+    trace = load(HEAPTRACK + "- 77\n- 88\n- 55\n")
+    assert trace.op.tolist() == [M, M, F]
+    assert trace.provenance["left_out"] == {"frees of unknown objects": 2}
+    with pytest.raises(TraceError, match="still live"):
+        load(HEAPTRACK + "- 77\n+ 9 3 66\n")
+
+
+def test_a_module_s_file_is_neither_waited_for_nor_copied(load, tmp_path):
+    """A log may name anything: a pipe without a writer, or a file of terabytes."""
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    with large.open("wb") as file:
+        file.write(b"\x7fELF\x02\x01" + bytes(34) + (1 << 39).to_bytes(8, "little") + b"\xff" * 16)
+        file.truncate(1 << 40)
+    for path in (pipe, large):
+        named = f"m {len(str(path)):x} {path} 2000"
+        text = HEAPTRACK.replace("m 6 lib.so 2000", named)
+        assert site_name(load(text).provenance, 2).startswith(f"{path}+0x20")
+
+
+@pytest.mark.parametrize(("given", "has"), [(None, True), (False, False), (True, True)])
+def test_whether_a_log_has_the_blocks_of_threads(tmp_path, given, has):
+    target = tmp_path / "out.npz"
+    import_log(LOGS / "containers.valgrind", target, lenient=True, thread_blocks=given)
+    provenance = read_trace(target).provenance
+    assert provenance.get("thread_blocks", False) is has
+    policy = Ptmalloc(mechanism=True)
+    assert policy.allocates_for_threads(provenance) is not has
+    assert policy.allocates_for_threads({})
