@@ -21,6 +21,8 @@ SETTINGS = {
     "esp-idf": ["release=53"],
     "lwip": ["align=4", "align=8,idx=32,start=5"],
     "rt-thread": ["align=4", "align=16,skew=9"],
+    "rt-thread-memheap": ["best=on", "align=4,best=on"],
+    "threadx": ["checked=off"],
     "zephyr": [
         *("through=k_malloc", "through=malloc", "chunks=big", "SYS_HEAP_ALLOC_LOOPS=1"),
         "through=k_malloc,SYS_HEAP_RUNTIME_STATS=y",

@@ -16,7 +16,9 @@ from simalloc.policy.pool import (
     O1heap,
     Pool,
     RtThread,
+    RtThreadMemheap,
     Rtx5,
+    ThreadX,
     TlsfBsd,
     Zephyr,
 )
@@ -45,4 +47,6 @@ POLICIES: Final = (
     _row("tlsf-bsd", TlsfBsd(), "jserv/tlsf-bsd, master of August 2025"),
     _row("rtx5", Rtx5(), "CMSIS-RTX 5.9.1, Source/rtx_memory.c"),
     _row("rt-thread", RtThread(), "RT-Thread 5.2.0 and Nano 4.1.1, src/mem.c"),
+    _row("rt-thread-memheap", RtThreadMemheap(), "RT-Thread 5.2.0 and Nano 4.1.1, src/memheap.c"),
+    _row("threadx", ThreadX(), "Eclipse ThreadX 6.4.2, tx_byte_pool"),
 )

@@ -7,7 +7,9 @@ from simalloc.policy.pool.lvgl import Lvgl
 from simalloc.policy.pool.lwip import Lwip
 from simalloc.policy.pool.o1heap import O1heap
 from simalloc.policy.pool.rt_thread import RtThread
+from simalloc.policy.pool.rt_thread_memheap import RtThreadMemheap
 from simalloc.policy.pool.rtx5 import Rtx5
+from simalloc.policy.pool.threadx import ThreadX
 from simalloc.policy.pool.tlsf_bsd import TlsfBsd
 from simalloc.policy.pool.zephyr import Zephyr
 
@@ -23,7 +25,9 @@ __all__ = [
     "O1heap",
     "Pool",
     "RtThread",
+    "RtThreadMemheap",
     "Rtx5",
+    "ThreadX",
     "TlsfBsd",
     "Zephyr",
 ]

@@ -1,0 +1,273 @@
+/* RT-Thread's memheap (simalloc/policy/pool/rt_thread_memheap.md). */
+#include "families/pool/pool.h"
+#include "index/block_ring.h"
+
+struct rt_thread_memheap {
+    struct pool pool;
+    uint64_t best;      /* is a freed block entered by its size, or at the head? */
+    uint64_t least;     /* bytes that a block holds */
+    uint32_t head;      /* of the free blocks, a ring */
+    uint64_t available; /* bytes of free blocks, without headers */
+    uint64_t most;      /* bytes that were in use, headers included */
+};
+
+static uint64_t holds(const struct heap *heap, uint32_t id)
+{
+    return heap->blocks[id].size - heap->setting.payload;
+}
+
+/* What a block holds for a request. */
+static uint64_t rounded(const struct rt_thread_memheap *state, uint64_t size)
+{
+    const struct heap *heap = &state->pool.heap;
+    uint64_t held = round_up(size, heap->setting.alignment) & word_most(heap);
+    return held < state->least ? state->least : held;
+}
+
+static uint64_t used_bytes(const struct rt_thread_memheap *state)
+{
+    uint64_t size = round_down(state->pool.capacity, state->pool.heap.setting.alignment);
+    return size - state->available;
+}
+
+static void note_use(struct rt_thread_memheap *state)
+{
+    uint64_t used = used_bytes(state);
+    state->most = used > state->most ? used : state->most;
+}
+
+/* Enters a block that is waste at the head. */
+static void enter(struct rt_thread_memheap *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    block_ring_insert(&state->head, heap->blocks, id, true);
+    heap->counters.free_blocks++;
+}
+
+static void take_out(struct heap *heap, uint32_t id)
+{
+    struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
+    block_ring_remove(&state->head, heap->blocks, id);
+    heap->blocks[id].index_slot = STATE_WASTE;
+    heap->counters.free_blocks--;
+}
+
+/* The first block from the head on that holds at least this much, or NO_BLOCK. */
+static uint32_t first_of(const struct rt_thread_memheap *state, uint64_t held, uint64_t *visited)
+{
+    const struct heap *heap = &state->pool.heap;
+    uint32_t id = state->head;
+    for (*visited = 0; id != NO_BLOCK; id = heap->blocks[id].family_data) {
+        ++*visited;
+        if (holds(heap, id) >= held)
+            return id;
+        if (heap->blocks[id].family_data == state->head)
+            break;
+    }
+    return NO_BLOCK;
+}
+
+/* Enters a block that was freed and merged; returns how many blocks are looked at. */
+static uint64_t enter_freed(struct rt_thread_memheap *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t visited = 0;
+    uint32_t behind = state->best ? first_of(state, holds(heap, id), &visited) : state->head;
+    if (behind == NO_BLOCK || behind == state->head)
+        block_ring_insert(&state->head, heap->blocks, id, behind != NO_BLOCK);
+    else
+        block_ring_link(heap->blocks, heap->blocks[behind].index_slot, behind, id);
+    heap->counters.free_blocks++;
+    return visited;
+}
+
+static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t header = heap->setting.payload, visited;
+    if (held >= state->available)
+        return NO_BLOCK;
+    uint32_t id = first_of(state, held, &visited);
+    count_search(heap, visited);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    take_out(heap, id);
+    bool splits = holds(heap, id) >= held + header + state->least;
+    state->available -= splits ? held + header : holds(heap, id);
+    if (splits)
+        enter(state, pool_split(&state->pool, id, header + held));
+    pool_hand_out(&state->pool, id);
+    note_use(state);
+    return id;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
+    uint64_t alignment = round_up(heap->request.alignment, heap->setting.word);
+    uint64_t asked = heap->request.size;
+    (void)size;
+    if (alignment > 0)
+        asked = round_up(asked, heap->setting.word) + alignment;
+    if (asked > word_most(heap))
+        return NO_BLOCK;
+    uint32_t id = serve(state, rounded(state, asked));
+    if (id == NO_BLOCK || alignment == 0)
+        return id;
+    struct block *block = &heap->blocks[id];
+    uint64_t start = state->pool.skew + block->address + heap->setting.payload;
+    block->family_data = (uint32_t)(round_down(start, alignment) + alignment - start);
+    return id;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
+    uint64_t coalescings = heap->counters.coalescings, visited = 0;
+    uint32_t below = heap->blocks[id].previous, above = heap->blocks[id].next;
+    bool joins_below = heap_is_free(heap, below);
+    state->available += holds(heap, id);
+    heap_mark(heap, id, STATE_WASTE);
+    if (heap_is_free(heap, above)) {
+        take_out(heap, above);
+        heap_join_next(heap, id);
+        state->available += heap->setting.payload;
+        heap->counters.coalescings++;
+    }
+    if (joins_below) { /* which keeps its place */
+        heap_join_next(heap, below);
+        state->available += heap->setting.payload;
+        heap->counters.coalescings++;
+    } else {
+        visited = enter_freed(state, id);
+    }
+    count_deallocation(heap, visited, coalescings);
+}
+
+/* Takes what a block in use lacks from the free block behind it; false if too little would be
+ * left. */
+static bool grow(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t old = holds(heap, id), more = held - old;
+    uint32_t above = heap->blocks[id].next;
+    if (!heap_is_free(heap, above) || holds(heap, above) + old <= held + state->least)
+        return false;
+    take_out(heap, above);
+    enter(state, pool_split(&state->pool, above, more));
+    heap_mark(heap, id, STATE_WASTE);
+    heap_join_next(heap, id);
+    pool_hand_out(&state->pool, id);
+    state->available -= more;
+    note_use(state);
+    return true;
+}
+
+/* Gives back what a block in use has beyond this much, if that is enough for a block. */
+static void shrink(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t header = heap->setting.payload;
+    if (held + header + state->least >= holds(heap, id))
+        return;
+    uint32_t rest = pool_split(&state->pool, id, header + held);
+    heap_mark(heap, rest, STATE_WASTE);
+    state->available += holds(heap, rest);
+    uint32_t above = heap->blocks[rest].next;
+    if (heap_is_free(heap, above)) {
+        take_out(heap, above);
+        heap_join_next(heap, rest);
+        state->available += header;
+        heap->counters.coalescings++;
+    }
+    enter(state, rest);
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
+    bool is_aligned = heap->blocks[id].family_data != 0; /* it can only be freed: it moves */
+    (void)size;
+    if (heap->request.size == 0) {
+        release(heap, id);
+        heap->request.is_freed = true;
+        return NO_BLOCK;
+    }
+    if (heap->request.size > word_most(heap) - 4095) /* which would spoil the real one */
+        return NO_BLOCK;
+    uint64_t held = rounded(state, heap->request.size);
+    if (!is_aligned && held <= holds(heap, id)) {
+        shrink(state, id, held);
+        return id;
+    }
+    if (!is_aligned && grow(state, id, held))
+        return id;
+    uint32_t moved = serve(state, held);
+    if (moved != NO_BLOCK)
+        release(heap, id);
+    return moved;
+}
+
+POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve, .reallocate = reallocate_block)
+
+static bool init(void *memory)
+{
+    struct rt_thread_memheap *state = memory;
+    struct pool *pool = &state->pool;
+    uint64_t alignment = pool->heap.setting.alignment;
+    uint64_t header = round_up(6 * pool->heap.setting.word, alignment);
+    pool->heap.setting.payload = header;
+    uint32_t id = pool_add_region(pool, 0, pool->capacity);
+    if (id == NO_BLOCK)
+        return false;
+    pool_close(pool, id, round_down(pool->capacity, alignment) - header);
+    state->available = holds(&pool->heap, id);
+    state->most = used_bytes(state);
+    enter(state, id);
+    return true;
+}
+
+static const char *check(const void *memory)
+{
+    const struct rt_thread_memheap *state = memory;
+    const struct heap *heap = &state->pool.heap;
+    uint64_t count = 0, bytes = 0;
+    for (uint32_t id = state->head; id != NO_BLOCK && count <= heap->used;) {
+        count++;
+        bytes += holds(heap, id);
+        id = heap->blocks[id].family_data == state->head ? NO_BLOCK : heap->blocks[id].family_data;
+    }
+    if (bytes != state->available)
+        return "the available bytes are miscounted";
+    return pool_check(&state->pool, count);
+}
+
+static const char *const figure_names[] = {"available_size", "max_used_size", "largest"};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct rt_thread_memheap *state = (const struct rt_thread_memheap *)heap;
+    uint64_t alignment = heap->setting.alignment, largest = 0;
+    for (uint32_t id = state->head; id != NO_BLOCK;) {
+        largest = holds(heap, id) > largest ? holds(heap, id) : largest;
+        id = heap->blocks[id].family_data == state->head ? NO_BLOCK : heap->blocks[id].family_data;
+    }
+    if (largest >= state->available) /* the last bytes are never given */
+        largest = state->available > 0 ? state->available - 1 : 0;
+    figures[0] = state->available;
+    figures[1] = state->most;
+    figures[2] = largest < state->least ? 0 : round_down(largest, alignment);
+}
+
+static const struct parameter parameters[] = {
+    POOL_PARAMETERS,
+    PARAMETER(struct rt_thread_memheap, best, 0, 1),
+    SIZE_PARAMETER(struct rt_thread_memheap, least),
+};
+
+const struct family rt_thread_memheap = {
+    .name = "rt thread memheap",
+    .blocks_an_event = 2,
+    .columns = COLUMN_ALIGNMENT,
+    POOL_FAMILY_OF(struct rt_thread_memheap),
+};

@@ -1,0 +1,41 @@
+"""ThreadX's byte pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.policy.pool.base import Pool, Word
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadX(Pool):
+    """First fit in address order, merging free neighbours as it passes them (Eclipse ThreadX)."""
+
+    family: ClassVar[str] = "threadx"
+
+    word: Word = 4
+    checked: Annotated[
+        bool, "Whether requests are verified first; off: TX_DISABLE_ERROR_CHECKING."
+    ] = True
+    perf: Annotated[
+        bool, "TX_BYTE_POOL_ENABLE_PERFORMANCE_INFO: more is counted; nothing moves."
+    ] = False
+
+    @property
+    def grain(self) -> int:
+        """Sizes are rounded down to words."""
+        return self.word
+
+    @property
+    def payload(self) -> int:
+        """The header."""
+        return 2 * self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """TX_BYTE_POOL_MIN."""
+        return 100
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        return {"word": self.word, "checked": self.checked}
