@@ -56,7 +56,7 @@ def figures_of(simulation: Simulation, description: object) -> DeviceFigures | N
 def device_figures(
     description: Device, reported: Mapping[str, int], refused: int, first_refused: int
 ) -> DeviceFigures:
-    """Return figures that are reported by the names of the core (families/device.c)."""
+    """Return figures that are reported by the names of the core (families/device/device.c)."""
     return DeviceFigures(
         first_refused_event=first_refused,
         refused=refused,

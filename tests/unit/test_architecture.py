@@ -139,7 +139,8 @@ def test_only_shown_looks_upward_and_only_at_looks():
 
 
 PAGE = re.compile(
-    r"\b((?:docs|policy/families)/[\w-]+\.md)(?:, ([A-Z][\w ]+)(?:: ([A-Z][\w ]+))?\))?"
+    r"\b((?:docs|policy/(?:families|device|pool))/[\w-]+\.md)"
+    r"(?:, ([A-Z][\w ]+)(?:: ([A-Z][\w ]+))?\))?"
 )
 """A page that the code names, perhaps with a section: `(docs/policies.md, Parts: Growth)`."""
 

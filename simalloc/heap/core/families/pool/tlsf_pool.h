@@ -1,4 +1,4 @@
-/* TLSF in a fixed pool, and what ESP-IDF and LVGL have made of it (simalloc/policy/pool/tlsf.md).
+/* TLSF in a fixed pool, and what ESP-IDF and LVGL have made of it (policy/pool/tlsf_bsd.md).
  *
  * A block is a header of one word and what it holds. The three tell different things of themselves,
  * each in a file of its own. */
