@@ -10,8 +10,8 @@ from simalloc.heap import Run
 from simalloc.policy import UserCode, UserPolicy, spell
 from simalloc.report import Table
 from simalloc.report.html import html
-from simalloc.report.runs import runs_records_table, runs_table, sorted_runs
-from simalloc.report.table import frame
+from simalloc.report.runs import flat_record, runs_table, sorted_runs
+from simalloc.report.table import frame_of_runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,8 +67,12 @@ class Runs(Sequence[Run]):
         return runs_table(self._runs, speed=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row a run with all that is known; needs pandas (the `frame` extra)."""
-        return frame(runs_records_table(self._runs))
+        """Return a row a run with every figure, and every parameter of its policy as a column.
+
+        Fragmentation is a fraction (`fragmentation_1` to `fragmentation_4`). Raises `SimallocError`
+        if pandas is not installed (the `frame` extra).
+        """
+        return frame_of_runs((flat_record(run), run.policy.parameters) for run in self._runs)
 
     def _repr_html_(self) -> str:
         return html(self.table())

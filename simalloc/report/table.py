@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, get_args
 
 from simalloc.extras import pandas
 from simalloc.report.latex import latex
@@ -221,3 +221,19 @@ _WRITERS: Final = {
 def frame(table: Table) -> pd.DataFrame:
     """Return a table as a data frame; raises `SimallocError` if pandas is not installed."""
     return pandas().DataFrame([list(row) for row in table.rows], columns=list(table.columns))
+
+
+def frame_of_runs(runs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> pd.DataFrame:
+    """Return a row a run, given its figures and the parameters of its policy, both by name.
+
+    Every parameter is a column, empty for policies that do not have it. A parameter with the name
+    of a figure is called `NAME_parameter`. Raises `SimallocError` if pandas is not installed.
+    """
+    pairs = list(runs)
+    figures = dict.fromkeys(name for each, _ in pairs for name in each)
+    rows = [
+        {**each, **{f"{name}_parameter" if name in figures else name: value
+                    for name, value in parameters.items()}}
+        for each, parameters in pairs
+    ]  # fmt: skip
+    return pandas().DataFrame(rows)

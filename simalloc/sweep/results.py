@@ -14,11 +14,11 @@ from simalloc.plural import counted
 from simalloc.policy import base_name, parse_size
 from simalloc.report import Table
 from simalloc.report.html import html
-from simalloc.report.table import frame
+from simalloc.report.table import frame_of_runs
 from simalloc.sweep.pivot import Pivot, pivot
 from simalloc.sweep.ranking import Ranking, rank
 from simalloc.sweep.store import Store
-from simalloc.sweep.tables import records_table, runs_table
+from simalloc.sweep.tables import records, records_table, runs_table
 from simalloc.sweep.task import Key, key_of
 
 if TYPE_CHECKING:
@@ -127,8 +127,13 @@ class Results(Sequence[Row]):
         return records_table(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row a run with all that is known; needs pandas (the `frame` extra)."""
-        return frame(self.records_table())
+        """Return a row a run with every figure, and every parameter of its policy as a column.
+
+        Fragmentation is a fraction (`fragmentation_1` to `fragmentation_4`). Raises `SimallocError`
+        if pandas is not installed (the `frame` extra).
+        """
+        found = records(self)
+        return frame_of_runs((each, each.pop("parameters")) for each in found)
 
     def _only(self, rows: Iterable[Row]) -> Results:
         return Results(rows, self._path)

@@ -181,3 +181,16 @@ def test_what_is_no_policy_is_said_to_be_none(policy):
 def test_a_realloc_rule_that_there_is_not_is_an_error(rule):
     with pytest.raises(SimallocError, match="there are free-first, move, in-place"):
         simalloc.simulate(TRACES[0], "first-fit-ao", realloc=rule)
+
+
+def test_parameters_are_columns_of_frames(tmp_path):
+    pytest.importorskip("pandas")
+    policies = {"first-fit-ao": {"growth": ["1K", "4K"]}, "kingsley": {}}
+    runs = simalloc.simulate_all(TRACES[0], policies).to_pandas()
+    rows = simalloc.run_sweep(TRACES[0], policies, results=tmp_path / "r.sqlite").to_pandas()
+    for frame in (runs, rows):
+        assert "parameters" not in frame
+        sequential = frame[frame["policy"].str.startswith("first-fit-ao")]
+        assert sorted(sequential["growth"]) == [1024, 4096], "the default is there too"
+        assert set(sequential["order"]) == {"ao"}
+        assert frame[frame["policy"] == "kingsley"]["order"].isna().all()
