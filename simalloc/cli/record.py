@@ -26,11 +26,13 @@ from simalloc.trace.recorder import (
     Recorded,
     Wanted,
     is_attended,
+    reason_of,
     record,
     recover,
     stop,
 )
 from simalloc.trace.recorder import snapshot as take_snapshot
+from simalloc.trace.recorder.built_in import FREE_THREADED
 from simalloc.trace.symbols import symbolizer
 
 _MOST_OTHERS: Final = 5
@@ -194,7 +196,8 @@ def command(
         teller.end_line()
     if not teller.has_summarized:
         _summarize(outcome.recorded)
-    told = python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
+    free = any(one.is_main and one.built_in == FREE_THREADED for one in outcome.recorded)
+    told = free or python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
     if not told and any(_is_python(one) for one in outcome.recorded):
         _say(_PYTHON)
     if wanted.depth and symbolizer() is None:
@@ -280,7 +283,7 @@ def _say(text: str) -> None:
 
 
 def _ending(process: int, reason: int | None) -> str:
-    why = os.strerror(reason) if reason else "it was still running"
+    why = reason_of(reason) if reason else "it was still running"
     return f"the recording of process {process} ends early: {why}."
 
 
@@ -327,7 +330,12 @@ def _summarize_one(one: Recorded) -> None:
             "debugging symbols (on Debian a package ...-dbgsym) or compile it with -g, and record "
             "again"
         )
-    if one.is_main and one.built_in:
+    if one.is_main and one.built_in == FREE_THREADED:
+        _say(
+            f"  {one.executable} is a free-threaded Python, whose objects its own mimalloc "
+            "serves: the trace has none of them, and says little of its memory"
+        )
+    elif one.is_main and one.built_in:
         _say(
             f"  {one.executable} has {one.built_in} built in, and no library can be put before it: "
             "what it serves is not recorded. Link the program with the allocator's shared library "

@@ -144,7 +144,8 @@ def native_process(
     if touch and free is not None and live > free:
         raise SimallocError(
             f"{columns.trace.name}: it has {live:,} bytes live at its peak, and only "
-            f"{free:,} bytes of memory may be taken here; --no-touch does not write to them"
+            f"{free:,} bytes of memory may be taken here; `simalloc native --no-touch` replays it "
+            "without writing to them"
         )
     with ExitStack() as stack:
         complaints, samples = (

@@ -3,7 +3,7 @@
 from simalloc.trace.recorder.convert import Recorded, convert
 from simalloc.trace.recorder.live import is_attended, snapshot, stop
 from simalloc.trace.recorder.program import ProgramError
-from simalloc.trace.recorder.raw import RawRecording
+from simalloc.trace.recorder.raw import RawRecording, reason_of
 from simalloc.trace.recorder.record import Bounds, record, recover
 from simalloc.trace.recorder.wanted import DEPTH, MOST_DEPTH, Wanted
 from simalloc.trace.recorder.watch import Progress
@@ -19,6 +19,7 @@ __all__ = [
     "Wanted",
     "convert",
     "is_attended",
+    "reason_of",
     "record",
     "recover",
     "snapshot",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from simalloc.trace.symbols.elf import symbol_tables
 
 GO: Final = "Go's allocator"
 ANY_MALLOC: Final = "a malloc of its own"
+FREE_THREADED: Final = "the mimalloc of free-threaded Python"
 
 _FUNCTIONS: Final = {
     GO: ("runtime.mallocgc",),
@@ -34,6 +36,27 @@ _TEXTS: Final = {
 _OF_PYTHON: Final = "PyMem_RawMalloc"
 """CPython contains mimalloc, and serves nothing by it unless it is free-threaded."""
 
+_OF_FREE_THREADED: Final = b"_Py_DecRefShared"
+_FREE_THREADED_LIBRARY: Final = re.compile(rb"libpython3\.\d+td?\.so")
+
+_SANITIZERS: Final = {
+    "AddressSanitizer": (b"__asan_init", b"libasan.so", b"libclang_rt.asan"),
+    "HWAddressSanitizer": (b"__hwasan_init", b"libhwasan.so", b"libclang_rt.hwasan"),
+    "LeakSanitizer": (b"liblsan.so", b"__lsan_init"),
+    "MemorySanitizer": (b"__msan_init",),
+    "ThreadSanitizer": (b"__tsan_init", b"libtsan.so", b"libclang_rt.tsan"),
+}
+"""By which names a program gives away what it was built with."""
+
+
+def sanitizer(path: str | os.PathLike[str]) -> str | None:
+    """Return the sanitizer that a program was built with, whose own malloc must come first."""
+    for table in symbol_tables(path):
+        for name, marks in _SANITIZERS.items():
+            if any(map(table.mentions, marks)):
+                return name
+    return None
+
 
 def built_in(path: str | os.PathLike[str]) -> str | None:
     """Return the name of the allocator that is built into a program; None if none is found.
@@ -52,6 +75,8 @@ def built_in(path: str | os.PathLike[str]) -> str | None:
 def _found(path: str, _: int, __: int) -> str | None:
     """Find it, once for each version of a file."""
     for table in symbol_tables(path):
+        if table.mentions(_OF_FREE_THREADED) or _FREE_THREADED_LIBRARY.search(table.names):
+            return FREE_THREADED
         if table.defines(_OF_PYTHON):
             return None
         for name, functions in _FUNCTIONS.items():

@@ -20,7 +20,7 @@ from simalloc.machine import circumstances
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
-from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files
+from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files, reason_of
 from simalloc.trace.recorder.resident import Sample, thinned
 from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
@@ -261,7 +261,7 @@ def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
     }
     if not is_whole:
         reason = counts.lost_reason
-        provenance["ended"] = os.strerror(reason) if reason else part.ended or "still running"
+        provenance["ended"] = reason_of(reason) if reason else part.ended or "still running"
     own = built_in(raw.executable)
     if own is not None:
         provenance["built_in"] = own

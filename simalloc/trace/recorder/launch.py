@@ -14,7 +14,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Self
 
-from simalloc.trace.recorder.program import EXIT_NOT_EXECUTABLE, ProgramError, find_program
+from simalloc.trace.recorder.program import (
+    EXIT_NOT_EXECUTABLE,
+    ProgramError,
+    check_python,
+    find_program,
+)
 from simalloc.trace.recorder.wanted import EVENTS, Wanted
 
 _Handler = Callable[[int, FrameType | None], Any] | int | None
@@ -59,6 +64,8 @@ def start(
     `ProgramError` if it cannot be started or recorded.
     """
     program = find_program(command)
+    if wanted.python:
+        check_python(program)
     preloaded = [str(library), *os.environ.get("LD_PRELOAD", "").split()]
     environment = {
         **os.environ,

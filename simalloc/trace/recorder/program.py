@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from simalloc.errors import SimallocError
-from simalloc.trace.recorder.built_in import ANY_MALLOC, GO, built_in
+from simalloc.trace.recorder.built_in import ANY_MALLOC, FREE_THREADED, GO, built_in, sanitizer
 
 EXIT_NOT_FOUND: Final = 127
 EXIT_NOT_EXECUTABLE: Final = 126
@@ -34,6 +34,16 @@ class ProgramError(SimallocError):
     def __init__(self, message: str, exit_code: int = EXIT_NOT_RECORDABLE) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def check_python(program: Path) -> None:
+    """Raise `ProgramError` for a Python that cannot serve its objects from malloc."""
+    if built_in(program.resolve()) == FREE_THREADED:
+        raise ProgramError(
+            f"{program}: it is a free-threaded Python, whose objects only its own mimalloc can "
+            "serve; record a Python with the GIL, or leave out --python: then there is what is not "
+            "Python's objects"
+        )
 
 
 def find_program(command: Sequence[str]) -> Path:
@@ -125,6 +135,12 @@ def _check_binary(path: Path, start: bytes, file: BinaryIO) -> None:
         raise ProgramError(
             f"{path}: it is loaded by {interpreter} and not by the loader of the GNU C library, "
             "for which the recorder is built"
+        )
+    checked_by = sanitizer(path)
+    if checked_by is not None:
+        raise ProgramError(
+            f"{path}: it is built with {checked_by}, whose own malloc must come before all others "
+            "and lays out memory in its own way; build it without -fsanitize to record it"
         )
 
 

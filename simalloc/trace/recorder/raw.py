@@ -25,6 +25,7 @@ CHUNK_EVENTS: Final = 1 << 18
 _RECORDED: Final = ("alignment", "thread", "time", "site")
 EVERY_RECORD: Final = 2**64 - 1
 """A number that no record has."""
+_LOST_BY_SECCOMP: Final = 1 << 16
 _NOTHING_LOST: Final = 2**64 - 1
 
 
@@ -180,6 +181,13 @@ class RawRecording:
     def _damage(self, error: ValueError) -> TraceError:
         reason, offset = error.args
         return TraceError(f"the file {reason} (byte {offset})", path=self.path)
+
+
+def reason_of(number: int) -> str:
+    """Say why a recording ends early: an errno, or `LOST_BY_SECCOMP` of preload/format.h."""
+    if number == _LOST_BY_SECCOMP:
+        return "from there on it allows itself only some system calls (seccomp)"
+    return os.strerror(number)
 
 
 def _name_of(library: str, libc: str) -> str:

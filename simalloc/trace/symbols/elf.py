@@ -43,6 +43,10 @@ class SymbolTable:
         end = self.names.find(b"\0", offset)
         return self.names[offset:end].decode("utf-8", "replace") if end >= 0 else ""
 
+    def mentions(self, text: bytes) -> bool:
+        """Say whether a name that is defined or needed, a library's among them, contains a text."""
+        return text in self.names
+
     def defines(self, name: str) -> bool:
         """Say whether there is a function of this name."""
         text = name.encode() + b"\0"

@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from recorded import compile_program
 
+from simalloc.trace.recorder.built_in import FREE_THREADED, built_in
 from simalloc.trace.recorder.launch import preload_library
-from simalloc.trace.recorder.program import ProgramError, find_program
+from simalloc.trace.recorder.program import ProgramError, check_python, find_program
 
 
 def make(path, content, mode=0o755):
@@ -110,3 +112,38 @@ def test_programs_for_another_c_library(tmp_path):
     program = compile_program("loads.c", tmp_path, "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
     with pytest.raises(ProgramError, match=r"ld-musl.*not by the loader of the GNU C library"):
         find_program([str(program)])
+
+
+@pytest.mark.parametrize(
+    ("flag", "name"), [("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")]
+)
+def test_programs_that_are_built_with_a_sanitizer(tmp_path, flag, name):
+    source, program = tmp_path / "p.c", tmp_path / "p"
+    source.write_text("#include <stdlib.h>\nint main(void) { free(malloc(8)); return 0; }\n")
+    command = ["cc", f"-fsanitize={flag}", "-o", program, source]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip(f"there is no {name}")
+    with pytest.raises(ProgramError, match=f"is built with {name}"):
+        find_program([str(program)])
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_free_threaded_python(tmp_path, linked):
+    """It is known by a function that only such a Python has, or by its library's name."""
+    source, program = tmp_path / "p.c", tmp_path / "python3.13t"
+    source.write_text("void _Py_DecRefShared(void) {}\nint main(void) { return 0; }\n")
+    options = []
+    if linked:
+        library = tmp_path / "libpython3.13t.so.1.0"
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "-o", library, source, f"-Wl,-soname,{library.name}"],
+            check=True,
+        )
+        source.write_text("int main(void) { return 0; }\n")
+        options = ["-Wl,--no-as-needed", library]
+    subprocess.run(["cc", "-o", program, source, *options], check=True)
+    assert built_in(program) == FREE_THREADED
+    with pytest.raises(ProgramError, match="is a free-threaded Python"):
+        check_python(program)
+    assert built_in(sys.executable) is None
+    check_python(Path(sys.executable))

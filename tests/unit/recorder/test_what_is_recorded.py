@@ -19,7 +19,7 @@ from recorded import (
 
 from simalloc.trace import Op, read_trace
 from simalloc.trace.events import begins
-from simalloc.trace.recorder import Wanted, convert
+from simalloc.trace.recorder import Wanted, convert, reason_of
 from simalloc.trace.recorder.resident import MOST, Sample, Samples
 
 
@@ -315,3 +315,15 @@ def test_programs_are_recorded_whatever_environment_they_are_given(tmp_path):
     assert run.code == 0
     started = [raw for raw in run.raws if raw.command == ["true", "an argument"]]
     assert len(started) == 11
+
+
+@pytest.mark.parametrize("how", ["prctl", "syscall", "strict"])
+def test_a_program_that_locks_itself_in_goes_on_unrecorded(tmp_path, how):
+    program = compile_program("locks.c", tmp_path)
+    wanted = Wanted(times=True, depth=32)
+    run = run_recorded([program, how], tmp_path / "raw", wanted)
+    assert run.code == 7, run.errors
+    assert "seccomp" in reason_of(run.raw.counts.lost_reason)
+    sizes = read_all(run.raw).size
+    assert np.count_nonzero((sizes >= 71) & (sizes < 76)) == 1000
+    assert np.count_nonzero((sizes >= 81) & (sizes < 86)) == 0

@@ -21,6 +21,7 @@ enum {
     EXECUTABLE_BYTES = 1024,
     VERSION_BYTES = 32,
     COMMAND_BYTES = 4096,
+    LOST_BY_SECCOMP = 1 << 16, /* a `lost_reason` that is no errno */
     SHARED_LINE = 128, /* bytes that processors fetch together */
 };
 
@@ -45,7 +46,7 @@ struct recording_header {
     /* These change while others read them, and are used through atomic builtins alone. */
     uint64_t lost_from;   /* records with this number or a later one are not to be used;
                              a reader may store it to end the recording */
-    uint32_t lost_reason; /* the errno of the first loss; 0: a reader ended it */
+    uint32_t lost_reason; /* the errno of the first loss, or above; 0: a reader ended it */
     uint32_t unwritten;   /* records of large blocks that were not written whole */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
     char command[COMMAND_BYTES];

@@ -150,6 +150,12 @@ struct stream *ready_stream(void)
     return stream;
 }
 
+void stream_end(void)
+{
+    if (current != NULL)
+        current->limit = NULL;
+}
+
 /* Up to its limit a stream has room for more than this. */
 uint8_t *stream_room(struct stream *stream)
 {

@@ -19,6 +19,9 @@ void record_free(const void *address);
 void record_realloc_begin(const void *address, size_t size, const void *caller);
 void record_realloc_end(enum special what, const void *address);
 
+/* Has this thread write nothing more, now that the recording has ended. */
+void stream_end(void);
+
 struct stream;
 struct python_stack;
 
