@@ -6,17 +6,22 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
+from simalloc.cli.size import Size
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart
 from simalloc.policy import Policy, expand_policies, spell
 from simalloc.pool import (
+    DECLARATIONS,
     Answer,
+    BlockPools,
+    Diagnosis,
     Margin,
     answer,
     curve,
@@ -24,8 +29,19 @@ from simalloc.pool import (
     worst_of,
     worst_program,
 )
+from simalloc.pool import block_pools as find_block_pools
+from simalloc.pool import diagnose as diagnose_pool
 from simalloc.report import Format, write_table
-from simalloc.report.pools import margins_table, pool_record, pools_table
+from simalloc.report.pools import (
+    block_pools_record,
+    block_pools_table,
+    diagnosis_record,
+    diagnosis_table,
+    margin_record,
+    margins_table,
+    pool_record,
+    pools_table,
+)
 from simalloc.trace import Trace, write_trace
 from simalloc.trace.catalogue import find_trace, load
 
@@ -66,6 +82,18 @@ from simalloc.trace.catalogue import find_trace, load
     is_flag=True,
     help="Print Robson's bound: what a worst program of these sizes and this peak needs.",
 )
+@click.option(
+    "--diagnose",
+    type=Size(),
+    metavar="SIZE",
+    help="Say why a pool of this size refuses a request, for each policy.",
+)
+@click.option(
+    "--block-pools",
+    type=click.IntRange(1, 64),
+    metavar="K",
+    help="Find the sizes and counts of K pools of fixed-size blocks, beside the first policy.",
+)
 @plot_option("Draw the refused requests against the pool's size, a line an allocator.")
 @format_option
 def command(
@@ -76,6 +104,8 @@ def command(
     window: int,
     worst: Path | None,
     adversary: bool,  # noqa: FBT001 - click passes a flag
+    diagnose: int | None,
+    block_pools: int | None,
     plot: Path | None,
     table_format: Format,
 ) -> None:
@@ -91,20 +121,29 @@ def command(
     if worst is not None:
         keep_apart(worst, map(find_trace, traces))
     loaded = [load(name) for name in traces]
+    diagnoses = _diagnoses(loaded, chosen, diagnose)
     answers = _answers(loaded, chosen)
     if plot is not None:
         _plot(loaded, answers, plot)
     margins = _margins(loaded, answers, vary, seed, window) if vary else []
     if worst is not None and margins[0].worst is not None:
         write_trace(margins[0].worst, worst)
+    found = _Found(answers, margins, diagnoses, _beside_pools(loaded, answers[0], block_pools))
     if table_format == "json":
-        _write_json(answers, margins)
+        _write_json(found)
     else:
-        write_table(pools_table(answers), table_format, sys.stdout)
-        if margins and vary:
-            write_table(margins_table(margins, vary), table_format, sys.stdout)
+        _write_tables(found, table_format)
     if adversary:
         _tell_bound(loaded)
+
+
+class _Found(NamedTuple):
+    """What is written: for each policy its pools, margin and diagnosis, and block pools."""
+
+    answers: Sequence[Answer]
+    margins: Sequence[Margin]
+    diagnoses: Sequence[Diagnosis | None]
+    blocks: tuple[BlockPools, Answer] | None
 
 
 def _answers(traces: Sequence[Trace], policies: Sequence[Policy]) -> list[Answer]:
@@ -120,7 +159,7 @@ def _margins(
     with progress("Variations", len(answers)) as advance:
         for recorded in answers:
             all_of_them = answer(varied, recorded.policy, advance)
-            found.append(Margin(recorded, all_of_them, worst_of(varied, all_of_them)))
+            found.append(Margin(recorded, all_of_them, worst_of(varied, all_of_them), count))
     return found
 
 
@@ -138,18 +177,56 @@ def _plot(traces: Sequence[Trace], answers: Sequence[Answer], path: Path) -> Non
     save_figure(draw_refusals(lines, peak), path)
 
 
-def _write_json(answers: Sequence[Answer], margins: Sequence[Margin]) -> None:
-    records = [pool_record(each) for each in answers]
-    for record, margin in zip(records, margins, strict=False):
-        sizes = margin.varied.sizes
-        record["varied"] = {
-            "least_bytes": sizes.least if sizes else None,
-            "failing_bytes": list(sizes.near) if sizes else [],
-            "safe_bytes": sizes.safe if sizes else None,
-            "needed_by": margin.worst.name if margin.worst else None,
-        }
+def _write_json(found: _Found) -> None:
+    records = [pool_record(each) for each in found.answers]
+    for record, margin in zip(records, found.margins, strict=False):
+        record["varied"] = margin_record(margin)
+    for record, diagnosis in zip(records, found.diagnoses, strict=False):
+        record["diagnosis"] = None if diagnosis is None else diagnosis_record(diagnosis)
+    if found.blocks is not None:
+        records[0]["block_pools"] = block_pools_record(*found.blocks)
     json.dump(records, sys.stdout, indent=2)
     sys.stdout.write("\n")
+
+
+def _diagnoses(
+    traces: Sequence[Trace], policies: Sequence[Policy], capacity: int | None
+) -> list[Diagnosis | None]:
+    if capacity is None:
+        return []
+    if len(traces) != 1:
+        raise SimallocError(f"--diagnose takes one trace; {len(traces)} are given")
+    return [diagnose_pool(traces[0], policy, capacity) for policy in policies]
+
+
+def _beside_pools(
+    traces: Sequence[Trace], alone: Answer, count: int | None
+) -> tuple[BlockPools, Answer] | None:
+    """Return block pools and the heap beside them."""
+    if count is None:
+        return None
+    least = alone.sizes.least if alone.sizes else 0
+    cost = least / alone.peak_live if least and alone.peak_live else 1.0
+    found = find_block_pools(traces, count, cost)
+    return found, answer([found.rest_of(trace) for trace in traces], alone.policy)
+
+
+def _write_tables(found: _Found, table_format: Format) -> None:
+    """Write everything as tables; people also get the declarations of block pools."""
+    write_table(pools_table(found.answers), table_format, sys.stdout)
+    if found.margins:
+        write_table(margins_table(found.margins), table_format, sys.stdout)
+    for each, diagnosis in zip(found.answers, found.diagnoses, strict=False):
+        if diagnosis is None:
+            click.echo(f"{spell(each.policy)} serves every request in that size.", err=True)
+        else:
+            write_table(diagnosis_table(diagnosis), table_format, sys.stdout)
+    if found.blocks is not None:
+        pools, rest = found.blocks
+        write_table(block_pools_table(pools, found.answers[0], rest), table_format, sys.stdout)
+        if table_format == "table":
+            for system, declare in DECLARATIONS.items():
+                click.echo(f"{system}:\n\n{declare(pools)}\n")
 
 
 def _tell_bound(traces: Sequence[Trace]) -> None:

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace import Trace
+from simalloc.trace import Op, Trace
 from simalloc.trace.lives import lives_of
 
 ALIGNMENT: Final = 4
 """The bytes that a block's size is a multiple of, by default."""
+
+_REQUESTS: Final = frozenset({Op.MALLOC, Op.CALLOC, Op.REALLOC})
 
 MOST_SIZES: Final = 256
 """Of more different sizes, the rarest are rounded up to the next one that is kept."""
@@ -58,6 +60,29 @@ class BlockPools:
     def pool_bytes(self) -> int:
         """The bytes of all pools."""
         return sum(pool.total for pool in self.pools)
+
+    def rest_of(self, trace: Trace) -> Trace:
+        """Return the events of the objects that the heap serves: larger than the largest block.
+
+        A realloc across that size is a malloc or a free of the heap.
+        """
+        kept: list[int] = []
+        op = trace.op.copy()
+        inside: dict[int, bool] = {}
+        for event, (kind, number, size) in enumerate(
+            zip(trace.op.tolist(), trace.object.tolist(), trace.size.tolist(), strict=True)
+        ):
+            before = inside.get(number, False)
+            after = kind in _REQUESTS and size > self.largest
+            if kind == Op.REALLOC and before != after:
+                op[event] = Op.MALLOC if after else Op.FREE
+            inside[number] = after
+            if before or after:
+                kept.append(event)
+        columns: dict[str, Any] = {name: values[kept] for name, values in trace.columns.items()}
+        return Trace.from_events(
+            op[kept], trace.object[kept], trace.size[kept], name=trace.name, **columns
+        )
 
     @property
     def largest(self) -> int:

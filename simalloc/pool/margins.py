@@ -19,11 +19,13 @@ class Margin:
 
     `worst` is the variation (or recorded trace) that needs the most: one that a pool smaller by one
     grain refuses. None: no pool was found.
+    `variations` is the number of variations of each trace.
     """
 
     recorded: Answer
     varied: Answer
     worst: Trace | None
+    variations: int
 
     @property
     def share(self) -> float | None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.table import Rounded, Table, Value
 
 if TYPE_CHECKING:
     from simalloc.pool.answer import Answer
+    from simalloc.pool.block_pools import BlockPools
+    from simalloc.pool.diagnosis import Diagnosis
     from simalloc.pool.margins import Margin
 
 _NOTES: Final = (
@@ -19,6 +23,8 @@ _NOTES: Final = (
     "reached in a pool with ample room, and whether a pool of that size works. longest search:",
     "blocks or lists that one request visits, at most, in a pool of the safe size.",
 )
+
+_MOST_SEPARATORS: Final = 12
 
 
 def pools_table(answers: Sequence[Answer]) -> Table:
@@ -52,7 +58,7 @@ def _row(answer: Answer) -> Sequence[Value]:
     )
 
 
-def margins_table(margins: Sequence[Margin], count: int) -> Table:
+def margins_table(margins: Sequence[Margin]) -> Table:
     """Return a row a policy: the pools for the recorded traces, and with their variations."""
     columns = ("policy", "recorded", "with variations", "margin %", "safe", "needed by")
     rows: list[Sequence[Value]] = []
@@ -72,7 +78,8 @@ def margins_table(margins: Sequence[Margin], count: int) -> Table:
         "with variations: the smallest pool that serves the recorded traces and all variations.",
         "safe: no size from here to twice that pool fails on any of them.",
     )
-    return Table(f"Margins over {count} variations of each trace", columns, rows, notes)
+    count = margins[0].variations if margins else 0
+    return Table(f"Margins over {counted(count, 'variation')} of each trace", columns, rows, notes)
 
 
 def pool_record(answer: Answer) -> dict[str, Any]:
@@ -93,4 +100,77 @@ def pool_record(answer: Answer) -> dict[str, Any]:
         "visited_worst": answer.steps,
         "grain_bytes": sizes.grain if sizes else None,
         "searched_to_bytes": answer.searched_to,
+    }
+
+
+def diagnosis_table(found: Diagnosis) -> Table:
+    """Return the objects that keep free blocks apart, with what happened and what would help."""
+    columns = ("between free blocks", "objects", "bytes", "mean age, events", "never freed")
+    rows: list[Sequence[Value]] = [
+        (each.what, each.objects, each.bytes, Rounded(each.age, 0), each.never_freed)
+        for each in found.separators[:_MOST_SEPARATORS]
+    ]
+    helps = ", ".join(found.served_by) or "none"
+    notes = (
+        found.verdict,
+        f"Event {found.event:,} of the trace was refused; peak live is {found.peak_live:,} bytes.",
+        f"Allocators that serve every request in {found.capacity:,} bytes: {helps}.",
+    )
+    return Table(f"{spell(found.policy)}: the first refused request", columns, rows, notes)
+
+
+def block_pools_table(found: BlockPools, alone: Answer, rest: Answer) -> Table:
+    """Return a row a pool of fixed-size blocks, and the heap beside them.
+
+    `alone` is the heap without the pools, `rest` the one beside them.
+    """
+    columns = ("block", "blocks", "bytes")
+    heap, least = (each.sizes.least if each.sizes else None for each in (rest, alone))
+    rows: list[Sequence[Value]] = [(each.size, each.count, each.total) for each in found.pools]
+    rows.append((f"heap ({spell(alone.policy)})", None, heap))
+    total = None if heap is None else found.pool_bytes + heap
+    together, only = (
+        "none found" if each is None else f"{each:,} bytes" for each in (total, least)
+    )
+    notes = (
+        f"Pools and heap together: {together}. The heap alone: {only}.",
+        f"The heap serves requests above {found.largest:,} bytes, up to {found.rest_largest:,}.",
+    )
+    return Table("Block pools", columns, rows, notes)
+
+
+def margin_record(margin: Margin) -> dict[str, Any]:
+    """Return the pools with variations as plain values, ready for JSON."""
+    sizes = margin.varied.sizes
+    return {
+        "variations": margin.variations,
+        "least_bytes": sizes.least if sizes else None,
+        "failing_bytes": list(sizes.near) if sizes else [],
+        "safe_bytes": sizes.safe if sizes else None,
+        "needed_by": margin.worst.name if margin.worst else None,
+    }
+
+
+def diagnosis_record(found: Diagnosis) -> dict[str, Any]:
+    """Return a diagnosis as plain values, ready for JSON."""
+    return {
+        "verdict": found.verdict,
+        "capacity_bytes": found.capacity,
+        "first_refused_event": found.event,
+        "requested_bytes": found.asked,
+        "live_bytes": found.live,
+        "free_bytes": found.free,
+        "largest_free_bytes": found.largest_free,
+        "free_blocks": found.free_blocks,
+        "separators": [asdict(each) for each in found.separators],
+        "served_by": list(found.served_by),
+    }
+
+
+def block_pools_record(found: BlockPools, rest: Answer) -> dict[str, Any]:
+    """Return block pools and the heap beside them as plain values, ready for JSON."""
+    return {
+        "pools": [{"size": each.size, "count": each.count} for each in found.pools],
+        "pool_bytes": found.pool_bytes,
+        "heap_least_bytes": rest.sizes.least if rest.sizes else None,
     }

@@ -99,3 +99,30 @@ def test_wrong_options(trace, arguments, complaint):
     result = simalloc("pool", str(trace), *arguments)
     assert result.exit_code == 2
     assert complaint in result.stderr
+
+
+def test_a_refused_request_is_explained(trace):
+    [first] = records(str(trace), "-p", "esp-idf")
+    size = first["least_bytes"] - 4
+    [found] = records(str(trace), "-p", "esp-idf", "--diagnose", str(size))
+    diagnosis = found["diagnosis"]
+    assert diagnosis["first_refused_event"] > 0
+    assert diagnosis["free_bytes"] >= diagnosis["largest_free_bytes"] > 0
+    assert diagnosis["verdict"].startswith(("Fragmentation", "Size classes", "The pool was full"))
+    assert diagnosis["separators"]
+    assert "esp-idf" not in diagnosis["served_by"]
+    [fine] = records(str(trace), "-p", "esp-idf", "--diagnose", str(first["safe_bytes"]))
+    assert fine["diagnosis"] is None
+    table = simalloc("pool", str(trace), "-p", "esp-idf", "--diagnose", str(size))
+    assert "between free blocks" in table.stdout
+
+
+def test_block_pools_are_declared(trace):
+    [found] = records(str(trace), "-p", "zephyr", "--block-pools", "4")
+    blocks = found["block_pools"]
+    assert len(blocks["pools"]) == 4
+    assert blocks["pool_bytes"] == sum(each["size"] * each["count"] for each in blocks["pools"])
+    assert blocks["heap_least_bytes"] > 0
+    table = simalloc("pool", str(trace), "-p", "zephyr", "--block-pools", "4")
+    for word in ("LWIP_MALLOC_MEMPOOL", "K_MEM_SLAB_DEFINE", "xQueueCreate", "mempool_init"):
+        assert word in table.stdout

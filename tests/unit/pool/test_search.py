@@ -18,7 +18,7 @@ from simalloc.trace import Op, Trace
 DATA = Path(__file__).parents[2] / "data" / "pools"
 FAMILIES = [
     "esp-idf", "esp-idf:release=53", "lvgl", "tlsf:mechanism=on,word=4,capacity=64K", "zephyr",
-    "zephyr:through=malloc", "o1heap", "tlsf-bsd", "freertos-heap-2", "lwip:align=4",
+    "zephyr:through=malloc", "o1heap", "tlsf-bsd", "freertos-heap-2", "lwip:align=4", "rt-thread",
 ]  # fmt: skip
 """Allocators that say by how much a pool may grow and decide alike."""
 

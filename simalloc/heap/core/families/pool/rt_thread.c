@@ -1,4 +1,5 @@
 /* RT-Thread's small memory (simalloc/policy/pool/rt_thread.md). */
+#include "families/pool/larger.h"
 #include "families/pool/walked.h"
 
 struct rt_thread {
@@ -22,6 +23,8 @@ static uint32_t serve(struct rt_thread *state, uint64_t held)
     struct heap *heap = &state->walked.pool.heap;
     uint64_t header = heap->setting.payload;
     held = held < state->least ? state->least : held;
+    if (held > state->room)
+        differs_from(heap, held - state->room);
     uint32_t id = held > state->room ? NO_BLOCK : walked_take(&state->walked, held + header);
     if (id == NO_BLOCK)
         return NO_BLOCK;
@@ -58,20 +61,26 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t header = heap->setting.payload, held = heap->blocks[id].size - header;
     uint64_t wanted = rounded(heap);
     (void)size;
-    if (wanted > state->room)
+    if (wanted > state->room) {
+        differs_from(heap, wanted - state->room);
         return NO_BLOCK;
+    }
     if (wanted == 0) {
         walked_free(heap, id);
         heap->request.is_freed = true;
         return NO_BLOCK;
     }
     bool is_aligned = heap->blocks[id].family_data != 0; /* it can only be freed: it moves */
-    if (wanted == held && !is_aligned)
+    if (wanted == held && !is_aligned) {
+        note_unsplit(heap, id, 1);
         return id;
+    }
     if (!is_aligned && wanted + header + 3 * heap->setting.word < held) {
         walked_cut(&state->walked, id, wanted + header);
         return id;
     }
+    uint64_t to_cut = wanted + header + 3 * heap->setting.word + 1;
+    note_unsplit(heap, id, wanted > held ? wanted - held : to_cut - held);
     uint32_t moved = serve(state, wanted);
     if (moved != NO_BLOCK)
         walked_free(heap, id);
@@ -91,6 +100,7 @@ static bool init(void *memory)
     uint64_t end = round_down(skew + pool->capacity, alignment) - header;
     pool->heap.setting.payload = state->least = header;
     state->room = end - first - header;
+    pool->heap.same_for = UINT64_MAX;
     return walked_init(&state->walked, first - skew, end - skew, pool->capacity);
 }
 

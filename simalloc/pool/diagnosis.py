@@ -1,0 +1,153 @@
+"""Why a pool refused a request: leak or fragmentation, and what keeps the free blocks apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay_all
+from simalloc.policy import Policy, expand_policies
+from simalloc.pool.trial import PoolTrial
+from simalloc.trace import Op, Trace
+from simalloc.trace.events import allocates
+from simalloc.trace.stacks import path_of
+
+_FREE: Final = -1
+
+
+@dataclass(frozen=True)
+class Separator:
+    """Live objects of one call site, or of one size, that lie between two free blocks.
+
+    `age` is the mean number of events since they were allocated, `never_freed` how many of them
+    the trace never frees.
+    """
+
+    what: str
+    objects: int
+    bytes: int
+    age: float
+    never_freed: int
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The first refused request of a trace in one pool; sizes are bytes.
+
+    `served_by` names allocators of boards that serve every request in a pool of the same size.
+    """
+
+    policy: Policy
+    event: int
+    asked: int
+    live: int
+    peak_live: int
+    capacity: int
+    free: int
+    largest_free: int
+    free_blocks: int
+    separators: tuple[Separator, ...]
+    served_by: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the pool was full or fragmented, or its search missed a block."""
+        if self.free < self.asked:
+            return (
+                f"The pool was full: {self.live:,} bytes were live, and {self.free:,} bytes were "
+                f"free for a request of {self.asked:,}."
+            )
+        if self.largest_free >= self.asked:
+            return (
+                f"Size classes: a free block of {self.largest_free:,} bytes, header included, was "
+                f"there for a request of {self.asked:,}, but the allocator's search does not find "
+                f"it. {self.free:,} bytes were free in {self.free_blocks:,} blocks."
+            )
+        return (
+            f"Fragmentation: {self.free:,} bytes were free in {self.free_blocks:,} blocks, but the "
+            f"largest had {self.largest_free:,} bytes for a request of {self.asked:,}."
+        )
+
+
+def diagnose(
+    trace: Trace, policy: Policy, capacity: int, others: Sequence[Policy] | None = None
+) -> Diagnosis | None:
+    """Return why a pool of `capacity` bytes refused its first request; None if it refused none.
+
+    `others` are the policies that are tried in a pool of the same size; by default @pool.
+    """
+    trial = PoolTrial.of(policy, [trace])
+    chosen = trial.with_capacity(capacity)
+    setting = Setting.of(trace, chosen, None, None, on_refusal="stop")
+    simulation = setting.simulation()
+    replay_all(simulation, setting)
+    event = int(simulation.figures()["first_refused"])
+    if event == 0:
+        return None
+    count = simulation.block_count()
+    address, size, slot = (np.empty(count, np.int64) for _ in range(3))
+    simulation.blocks(0, address, size, slot)
+    free = slot == _FREE
+    tried = expand_policies("@pool") if others is None else others
+    return Diagnosis(
+        policy=chosen,
+        event=event,
+        asked=int(trace.size[event - 1]),
+        live=int(trace.replayed.live[event - 2]) if event > 1 else 0,
+        peak_live=trial.peak_live,
+        capacity=capacity,
+        free=int(size[free].sum()),
+        largest_free=int(size[free].max(initial=0)),
+        free_blocks=int(free.sum()),
+        separators=_separators(trace, event - 1, slot),
+        served_by=tuple(
+            other.name for other in tried if PoolTrial.of(other, [trace])(capacity).refused == 0
+        ),
+    )
+
+
+def _separators(trace: Trace, event: int, slot: NDArray[np.int64]) -> tuple[Separator, ...]:
+    """Return the objects between two free blocks with at most two live blocks from one to other."""
+    births = np.flatnonzero(allocates(trace.op[:event]))
+    born = dict(zip(trace.slot[births].tolist(), births.tolist(), strict=True))
+    freed = set(trace.object[trace.op == Op.FREE].tolist())
+    free_at = np.flatnonzero(slot == _FREE)
+    between = [
+        block
+        for low, high in zip(free_at[:-1].tolist(), free_at[1:].tolist(), strict=True)
+        if high - low <= 3
+        for block in range(low + 1, high)
+    ]
+    objects: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    ages: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    for block in between:
+        birth = born.get(int(slot[block]))
+        if birth is None:
+            continue
+        what = _what(trace, birth)
+        objects[what] += 1
+        sizes[what] += int(trace.size[birth])
+        ages[what] += event - birth
+        kept[what] += int(trace.object[birth]) not in freed
+    return tuple(
+        Separator(what, number, sizes[what], ages[what] / number, kept[what])
+        for what, number in objects.most_common()
+    )
+
+
+def _what(trace: Trace, birth: int) -> str:
+    """Return the call site of an allocation, or its size where the trace has no call sites."""
+    if trace.site is not None and "stacks" in trace.provenance:
+        frame = next(path_of(trace.provenance["stacks"], int(trace.site[birth])), None)
+        if frame is not None:
+            function, file, line = frame
+            return f"{function or '?'} ({file}:{line})" if file else function
+    return f"{int(trace.size[birth]):,} bytes"
