@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from simalloc import Trace
 from simalloc.heap import Realloc
 from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.strides import replay_all
 from simalloc.heap.watch.each_event import REFUSED, Watched
 from simalloc.policy import GROUPS, find_policy
 from simalloc.trace import Op
@@ -103,6 +104,24 @@ def test_objects_lie_in_the_pool_apart_from_each_other(name, data):
         if "alignment" in policy.description.looked_at and offset >= 0 and not is_outside:
             asked = int(trace.columns["alignment"][event]) or 1
             assert (int(policy.all_parameters.get("skew", 0)) + offset) % asked == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_a_pool_that_is_said_to_decide_alike_does(name, data):
+    policy, trace = data.draw(policies(name)), data.draw(programs())
+    grain, capacity = policy.description.grain, policy.description.capacity
+    setting = Setting(trace, policy, 1, Realloc.IN_PLACE, goes_on=True)
+    simulation = setting.simulation()
+    replay_all(simulation, setting)
+    same = min(simulation.figures()["same_for"], 4 * capacity)
+    known = policy.description.core_parameters()
+    for more in data.draw(st.lists(st.integers(0, same // grain), max_size=3)):
+        larger = policy.with_parameters(capacity=capacity + more * grain)
+        follows = {"pool_bytes", *getattr(policy.description, "follows_capacity", ())}
+        told = larger.description.core_parameters()
+        if {key for key in known if known[key] != told[key]} <= follows:
+            assert placed(trace, larger)[0] == placed(trace, policy)[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

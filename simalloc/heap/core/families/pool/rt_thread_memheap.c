@@ -1,5 +1,5 @@
 /* RT-Thread's memheap (simalloc/policy/pool/rt_thread_memheap.md). */
-#include "families/pool/pool.h"
+#include "families/pool/larger.h"
 #include "index/block_ring.h"
 
 struct rt_thread_memheap {
@@ -53,14 +53,15 @@ static void take_out(struct heap *heap, uint32_t id)
 }
 
 /* The first block from the head on that holds at least this much, or NO_BLOCK. */
-static uint32_t first_of(const struct rt_thread_memheap *state, uint64_t held, uint64_t *visited)
+static uint32_t first_of(struct rt_thread_memheap *state, uint64_t held, uint64_t *visited)
 {
-    const struct heap *heap = &state->pool.heap;
+    struct heap *heap = &state->pool.heap;
     uint32_t id = state->head;
     for (*visited = 0; id != NO_BLOCK; id = heap->blocks[id].family_data) {
         ++*visited;
         if (holds(heap, id) >= held)
             return id;
+        note_unsplit(heap, id, held - holds(heap, id));
         if (heap->blocks[id].family_data == state->head)
             break;
     }
@@ -85,8 +86,10 @@ static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t header = heap->setting.payload, visited;
-    if (held >= state->available)
+    if (held >= state->available) {
+        differs_from(heap, held - state->available + 1);
         return NO_BLOCK;
+    }
     uint32_t id = first_of(state, held, &visited);
     count_search(heap, visited);
     if (id == NO_BLOCK)
@@ -96,6 +99,8 @@ static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
     state->available -= splits ? held + header : holds(heap, id);
     if (splits)
         enter(state, pool_split(&state->pool, id, header + held));
+    else
+        note_unsplit(heap, id, held + header + state->least - holds(heap, id));
     pool_hand_out(&state->pool, id);
     note_use(state);
     return id;
@@ -134,6 +139,8 @@ static void release(struct heap *heap, uint32_t id)
         state->available += heap->setting.payload;
         heap->counters.coalescings++;
     }
+    if (state->best && id == pool_last(heap))
+        differs_from(heap, 1); /* its place depends on its size */
     if (joins_below) { /* which keeps its place */
         heap_join_next(heap, below);
         state->available += heap->setting.payload;
@@ -151,8 +158,11 @@ static bool grow(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
     struct heap *heap = &state->pool.heap;
     uint64_t old = holds(heap, id), more = held - old;
     uint32_t above = heap->blocks[id].next;
-    if (!heap_is_free(heap, above) || holds(heap, above) + old <= held + state->least)
+    uint64_t room = heap_is_free(heap, above) ? holds(heap, above) + old : 0;
+    if (room <= held + state->least) {
+        note_unsplit(heap, above, held + state->least - room + 1);
         return false;
+    }
     take_out(heap, above);
     enter(state, pool_split(&state->pool, above, more));
     heap_mark(heap, id, STATE_WASTE);
@@ -196,6 +206,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->request.size > word_most(heap) - 4095) /* which would spoil the real one */
         return NO_BLOCK;
     uint64_t held = rounded(state, heap->request.size);
+    if (id == pool_last(heap))
+        differs_from(heap, 1); /* what follows looks at all that the block has */
     if (!is_aligned && held <= holds(heap, id)) {
         shrink(state, id, held);
         return id;
@@ -224,6 +236,7 @@ static bool init(void *memory)
     state->available = holds(&pool->heap, id);
     state->most = used_bytes(state);
     enter(state, id);
+    pool->heap.same_for = UINT64_MAX;
     return true;
 }
 

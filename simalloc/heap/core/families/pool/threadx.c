@@ -1,6 +1,6 @@
 /* ThreadX's byte pool: first fit in address order, which merges free neighbours as it passes them
  * (simalloc/policy/pool/threadx.md). */
-#include "families/pool/pool.h"
+#include "families/pool/larger.h"
 
 enum { LEAST_REST = 20 }; /* TX_BYTE_BLOCK_MIN */
 
@@ -40,8 +40,11 @@ static uint32_t find(struct threadx *state, uint64_t held)
     uint64_t header = heap->setting.payload, looks = state->fragments + 1;
     bool has_mark = false;
     uint32_t id = state->mark;
-    if (held >= state->available + (state->fragments - 2) * header)
+    uint64_t most = state->available + (state->fragments - 2) * header;
+    if (held >= most) {
+        differs_from(heap, held - most + 1);
         return NO_BLOCK;
+    }
     while (looks > 0) {
         state->searched++;
         looks--;
@@ -54,6 +57,7 @@ static uint32_t find(struct threadx *state, uint64_t held)
         has_mark = true;
         if (heap->blocks[id].size - header >= held)
             return heap->blocks[id].size > header ? id : NO_BLOCK;
+        note_unsplit(heap, id, held + header - heap->blocks[id].size);
         uint32_t above = heap->blocks[id].next; /* the last block is never free */
         if (heap_is_free(heap, above)) {
             merge(state, id);
@@ -73,15 +77,20 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     uint64_t header = heap->setting.payload, before = state->searched;
     uint64_t held = round_up(asked, word) & word_most(heap);
     (void)size;
-    if (asked > word_most(heap) ||
-        (state->checked && (asked == 0 || asked > round_down(state->pool.capacity, word))))
+    uint64_t bytes = round_down(state->pool.capacity, word);
+    if (state->checked && asked > bytes)
+        differs_from(heap, asked - bytes);
+    if (asked > word_most(heap) || (state->checked && (asked == 0 || asked > bytes)))
         return NO_BLOCK;
     uint32_t id = find(state, held);
     count_search(heap, state->searched - before);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     heap_mark(heap, id, STATE_WASTE);
-    if (heap->blocks[id].size - header - held >= LEAST_REST) {
+    uint64_t rest = heap->blocks[id].size - header - held;
+    if (rest < LEAST_REST)
+        note_unsplit(heap, id, LEAST_REST - rest);
+    if (rest >= LEAST_REST) {
         heap_mark(heap, pool_split(&state->pool, id, header + held), STATE_FREE);
         state->fragments++;
         state->splits++;
@@ -120,6 +129,7 @@ static bool init(void *memory)
     heap_mark(&pool->heap, id, STATE_FREE);
     state->mark = id;
     state->fragments = 2;
+    pool->heap.same_for = UINT64_MAX;
     return true;
 }
 
