@@ -21,7 +21,7 @@ from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
 from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files, reason_of
-from simalloc.trace.recorder.resident import Sample, thinned
+from simalloc.trace.recorder.resident import Kinds, Sample, thinned
 from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
@@ -99,6 +99,7 @@ def convert_all(
     *,
     alone: bool = False,
     samples: Mapping[Path, Sequence[Sample]] = MappingProxyType({}),
+    kinds: Mapping[Path, Sequence[Kinds]] = MappingProxyType({}),
     ended: str = "",
     before: Mapping[Path, int] = MappingProxyType({}),
     keep: bool = False,
@@ -110,10 +111,10 @@ def convert_all(
     process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
     earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... If `alone`, there is only the
     first of these. Of a recording that is damaged, which stays, `complain` is told. `samples`
-    has what was seen of the memory of each recording's process. `ended` says why the recording of
-    those was ended that still run. Of the recordings in `before` only records up to this number are
-    written; with `keep`, all recordings stay. `tell` is told what is being done that may take
-    seconds.
+    has what was seen of the memory of each recording's process, and `kinds` what it was. `ended`
+    says why the recording of those was ended that still run. Of the recordings in `before` only
+    records up to this number are written; with `keep`, all recordings stay. `tell` is told what is
+    being done that may take seconds.
     """
     names = Names()
     last = {raw.process: raw for raw in recordings}
@@ -128,9 +129,9 @@ def convert_all(
             target = output if is_main else output.with_name(name)
             try:
                 seen = samples.get(raw.path, ())
-                part = (
-                    Part(before[raw.path], "snapshot") if raw.path in before else Part(ended=ended)
-                )
+                part = Part(ended=ended, kinds=kinds.get(raw.path, ()))
+                if raw.path in before:
+                    part = Part(before[raw.path], "snapshot")
                 recorded = convert(
                     raw, target, is_main=is_main, samples=seen, part=part, tell=tell, names=names
                 )
@@ -144,10 +145,14 @@ def convert_all(
 
 @dataclass(frozen=True)
 class Part:
-    """Which records of a recording make a trace, and what its provenance says of its early end."""
+    """Which records of a recording make a trace, and what its provenance says beside.
+
+    That is why the recording was ended, if it was, and what the memory of the process was.
+    """
 
     before: int = EVERY_RECORD
     ended: str = ""
+    kinds: Sequence[Kinds] = ()
 
 
 WHOLE: Final = Part()
@@ -262,6 +267,8 @@ def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
     if not is_whole:
         reason = counts.lost_reason
         provenance["ended"] = reason_of(reason) if reason else part.ended or "still running"
+    if part.kinds:
+        provenance["resident_by_kind"] = [[look.time, dict(look.kinds)] for look in part.kinds]
     own = built_in(raw.executable)
     if own is not None:
         provenance["built_in"] = own

@@ -128,6 +128,7 @@ def record(
                     process.pid,
                     alone=alone,
                     samples=sampler.samples(),
+                    kinds=sampler.kinds(),
                     ended=ended,
                     tell=observer.working,
                 )

@@ -11,12 +11,18 @@ from time import time_ns
 from typing import Final, NamedTuple, Self
 
 from simalloc.errors import TraceError
+from simalloc.trace.recorder.kinds import resident_by_kind
 from simalloc.trace.recorder.raw import RawRecording, raw_files
 
 SECONDS: Final = 0.01
 """How long it waits between two looks."""
 MOST: Final = 1000
 """How many samples of a process are kept at most."""
+
+_KINDS_SECONDS: Final = 0.25
+"""How long it waits at least between two looks at what the memory of a process is."""
+_GROWTH: Final = 1.02
+"""By this much a process has grown when its memory is worth another look."""
 
 _PAGE: Final = os.sysconf("SC_PAGESIZE")
 
@@ -64,6 +70,46 @@ def thinned(samples: Iterable[Sample]) -> Sequence[Sample]:
     return kept.kept()
 
 
+class Kinds(NamedTuple):
+    """What the resident memory of a process was; nanoseconds since it began, and bytes by kind."""
+
+    time: int
+    kinds: Mapping[str, int]
+
+    @property
+    def resident(self) -> int:
+        """All of it."""
+        return sum(self.kinds.values())
+
+
+class _Looks:
+    """Looks now and then at what the memory of a process is; the largest and the last are kept."""
+
+    def __init__(self) -> None:
+        self._largest: Kinds | None = None
+        self._last: Kinds | None = None
+
+    def look(self, process: int, sample: Sample) -> None:
+        """Look again if it is time."""
+        largest, last = self._largest, self._last
+        if last is not None and sample.time - last.time < _KINDS_SECONDS * 1e9:
+            return
+        is_larger = largest is None or sample.resident > largest.resident * _GROWTH
+        if not is_larger and last is not None and sample.time - last.time < 1e9:
+            return
+        kinds = resident_by_kind(process)
+        if not kinds:
+            return
+        self._last = Kinds(sample.time, kinds)
+        if largest is None or self._last.resident > largest.resident:
+            self._largest = self._last
+
+    def kept(self) -> Sequence[Kinds]:
+        """Return the look at which most was resident, and the last one."""
+        looks = (self._largest, None if self._last is self._largest else self._last)
+        return [look for look in looks if look is not None]
+
+
 class Sampler:
     """Samples, while in use, the processes that record into a directory."""
 
@@ -73,6 +119,7 @@ class Sampler:
         self._known: set[Path] = set()
         self._running: dict[int, RawRecording] = {}
         self._samples: dict[Path, Samples] = {}
+        self._looks: dict[Path, _Looks] = {}
         self._stopped = Event()
         self._thread = Thread(target=self._work, name="sample-resident", daemon=True)
 
@@ -88,6 +135,10 @@ class Sampler:
     def samples(self) -> Mapping[Path, Sequence[Sample]]:
         """Return what was seen of each recording."""
         return {path: samples.kept() for path, samples in self._samples.items()}
+
+    def kinds(self) -> Mapping[Path, Sequence[Kinds]]:
+        """Return what the memory of each recording's process was, when most and at last."""
+        return {path: looks.kept() for path, looks in self._looks.items()}
 
     def _work(self) -> None:
         while not self._stopped.wait(SECONDS):
@@ -129,6 +180,7 @@ class Sampler:
         since = time_ns() - round(raw.started * 1e9)
         sample = Sample(raw.counts.records, max(since, 0), *(int(n) * _PAGE for n in pages[1::-1]))
         self._samples.setdefault(raw.path, Samples()).add(sample)
+        self._looks.setdefault(raw.path, _Looks()).look(raw.process, sample)
 
 
 def _resident(sample: Sample) -> int:

@@ -1,0 +1,60 @@
+"""What the resident memory of a process is: files, stacks, or memory without a name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+KINDS: Final = ("heap", "anonymous", "stacks", "files", "shared", "other")
+"""`heap` is what brk has given; malloc has it and a part of `anonymous`, the rest of which the
+program, its libraries or its language's run time have mapped for themselves. `files` are code and
+other mapped files, `shared` is memory that processes share."""
+
+_AREA: Final = re.compile(
+    r"(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) (?P<rights>\S{4}) \S+ \S+ "
+    r"(?P<inode>\d+) *(?P<name>.*)"
+)
+_RESIDENT: Final = re.compile(r"Rss: +(\d+) kB")
+_PAGE: Final = os.sysconf("SC_PAGESIZE")
+
+
+def resident_by_kind(process: int) -> Mapping[str, int]:
+    """Return the resident bytes of a process by kind; empty if it has ended or is not ours."""
+    try:
+        lines = Path(f"/proc/{process}/smaps").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return {}
+    return kinds_in(lines)
+
+
+def kinds_in(lines: list[str]) -> Mapping[str, int]:
+    """Return the resident bytes by kind that the lines of a file `smaps` tell."""
+    found = dict.fromkeys(KINDS, 0)
+    kind, guard_end = "other", 0
+    for line in lines:
+        if area := _AREA.fullmatch(line):
+            start, end = int(area["start"], 16), int(area["end"], 16)
+            kind = _kind(area, follows_guard=start == guard_end)
+            is_guard = area["rights"].startswith("---") and end - start == _PAGE
+            guard_end = end if is_guard else 0
+        elif resident := _RESIDENT.match(line):
+            found[kind] += int(resident[1]) << 10
+    return found
+
+
+def _kind(area: re.Match[str], *, follows_guard: bool) -> str:
+    name = area["name"]
+    if area["rights"].endswith("s"):
+        return "shared"
+    if int(area["inode"]):
+        return "files"
+    if name.startswith("[stack"):
+        return "stacks"
+    if name == "[heap]":
+        return "heap"
+    if name and not name.startswith("[anon"):
+        return "other"
+    return "stacks" if follows_guard and area["rights"].startswith("rw") else "anonymous"
