@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 from typing import Final
 
-from simalloc.report import Table
+from simalloc.report import Markdown, Table
 
 COLUMNS: Final = ("of the paper", "on the page", "measured", "comparable", "why not")
 """Each row names one table, figure, allocator or program of the paper, or several of them."""
@@ -27,4 +27,4 @@ def coverage_table(path: Path) -> Table:
     for what, *said, why in rows:
         if bool(why) is all(answer == "yes" for answer in said):
             raise ValueError(f"{path.name}: {what!r} is explained if and only if something is not")
-    return Table(_TITLE, COLUMNS, [tuple(row) for row in rows])
+    return Table(_TITLE, COLUMNS, [tuple(map(Markdown, row)) for row in rows])

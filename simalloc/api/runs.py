@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 from simalloc.errors import SimallocError
 from simalloc.heap import Run
 from simalloc.policy import UserCode, UserPolicy, spell
+from simalloc.printable import printable
 from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.report.runs import flat_record, runs_table, sorted_runs
@@ -52,7 +53,8 @@ class Runs(Sequence[Run]):
         return Runs((*self._runs, *others))
 
     def __repr__(self) -> str:
-        return f"<Runs: {', '.join(f'{run.trace} under {spell(run.policy)}' for run in self)}>"
+        names = (f"{run.trace} under {spell(run.policy)}" for run in self)
+        return printable(f"<Runs: {', '.join(names)}>")
 
     def sorted(self, by: str = "#4", *, reverse: bool = False) -> Runs:
         """Return the runs in order of a measure, `"#1"` to `"#4"`, or of any column of `to_pandas`.

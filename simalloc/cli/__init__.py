@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from simalloc.cli.group import Command, LazyGroup
+from simalloc.cli.messages import echo
 
 SECTIONS: Final = {
     "Trace": {
@@ -108,7 +109,7 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
         return
     from simalloc.version import code_version  # noqa: PLC0415 - reads the sources
 
-    click.echo(f"simalloc {code_version()}")
+    echo(f"simalloc {code_version()}")
     context.exit()
 
 

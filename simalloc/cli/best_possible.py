@@ -13,6 +13,7 @@ import click
 from simalloc.bound import Effort, Placement, Timetable, best_possible, write_placement
 from simalloc.bound.placement_file import read_placement
 from simalloc.bound.search import DEFAULT_EFFORT, FEW
+from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
@@ -98,7 +99,7 @@ def command(
         write_table(placements_table(found), table_format, sys.stdout)
     if capacity is not None:
         for name, placement in found:
-            click.echo(capacity_sentence(name, placement, capacity), err=True)
+            echo(capacity_sentence(name, placement, capacity), err=True)
         sys.exit(_status([placement.fits(capacity) for _, placement in found]))
 
 

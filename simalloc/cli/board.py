@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.files import copy_files
 from simalloc.trace.recorder.board import FILES, FOLDER
 
@@ -26,4 +27,4 @@ def command(directory: Path) -> None:
     bytes. docs/boards.md describes its use; `simalloc import` reads what it sends.
     """
     for path in copy_files(FOLDER, FILES, directory):
-        click.echo(path)
+        echo(path)

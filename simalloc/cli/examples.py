@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.examples import FILES, FOLDER
 from simalloc.files import copy_files
 
@@ -27,4 +28,4 @@ def command(directory: Path) -> None:
     in it are replaced.
     """
     for path in copy_files(FOLDER, FILES, directory):
-        click.echo(path)
+        echo(path)

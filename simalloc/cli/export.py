@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.progress import progress
 from simalloc.plural import counted
 from simalloc.trace.catalogue import find_trace
@@ -37,13 +38,13 @@ def command(trace: str, log: str, to_format: str) -> None:
         exported = export_trace(find_trace(trace), log, to_format, progress=advance)
     totals, split = exported
     where = "standard output" if log == STDOUT else log
-    click.echo(
+    echo(
         f"{where}: {counted(totals.events, 'event')} on {counted(totals.objects, 'object')} "
         f"(as {to_format})",
         err=True,
     )
     if split:
-        click.echo(
+        echo(
             f"  split: {counted(split, 'realloc')}, each into a free and an allocation: "
             f"{to_format} has no reallocs",
             err=True,

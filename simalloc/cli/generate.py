@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.plural import counted
 from simalloc.trace import write_trace
 from simalloc.trace.workloads import Synthetic, generate
@@ -91,6 +92,6 @@ def command(output: str, like: str | None, seed: int, name: str | None, **chosen
         chosen |= {"sizes": f"table:trace={like}", "lifetimes": f"resampled:trace={like}"}
     trace = generate(Synthetic(**chosen), seed, name or Path(output).stem)
     write_trace(trace, Path(output))
-    click.echo(
+    echo(
         f"{output}: {counted(len(trace), 'event')} on {counted(trace.objects, 'object')}", err=True
     )

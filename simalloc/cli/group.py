@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.stdout import spell_plainly
 from simalloc.errors import SimallocError
 
@@ -94,7 +95,7 @@ class LazyGroup(click.Group):
         except click.ClickException as error:
             _fail(error.format_message(), getattr(error, "ctx", None))
         except click.Abort:
-            click.echo("simalloc: interrupted", err=True)
+            echo("simalloc: interrupted", err=True)
             sys.exit(EXIT_INTERRUPTED)
         except SimallocError as error:
             _fail(str(error))
@@ -149,7 +150,7 @@ def _why(error: OSError) -> str | None:
 
 
 def _fail(message: str, ctx: click.Context | None = None) -> NoReturn:
-    click.echo(f"simalloc: error: {message}", err=True)
+    echo(f"simalloc: error: {message}", err=True)
     if ctx is not None:
-        click.echo(f"See `{ctx.command_path} --help`.", err=True)
+        echo(f"See `{ctx.command_path} --help`.", err=True)
     sys.exit(EXIT_ERROR)

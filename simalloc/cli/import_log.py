@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.progress import progress
 from simalloc.plural import counted
 from simalloc.trace.formats import pattern
@@ -109,7 +110,7 @@ def _report(trace: str, imported: Imported) -> None:
     guess = (
         f"; frees guessed: the {imported.match_frees} of the equal" if imported.match_frees else ""
     )
-    click.echo(
+    echo(
         f"{trace}: {counted(totals.events, 'event')} on {counted(totals.objects, 'object')}, "
         f"at most {counted(totals.max_live_bytes, 'byte')} live "
         f"(from {imported.format.title}{guess})",
@@ -117,4 +118,4 @@ def _report(trace: str, imported: Imported) -> None:
     )
     for what, tally in imported.left_out.items():
         where = "" if tally.first_line is None else f", the first at line {tally.first_line:,}"
-        click.echo(f"  left out: {what}: {tally.count:,}{where}", err=True)
+        echo(f"  left out: {what}: {tally.count:,}{where}", err=True)

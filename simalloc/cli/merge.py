@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.plural import counted
 from simalloc.sweep import merge
 
@@ -40,7 +41,7 @@ def command(
     """
     merged = merge(inputs, output, damaged=salvage)
     lost = f", {merged.lost:,} could not be read" if merged.lost else ""
-    click.echo(
+    echo(
         f"simalloc: {counted(merged.new, 'run')} added, "
         f"{counted(merged.present, 'was', 'were')} there{lost}; {output}",
         err=True,

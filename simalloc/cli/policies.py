@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.policy import CATALOGUE, GROUPS, Policy, expand_policies, rules_of, spell
 from simalloc.report import Format, write_table
@@ -50,6 +51,6 @@ def _write_policy(policy: Policy, table_format: Format) -> None:
     if table_format == "table":
         write_prose(rules, sys.stdout)
     else:
-        click.echo(f"\n{rules}")
-    click.echo("docs/policies.md has what is common to all policies.")
-    click.echo(f"\nExample:\n  simalloc run espresso -p {spell(policy)} {others[0]}")
+        echo(f"\n{rules}")
+    echo("docs/policies.md has what is common to all policies.")
+    echo(f"\nExample:\n  simalloc run espresso -p {spell(policy)} {others[0]}")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
@@ -232,7 +233,7 @@ def _write_tables(found: _Found, table_format: Format) -> None:
 def _tell_bound(traces: Sequence[Trace]) -> None:
     bound = worst_program(traces)
     if bound is not None:
-        click.echo(
+        echo(
             f"Worst program of these sizes and this peak, under any allocator: {bound:,.0f} bytes, "
             "without headers (Robson 1974).",
             err=True,

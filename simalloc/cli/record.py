@@ -12,6 +12,7 @@ import click
 
 from simalloc.cli.duration import Duration
 from simalloc.cli.group import EXIT_ERROR
+from simalloc.cli.messages import echo
 from simalloc.cli.size import Size
 from simalloc.errors import TraceError
 from simalloc.plural import counted
@@ -190,7 +191,7 @@ def command(
             alone=alone,
         )
     except ProgramError as error:
-        click.echo(f"simalloc: error: {error}", err=True)
+        echo(f"simalloc: error: {error}", err=True)
         ctx.exit(error.exit_code)
     finally:
         teller.end_line()
@@ -220,7 +221,8 @@ class _Teller:
             f"{processes}"
         )
         if sys.stderr.isatty():
-            click.echo(f"\r\x1b[Ksimalloc: {text}", err=True, nl=False)
+            sys.stderr.write(f"\r\x1b[Ksimalloc: {text}")
+            sys.stderr.flush()
             self._in_line = True
         else:
             _say(text)
@@ -252,7 +254,7 @@ class _Teller:
 
     def end_line(self) -> None:
         if self._in_line:
-            click.echo(err=True)
+            echo(err=True)
         self._in_line = False
 
 
@@ -279,7 +281,7 @@ def _stop(directory: Path) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(f"simalloc: {text}", err=True)
+    echo(f"simalloc: {text}", err=True)
 
 
 def _ending(process: int, reason: int | None) -> str:

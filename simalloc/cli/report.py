@@ -12,6 +12,7 @@ import click
 
 from simalloc.advice.process_tree import process_tree
 from simalloc.cli.device_options import device_options, explored
+from simalloc.cli.messages import echo
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
@@ -93,7 +94,7 @@ def command(
                 findings.append(pages.look_at_device(whole, given, found))
                 continue
             if len(trace) > pages.SHORT_EVENTS:
-                click.echo(_left_out(trace, pages.SHORT_EVENTS), err=True)
+                echo(_left_out(trace, pages.SHORT_EVENTS), err=True)
             findings.append(
                 pages.find_out(
                     trace,
@@ -107,7 +108,7 @@ def command(
             )
         again = click.get_current_context().params
         stream.write(pages.page(findings, _command(traces, output, again)))
-    click.echo(f"simalloc: the page is {output}", err=True)
+    echo(f"simalloc: the page is {output}", err=True)
 
 
 def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
@@ -132,7 +133,7 @@ def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
         ]
         words = shlex.join(["simalloc", "report", str(folder), "-o", output.name])
         stream.write(pages.page(findings, words, tree=tree))
-    click.echo(f"simalloc: the page is {output}", err=True)
+    echo(f"simalloc: the page is {output}", err=True)
 
 
 def _beside(given: str) -> Path:
@@ -176,7 +177,7 @@ def _natives(source: EventSource, most: int) -> list[NativeRun]:
             except SimallocError as error:
                 left_out.append(f"simalloc: {allocator.name} is left out: {error}")
     for line in left_out:
-        click.echo(line, err=True)
+        echo(line, err=True)
     return runs
 
 

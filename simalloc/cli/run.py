@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
@@ -143,7 +144,7 @@ def _run_all(
     source: EventSource, policies: Sequence[Policy], simulated: Callable[..., list[Run]]
 ) -> list[Run]:
     if len(source) > _LONG and any(policy.description.runner == "offline" for policy in policies):
-        click.echo(
+        echo(
             f"simalloc: best-possible takes all of {source.name} into memory, about "
             f"{spell_bytes(_BYTES_AN_EVENT * len(source))}; the other policies do not",
             err=True,

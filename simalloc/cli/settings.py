@@ -30,6 +30,7 @@ from simalloc.advice import (
     settings_of,
     user_candidate,
 )
+from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
@@ -196,7 +197,7 @@ def _below(settings: Sequence[Setting], used: Setting, limit: int | None) -> lis
 def _print(found: _Found, form: Format, *, native: bool) -> None:
     source, advice = found.source, found.advice
     for line in model_beside_real(found.settings, found.process):
-        click.echo(line)
+        echo(line)
     trace = source.in_memory() if len(source) <= SHORT else None
     possible = simulate(trace, "best-possible", scale=1) if trace is not None else None
     natives = _natives(trace) if native and trace is not None else []
@@ -207,10 +208,10 @@ def _print(found: _Found, form: Format, *, native: bool) -> None:
     used = advice.now
     if used.candidate.python and len(source) <= IN_MEMORY:
         _print_arenas(source.in_memory(), used, form)
-    click.echo(advice.text)
+    echo(advice.text)
     _print_apart(source, used)
     if advice.line:
-        click.echo(f"\n  {advice.line}")
+        echo(f"\n  {advice.line}")
 
 
 def _print_apart(source: EventSource, used: Setting) -> None:
@@ -219,13 +220,13 @@ def _print_apart(source: EventSource, used: Setting) -> None:
         found = best_apart(source, used.run, most=1, progress=advance)
     for proposal in found:
         if is_worth(proposal.apart.together_bytes, proposal.apart.saved):
-            click.echo(f"{proposal_text(proposal)}.")
+            echo(f"{proposal_text(proposal)}.")
 
 
 def _print_arenas(trace: Trace, used: Setting, form: Format) -> None:
     with progress(f"{trace.name}: Python's arenas", len(trace)) as advance:
         held = held_arenas(trace, used.run.policy, progress=advance)
-    click.echo(arenas_text(held))
+    echo(arenas_text(held))
     if held.sparse:
         write_table(arenas_table(held), form, sys.stdout)
     if held.places:
@@ -241,5 +242,5 @@ def _natives(trace: Trace) -> list[NativeRun]:
             try:
                 runs += replay_natively(trace, [allocator], repeats=_REPEATS, progress=advance)
             except SimallocError as error:
-                click.echo(f"simalloc: skipped {allocator.name}: {error}", err=True)
+                echo(f"simalloc: skipped {allocator.name}: {error}", err=True)
     return runs

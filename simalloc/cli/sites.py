@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option
@@ -271,7 +272,7 @@ def _try_apart(
         parting = Parting(trace, policy, advance)
         found = [parting.apart(sites) for sites in chosen]
     for function, one in zip(functions, found, strict=True):
-        click.echo(
+        echo(
             f"{function} apart: {one.peak_resident_bytes:,.0f} to {one.peak_apart_bytes:,.0f} "
             f"bytes resident at the peak, {one.then_resident_bytes:,.0f} to "
             f"{one.then_apart_bytes:,.0f} when most is saved, after event {one.event:,}",
@@ -284,6 +285,6 @@ def _propose(trace: Trace, policy: str, wrappers: Sequence[str] | None, page: in
     with progress(f"{trace.name}: apart", events_of_best_apart(trace)) as advance:
         found = best_apart(trace, policy, page=page, wrappers=wrappers, progress=advance)
     for proposal in found:
-        click.echo(f"{proposal_text(proposal)}.", err=True)
+        echo(f"{proposal_text(proposal)}.", err=True)
     if not found:
-        click.echo("No function's objects would save anything in an arena of their own.", err=True)
+        echo("No function's objects would save anything in an arena of their own.", err=True)

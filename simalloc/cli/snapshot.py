@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.progress import progress
 from simalloc.files import replacing
 from simalloc.process import ProcessError, Snapshot, save_snapshot, snapshot_of, write_blocks
@@ -86,7 +87,7 @@ def command(
             snapshot_record(found), snapshot_answer(found), snapshot_tables(found), output_format
         )
         for problem in found.problems:
-            click.echo(f"simalloc: {problem}", err=True)
+            echo(f"simalloc: {problem}", err=True)
     elif output is not None or blocks is not None:
         raise ProcessError(f"{source} has sums only; -o and --blocks need a process or a core file")
     else:
@@ -112,7 +113,7 @@ def _print(
         json.dump(record, sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
-    click.echo(answer)
+    echo(answer)
     for table in tables:
-        click.echo()
+        echo()
         write_table(table, "table", sys.stdout)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap.watch.steps import take_steps
 from simalloc.trace.catalogue import load
@@ -52,6 +53,6 @@ def command(
     first, last = events or (1, None)
     steps = take_steps(load(trace), policy, scale=scale, realloc=realloc, first=first, last=last)
     if output is None:
-        click.echo(str(steps))
+        echo(str(steps))
     else:
         steps.save(output)

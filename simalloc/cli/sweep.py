@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from simalloc.cli.messages import echo
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
 from simalloc.machine import core_count
@@ -88,7 +89,7 @@ def command(
                 observer=observer,
             )
         except KeyboardInterrupt:
-            click.echo(
+            echo(
                 f"simalloc: stopped; {counted(observer.done, 'run is', 'runs are')} safe in "
                 f"{output}. The same command goes on from there.",
                 err=True,
@@ -107,12 +108,12 @@ def _say_how_much(
             missing = store.missing(tasks, retry_failed=retry_failed)
     work = estimate(missing)
     jobs = max(1, min(jobs, work.runs))
-    click.echo(
+    echo(
         f"{counted(len(tasks), 'run')} ({counted(len(plan.sources), 'trace')}, "
         f"{counted(len(plan.policies), 'policy', 'policies')}), {work.runs:,} still to be done: "
         f"{counted(work.events, 'event')}."
     )
-    click.echo(
+    echo(
         f"About {spell_seconds(work.seconds / jobs)} with {jobs} at a time, judging by the "
         f"beginnings of {work.measured:,} of them."
     )
@@ -120,14 +121,14 @@ def _say_how_much(
 
 def _report(summary: Summary, output: Path) -> None:
     left = f", {counted(summary.left, 'is', 'are')} with another sweep" if summary.left else ""
-    click.echo(
+    echo(
         f"simalloc: {counted(summary.asked, 'run')}: "
         f"{counted(summary.present, 'was', 'were')} there, {summary.done:,} done in "
         f"{spell_seconds(summary.seconds)}{left}; {output}",
         err=True,
     )
     if summary.failed:
-        click.echo(
+        echo(
             f"simalloc: {counted(summary.failed, 'run')} failed; `simalloc results {output} "
             "--failed` says why, and --retry-failed runs what failed again.",
             err=True,

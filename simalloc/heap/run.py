@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.plural import counted
 from simalloc.policy import Policy
+from simalloc.printable import printable
 from simalloc.shown import ShownAsTable
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class Run(ShownAsTable):
         return self.policy.description.capacity
 
     def __repr__(self) -> str:
-        return (
+        return printable(
             f"<Run {self.trace} under {self.policy}: peak heap {self.peak_heap_bytes:,.0f} bytes>"
         )
 

@@ -11,6 +11,8 @@ from importlib import import_module
 from threading import Lock
 from typing import Final, Protocol
 
+from simalloc.printable import printable
+
 PATIENCE: Final = 2.0
 """Seconds before anything is shown."""
 _PAUSE: Final = 0.2
@@ -121,4 +123,4 @@ def words(bar: Bar) -> str:
     if bar.total and bar.done:
         left = round(bar.seconds * max(0.0, bar.total / bar.done - 1))
         parts.append(f"{dt.timedelta(seconds=left)} left")
-    return ", ".join(filter(None, parts))
+    return printable(", ".join(filter(None, parts)))

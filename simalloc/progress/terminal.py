@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from simalloc.printable import printable
 from simalloc.progress import Bar
 
 
@@ -13,11 +14,11 @@ class TerminalDisplay:
 
     def __init__(self) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[text]}"),
+            TextColumn("{task.fields[text]}", markup=False),
             console=Console(stderr=True),
             transient=True,
         )
@@ -26,7 +27,11 @@ class TerminalDisplay:
     def show(self, bar: Bar) -> None:
         """Draw the line anew."""
         self._progress.update(
-            self._task, description=bar.label, total=bar.total, completed=bar.done, text=bar.text
+            self._task,
+            description=printable(bar.label),
+            total=bar.total,
+            completed=bar.done,
+            text=printable(bar.text),
         )
         self._progress.start()
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from simalloc.files import replacing
 from simalloc.measure.sites import Profile
+from simalloc.printable import printable
 from simalloc.report.browser import BROWSER, asset
 from simalloc.report.browser.flame import flame_data, flame_figure
 from simalloc.report.palettes import PALETTES, css_variables
@@ -47,7 +48,7 @@ class FlameGraph:
     profiles: Mapping[str, Profile]
 
     def __repr__(self) -> str:
-        return f"<FlameGraph: {self.name}>"
+        return printable(f"<FlameGraph: {self.name}>")
 
     def page(self) -> str:
         """Return it as a page of HTML that needs nothing else."""

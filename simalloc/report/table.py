@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, get_args
 
 from simalloc.extras import pandas
+from simalloc.printable import json_printable, printable
 from simalloc.report.latex import latex
 from simalloc.shown import ShownAsTable
 
@@ -37,6 +39,12 @@ class Rounded(float):
         return rounded
 
 
+class Markdown(str):
+    """A text of our own that is Markdown already: a Markdown table shows it unescaped."""
+
+    __slots__ = ()
+
+
 Format = Literal["table", "json", "csv", "markdown", "latex"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
@@ -44,6 +52,13 @@ PIPE_WIDTH: Final = 120
 _SIGNIFICANT_DIGITS: Final = 4
 _LONGEST_WORD: Final = 60
 """Characters of a word that is broken nowhere."""
+_FORMULAS: Final = ("=", "+", "-", "@", "\t")
+"""First characters of a formula."""
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_MARKDOWN: Final = re.compile(r"[\\|<>`\[]")
+"""Characters that begin anything in a cell of Markdown but emphasis."""
+_BAR: Final = re.compile(r"\|")
+_ELEMENT: Final = re.compile("[<>]")
 
 
 @dataclass(frozen=True)
@@ -78,9 +93,18 @@ def write_table(
 ) -> None:
     """Write a table as text for a terminal, a JSON list of objects, CSV, Markdown or LaTeX.
 
-    JSON and CSV hold numbers in full; the others group thousands and round to four digits.
+    JSON and CSV hold numbers in full; the others group thousands and round to four digits. A
+    control character in a name is written as an escape, in every format. A text that a
+    spreadsheet would run as a formula begins with an apostrophe in CSV.
     """
-    _WRITERS[format](table, stream)
+    _WRITERS[format](table if format == "json" else _printable(table), stream)
+
+
+def _printable(table: Table) -> Table:
+    """Return a table without the characters that a terminal obeys."""
+    rows = [[printable(cell) if type(cell) is str else cell for cell in row] for row in table.rows]
+    columns, notes = ([printable(each) for each in texts] for texts in (table.columns, table.notes))
+    return replace(table, title=printable(table.title), columns=columns, rows=rows, notes=notes)
 
 
 def spell(value: Value) -> str:
@@ -175,8 +199,8 @@ def _write_json(table: Table, stream: TextIO) -> None:
         {column: _finite(value) for column, value in zip(table.columns, row, strict=True)}
         for row in table.rows
     ]
-    json.dump(rows, stream, indent=2, ensure_ascii=False, allow_nan=False)
-    stream.write("\n")
+    text = json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False)
+    stream.write(f"{json_printable(text)}\n")
 
 
 def _finite(value: Value) -> Value:
@@ -186,16 +210,22 @@ def _finite(value: Value) -> Value:
 
 def _write_csv(table: Table, stream: TextIO) -> None:
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
+    writer.writerows([_inert(cell) for cell in row] for row in (table.columns, *table.rows))
+
+
+def _inert(cell: Value) -> Value:
+    """Return a cell that spreadsheets show instead of evaluating."""
+    if not isinstance(cell, str) or not cell.startswith(_FORMULAS) or cell == "-":
+        return cell
+    return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
 
 
 def _write_markdown(table: Table, stream: TextIO) -> None:
     rule = ["---:" if table.is_number(place) else "---" for place in range(len(table.columns))]
-    rows = [[spell(value) for value in row] for row in table.rows]
-    stream.write(f"**{table.title}**\n\n")
-    stream.writelines(_markdown_row(row) for row in (table.columns, rule, *rows))
-    stream.writelines(f"\n{note}\n" for note in table.notes)
+    rows = [[_markdown(value) for value in row] for row in (table.columns, *table.rows)]
+    stream.write(f"**{_markdown(table.title)}**\n\n")
+    stream.writelines(f"| {' | '.join(row)} |\n" for row in (rows[0], rule, *rows[1:]))
+    stream.writelines(f"\n{_markdown_note(note)}\n" for note in table.notes)
 
 
 def _write_latex(table: Table, stream: TextIO) -> None:
@@ -204,9 +234,17 @@ def _write_latex(table: Table, stream: TextIO) -> None:
     stream.write(latex(table.title, table.columns, rows, numbers, table.notes))
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
-    return f"| {' | '.join(escaped)} |\n"
+def _markdown(value: Value) -> str:
+    """Return a cell that Markdown shows as it is."""
+    special = _MARKDOWN if not isinstance(value, Markdown) else _BAR
+    return special.sub(r"\\\g<0>", spell(value)).replace("\n", " ")
+
+
+def _markdown_note(note: str) -> str:
+    """Return a note in Markdown; text between backticks is code, as in HTML."""
+    parts = re.split("(`[^`]+`)", note)
+    return "".join(part if place % 2 else _ELEMENT.sub(r"\\\g<0>", part)
+                   for place, part in enumerate(parts))  # fmt: skip
 
 
 _WRITERS: Final = {

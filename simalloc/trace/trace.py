@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simalloc.extras import pandas
 from simalloc.plural import counted
+from simalloc.printable import printable
 from simalloc.shown import ShownAsTable
 from simalloc.trace._c import LiveTable, live_bytes
 from simalloc.trace.chunk import CHUNK_EVENTS, pack
@@ -176,7 +177,7 @@ class Trace(ShownAsTable):
 
     def __repr__(self) -> str:
         events, objects = counted(len(self), "event"), counted(self.objects, "object")
-        return f"<Trace {self.name}: {events} on {objects}>"
+        return printable(f"<Trace {self.name}: {events} on {objects}>")
 
     @property
     def is_of_device(self) -> bool:

@@ -11,6 +11,7 @@ from simalloc.shown import LOOKS
 PACKAGE = Path(__file__).parents[2] / "simalloc"
 
 LAYERS = [
+    "printable",
     "errors examples extras files machine plural progress shown version waiting",
     "trace policy",
     "bound process",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simalloc.report import FORMATS, Rounded, Table, write_table
+from simalloc.report import FORMATS, Markdown, Rounded, Table, write_table
 from simalloc.report.html import html
 from simalloc.report.table import spell, write_richly
 
@@ -97,6 +97,67 @@ def test_markdown_aligns_numbers_right_and_escapes_bars():
     ]
 
 
+def test_markdown_shows_names_as_they_are():
+    rows = [("`x`<b>|a\\", "[x](y)"), (Markdown("`mine`"), Markdown("[page](page.md)|"))]
+    table = Table("<i>", ("a|b", "c"), rows, ("Of std::vector<int>, see `waste <trace>`.",))
+    assert written(table, "markdown").splitlines() == [
+        "**\\<i\\>**",
+        "",
+        "| a\\|b | c |",
+        "| --- | --- |",
+        "| \\`x\\`\\<b\\>\\|a\\\\ | \\[x](y) |",
+        "| `mine` | [page](page.md)\\| |",
+        "",
+        "Of std::vector\\<int\\>, see `waste <trace>`.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("=cmd|'/C calc'!A0", "'=cmd|'/C calc'!A0"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("+1+1", "'+1+1"),
+        ("-2+3", "'-2+3"),
+        ("\t=1", "'\t=1"),
+        ("-", "-"),
+        ("-12.5e3", "-12.5e3"),
+        ("+7", "+7"),
+        (-12, "-12"),
+        (-0.5, "-0.5"),
+        ("a=b", "a=b"),
+        ("", ""),
+    ],
+)
+def test_csv_has_no_formulas(cell, shown):
+    table = Table("t", (str(cell), "y"), [(cell, 1)])
+    header, row = csv.reader(io.StringIO(written(table, "csv")))
+    assert header[0] == row[0] == shown
+
+
+OBEYED = [*map(chr, [*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2066, 0x2028])]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("where", ["title", "column", "cell", "note"])
+def test_no_control_character_is_written(form, where):
+    for character in OBEYED:
+        text = f"evil{character}[31m"
+        parts = {"title": "t", "column": "c", "cell": "v", "note": "n", where: text}
+        table = Table(parts["title"], (parts["column"],), [(parts["cell"],)], (parts["note"],))
+        shown = written(table, form)
+        assert not any(one in shown for one in OBEYED)
+        if form == "json" and where in {"column", "cell"}:
+            ((column, value),) = json.loads(shown)[0].items()
+            assert text in {column, value}
+
+
+def test_control_characters_are_shown_as_python_spells_them():
+    table = Table("\x1b]0;title\x07", ("a",), [("red\x1b[31m\r\u202e",)])
+    assert written(table, "csv") == "a\nred\\x1b[31m\\r\\u202e\n"
+    assert written(table, "table").splitlines()[0].startswith("\\x1b]0;title\\x07")
+
+
 def test_terminal_table_aligns_numbers_right():
     lines = written(TABLE, "table").splitlines()
     assert lines[0].strip() == "Heaps"
@@ -145,7 +206,8 @@ def test_terminal_never_cuts_numbers_names_or_headings():
     assert all(f"{1234567 + place:,}" in text for place in range(40))
 
 
-WORDS = st.text(st.characters(min_codepoint=9, max_codepoint=300), max_size=40)
+LETTERS = st.characters(min_codepoint=9, max_codepoint=300, exclude_categories=["Cc"])
+WORDS = st.text(LETTERS | st.just("\n"), max_size=40)
 VALUES = st.one_of(st.none(), st.integers(), st.floats(allow_nan=False, width=16), WORDS)
 
 

@@ -18,6 +18,7 @@ from simalloc.heap.run import Realloc
 from simalloc.heap.running.setting import Setting
 from simalloc.plural import counted
 from simalloc.policy import AnyPolicy, spell
+from simalloc.printable import printable
 from simalloc.shown import ShownAsSteps
 from simalloc.trace import EventSource, Op
 
@@ -101,7 +102,8 @@ class Steps(ShownAsSteps):
             file.write(content.encode())
 
     def __repr__(self) -> str:
-        return f"<Steps: {counted(len(self.steps), 'event')} of {self.trace} under {self.policy}>"
+        events = counted(len(self.steps), "event")
+        return printable(f"<Steps: {events} of {self.trace} under {self.policy}>")
 
 
 def take_steps(

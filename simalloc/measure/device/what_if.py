@@ -16,6 +16,7 @@ from simalloc.measure.device.outcomes import DeviceOutcome, described, outcomes_
 from simalloc.measure.device.smallest import STEP
 from simalloc.plural import counted
 from simalloc.policy.device import UNLIMITED, NoCache
+from simalloc.printable import printable
 from simalloc.shown import ShownAsTable
 from simalloc.trace import Trace
 from simalloc.trace._c import live_bytes
@@ -68,7 +69,8 @@ class WhatIf(ShownAsTable):
     """What is wrong with the recorded settings, if they cannot be modelled; `settings` has none."""
 
     def __repr__(self) -> str:
-        return f"<WhatIf: {self.trace} under {counted(len(self.outcomes), 'setting')}>"
+        settings = counted(len(self.outcomes), "setting")
+        return printable(f"<WhatIf: {self.trace} under {settings}>")
 
     @property
     def best(self) -> DeviceOutcome:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from html import escape
 from typing import Any, Final
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.measure.sites import Frame, Profile, Tree, Way, tree_of
+from simalloc.report.browser.embedded import embedded_json
 
 _ASKED: Final = {
     "live_bytes": "live at the peak",
@@ -77,7 +77,6 @@ def _tree(trees: Mapping[str, Tree], frames: dict[Frame, int], names: list[str])
 
 def flame_figure(key: str, data: dict[str, Any]) -> str:
     """Return a flame graph's figure, which the script fills; `key` is its identifier."""
-    content = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
     words = {each["key"]: each["words"] for each in data["measures"]}
     choices = {
         "way": {"top-down": "from main down", "bottom-up": "from what allocates up"},
@@ -102,5 +101,5 @@ def flame_figure(key: str, data: dict[str, Any]) -> str:
         '<p class="found" role="status"></p>\n'
         '<div class="boxes" role="tree" aria-label="Flame graph of call paths"></div>\n'
         '<p class="under" aria-live="polite">Point at a box to read it; click to zoom in.</p>\n'
-        f'<script type="application/json">{content}</script>\n</figure>'
+        f"{embedded_json(data)}\n</figure>"
     )

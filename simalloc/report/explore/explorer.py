@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from anywidget import AnyWidget
 from traitlets import Dict, List
 
+from simalloc.printable import printable
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades, shared_scales
 from simalloc.report.figures.heap_map import draw_heap_maps
@@ -45,7 +46,7 @@ class Explorer(AnyWidget):
 
     def __repr__(self) -> str:
         policies = ", ".join(state["policy"] for state in self.maps)
-        return f"<Explorer of {self._runs[0].trace.name}: {policies}>"
+        return printable(f"<Explorer of {self._runs[0].trace.name}: {policies}>")
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the widget, and the picture that stands for it where no script runs."""

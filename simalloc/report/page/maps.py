@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +11,7 @@ import numpy as np
 from simalloc.measure import DeviceMap, Stays
 from simalloc.measure.sites.frames import short_name
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
+from simalloc.report.browser.embedded import embedded_json
 from simalloc.report.page.code import code_map_data
 from simalloc.trace import Trace
 
@@ -79,8 +79,6 @@ def device_map_data(shown: DeviceMap, trace: Trace, oldest: float, top: float) -
 def map_figure(key: str, name: str, caption: str, data: dict[str, Any]) -> str:
     """Return a map's figure, which the script fills; `key` is its identifier on the page."""
     spelled = escape(name)
-    # names from a trace must not end the script
-    content = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
     return (
         f'<figure class="map" data-map="{key}">\n'
         f"<figcaption><strong>{spelled}</strong> {escape(caption)}</figcaption>\n"
@@ -90,7 +88,7 @@ def map_figure(key: str, name: str, caption: str, data: dict[str, Any]) -> str:
         '<button data-do="out">zoom out</button><button data-do="all">all</button>'
         f"{_code_key(data)}"
         '<p class="under">Point at the map to read it.</p>\n'
-        f'<script type="application/json" id="{key}">{content}</script>\n</figure>'
+        f"{embedded_json(data, key)}\n</figure>"
     )
 
 

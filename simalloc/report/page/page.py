@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
@@ -15,6 +14,7 @@ from simalloc.errors import SimallocError
 from simalloc.report.before_after import before_after_tables
 from simalloc.report.browser import BROWSER, SCRIPTS, asset
 from simalloc.report.browser.cells import shades
+from simalloc.report.browser.embedded import embedded_json
 from simalloc.report.html import html
 from simalloc.report.page.charts import process_tree_chart
 from simalloc.report.page.device_findings import DeviceFindings, coarser_device
@@ -87,7 +87,7 @@ def _fill(
         dark=css_variables(PALETTES["dark"]),
         overview=f"{above}\n{_overview(all_findings)}",
         articles="\n".join([*articles, _theory(all_findings)]),
-        shades=json.dumps(shades()),
+        shades=embedded_json(shades(), "shades"),
         script=f"{asset(BROWSER, *SCRIPTS, 'flame.js')}\n{_asset('page.js')}",
         command=escape(command),
         version=escape(code_version()),
