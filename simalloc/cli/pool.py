@@ -219,7 +219,7 @@ def _write_tables(found: _Found, table_format: Format) -> None:
         write_table(margins_table(found.margins), table_format, sys.stdout)
     for each, diagnosis in zip(found.answers, found.diagnoses, strict=False):
         if diagnosis is None:
-            click.echo(f"{spell(each.policy)} serves every request in that size.", err=True)
+            echo(f"{spell(each.policy)} serves every request in that size.", err=True)
         else:
             write_table(diagnosis_table(diagnosis), table_format, sys.stdout)
     if found.blocks is not None:
@@ -227,7 +227,7 @@ def _write_tables(found: _Found, table_format: Format) -> None:
         write_table(block_pools_table(pools, found.answers[0], rest), table_format, sys.stdout)
         if table_format == "table":
             for system, declare in DECLARATIONS.items():
-                click.echo(f"{system}:\n\n{declare(pools)}\n")
+                echo(f"{system}:\n\n{declare(pools)}\n")
 
 
 def _tell_bound(traces: Sequence[Trace]) -> None:
