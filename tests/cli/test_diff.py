@@ -81,7 +81,7 @@ def test_a_page_has_what_has_changed_above_both(paths, tmp_path):
     text = Path(page).read_text("utf-8")
     assert "<h1>Before and after: " in text
     assert text.index("What has changed") < text.index("Memory over time")
-    assert text.count("Memory over time") == 2
+    assert text.count("<h3>Memory over time<") == 2
 
 
 def test_python_programs_are_replayed_under_pythons_own_allocator():

@@ -58,10 +58,9 @@ class Code:
 
 
 def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code | None:
-    """Return what a page shows of a trace's code; None if the trace does not say where calls are.
+    """Return what a page shows of a trace's code; None if the trace has no call sites.
 
-    What holds the heap is looked at in each of `runs`; what an arena of its own would save, in the
-    first.
+    The pinned heap is examined in each of `runs`, separate heaps for some code in the first one.
     """
     trace = source.in_memory()
     if trace.site is None or not trace.site.any():
@@ -84,8 +83,8 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     command = escape(f"simalloc sites {shlex.quote(given)} -p {policy}")
     if code is None:
         return (
-            "<p>The trace does not say where its calls are. Record it with <code>--stacks</code>; "
-            f"then</p>\n<pre>{command}</pre>"
+            "<p>The trace has no call sites. Record the program with <code>--stacks</code>, then "
+            f"type</p>\n<pre>{command}</pre>"
         )
     name, profile = next(iter(code.profiles.items()))
     measure = "pinned_bytes" if name else "live_bytes"
@@ -95,19 +94,20 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     return (
         f"<p>{_WORDS}</p>\n{apart}"
         f'<div class="wide">{table}</div>\n'
-        "<p>Each box is a function, below what called it, and as wide as its share. Click to zoom "
-        "in; with the keyboard the arrows, Enter, Backspace and Escape.</p>\n"
+        "<p>Each box is a function below its caller, as wide as its share. Click a box to zoom in, "
+        "or use the arrow keys, Enter, Backspace and Escape.</p>\n"
         f"{flame_figure(f'{key}-flame', flame_data(code.profiles))}\n"
-        "<p>Live bytes by the code that asked for them:</p>\n"
+        "<p>Live bytes by allocating code:</p>\n"
         f"{live_by_code_chart(code.events, code.live, code.names)}"
-        f"<p>All of it:</p>\n<pre>{command}</pre>"
+        f"<p>The whole table:</p>\n<pre>{command}</pre>"
     )
 
 
 _WORDS: Final = (
-    "A page with a live byte in it cannot be given back to the system. Its free bytes are "
-    "<em>pinned</em> by code if only its objects lie there; where those of several do, each has an "
-    "equal <em>share</em>. Both together are <em>wasted</em>. Seen when most is wasted."
+    "A page with a live byte cannot be returned to the system. Its free bytes are "
+    "<em>pinned</em> by a piece of code if only that code has objects in the page. Otherwise each "
+    "piece of code has an equal <em>share</em>. Pinned and shared bytes together are "
+    "<em>wasted</em>. The table is for the event with the most wasted bytes."
 )
 
 

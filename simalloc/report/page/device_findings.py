@@ -65,7 +65,7 @@ def device_sections(findings: DeviceFindings, key: str) -> list[tuple[str, str]]
         ("Settings", tables),
         ("The device's memory", _maps(findings, key)),
         ("What pins it", "".join(_pinned(one) for one in findings.maps)),
-        ("Again, by yourself", _again(findings)),
+        ("Reproduce this page", _again(findings)),
     ]
 
 

@@ -100,7 +100,7 @@ def _title(all_findings: Sequence[Findings | DeviceFindings], *, is_diff: bool) 
     if is_diff:
         return f"Before and after: {names}"
     on_devices = all(isinstance(each, DeviceFindings) for each in all_findings)
-    question = "Which setting" if on_devices else "Which malloc, and which setting,"
+    question = "Settings" if on_devices else "Malloc and settings"
     return f"{question} for {names}"
 
 
@@ -109,14 +109,14 @@ def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
     heaps = [each for each in all_findings if isinstance(each, Findings)]
     if heaps:
         yield (
-            "<p>Every request the program made of malloc, replayed under models of the mallocs "
-            "that can be installed, with their headers and tables. Bytes are resident unless "
-            "something else is said; what the rest of a process has is not among them.</p>"
+            "<p>The program's malloc calls were replayed under models of the mallocs that can be "
+            "installed, with their headers and tables. Figures are resident heap bytes unless "
+            "noted; code, stacks and shared libraries are excluded.</p>"
         )
     if len(heaps) < len(all_findings):
         yield (
-            "<p>Every request the program made for a device's memory, replayed under other "
-            "settings of PyTorch's allocator.</p>"
+            "<p>The program's requests for device memory were replayed under other settings of "
+            "PyTorch's allocator.</p>"
         )
 
 

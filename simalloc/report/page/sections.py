@@ -26,7 +26,7 @@ from simalloc.report.page.device_findings import DeviceFindings, device_sections
 from simalloc.report.page.findings import SHORT_EVENTS, Findings, Mapped
 from simalloc.report.page.maps import map_data, map_figure, map_figures
 from simalloc.report.page.ranking import ranking_table
-from simalloc.report.page.words import about_trace, holds, theory
+from simalloc.report.page.words import about_trace, holds, theory, what_was_run
 from simalloc.report.runs import threads_notes
 from simalloc.report.settings import footprints_table, settings_table
 from simalloc.report.sites import proposal_text
@@ -47,6 +47,9 @@ print(simalloc.pins(trace, names[0], **how))
 """
 """The code that the page offers to run; the tests run it."""
 
+_MUCH_FREE: Final = 0.2
+"""Share of a heap that is free from which on its pins are shown unfolded."""
+
 
 def article(findings: Findings | DeviceFindings, key: str, *, titled: bool) -> str:
     """Return all that the page says of one trace; `key` makes its identifiers unique."""
@@ -56,10 +59,18 @@ def article(findings: Findings | DeviceFindings, key: str, *, titled: bool) -> s
         if isinstance(findings, DeviceFindings)
         else _heap_sections(findings, key)
     )
-    body = "\n".join(
-        f"<section>{f'<h3>{heading}</h3>' if heading else ''}\n{content}\n</section>"
-        for heading, content in sections
+    parts = [
+        f'<section id="{key}-{place}">'
+        f"{f'<h3>{heading}</h3>' if heading else ''}\n{content}\n</section>"
+        for place, (heading, content) in enumerate(sections)
+    ]
+    links = "".join(
+        f'<li><a href="#{key}-{place}">{heading}</a></li>'
+        for place, (heading, _) in enumerate(sections)
+        if heading
     )
+    contents = f"<nav><ul>{links}</ul></nav>"
+    body = "\n".join([parts[0], contents, *parts[1:]])
     return f'<article id="{key}">\n{title}{body}\n</article>'
 
 
@@ -75,7 +86,7 @@ def _heap_sections(findings: Findings, key: str) -> list[tuple[str, str]]:
         ("Policies alone, in theory", _ranking(findings)),
         ("Free blocks", _free_blocks(findings)),
         ("The trace", _trace(findings)),
-        ("Again, by yourself", _again(findings)),
+        ("Reproduce this page", _again(findings)),
     ]
 
 
@@ -87,7 +98,9 @@ def _verdict(findings: Findings) -> str:
         for one in (findings.code.proposals[:1] if findings.code else ())
         if is_worth(one.apart.together_bytes, one.apart.saved)
     )
-    machine = f"<p>{escape(findings.machine.text)}</p>"
+    machine = (
+        f"<p>{escape(what_was_run(findings.trace.provenance))} {escape(findings.machine.text)}</p>"
+    )
     return f'<p class="verdict">{with_code(advice.text + apart)}</p>{line}\n{machine}'
 
 
@@ -97,14 +110,14 @@ def _footprints(findings: Findings) -> str:
     drawn = footprints_chart([one.run for one in shown], titles, findings.process)
     table = html(footprints_table(findings.settings, findings.advice, findings.natives))
     process = (
-        " The dotted line is the process itself, as it was recorded, with its code and stacks."
+        " The dotted line is the recorded process with its code and stacks."
         if findings.process.has_samples
         else ""
     )
     return (
-        "<p>Live is what the program has asked for and not freed; resident, the pages of the heap "
-        "that were written and not given back, with headers and tables; mapped, what was got from "
-        f"the system and not given back.{process}</p>\n{drawn}"
+        "<p><em>Live</em> bytes are allocated and not yet freed. <em>Mapped</em> bytes were "
+        "obtained from the system and not returned. <em>Resident</em> bytes are the mapped pages "
+        f"that are in physical memory, with headers and tables.{process}</p>\n{drawn}"
         f'<div class="wide">{table}</div>'
     )
 
@@ -141,16 +154,16 @@ def _ranking(findings: Findings) -> str:
     real = "".join(f"<p>{escape(note)}</p>" for note in threads_notes(findings.runs))
     if findings.possible is None:
         real += (
-            f"<p>The trace has more than {SHORT_EVENTS:,} events: unless they are asked for, "
-            "neither the best possible heap nor real allocators are shown, nor trees that are "
-            "never balanced.</p>"
+            f"<p>The trace has more than {SHORT_EVENTS:,} events. Omitted unless requested: the "
+            "best possible heap, real allocators, and trees that are never balanced.</p>"
         )
     return (
         f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} Realloc "
         f"is “{run.realloc.value}”.</p>"
-        "<p>Peak heap of every policy; the darker part of a bar is peak live. #1: heap / live − 1, "
-        "mean over events; #2: the same when most is live; #3: when the heap first has its peak; "
-        f"#4: peak heap / peak live − 1.</p>\n{ranking_table(findings)}\n{real}"
+        "<p>The bars show the peak heap of each policy; the darker part is peak live. #1 is the "
+        "mean of heap / live − 1 over events, #2 is heap / live − 1 at peak live, #3 is the same "
+        "at the peak of the heap, and #4 is peak heap / peak live − 1.</p>\n"
+        f"{ranking_table(findings)}\n{real}"
     )
 
 
@@ -169,9 +182,9 @@ def _scales(runs: Sequence[Run]) -> str:
 def _maps(findings: Findings, key: str) -> str:
     oldest, top = shared_scales([mapped.map for mapped in findings.mapped])
     return map_figures(
-        "Time runs to the right, addresses upwards, both on the same scales in all maps. Coloured "
-        "is live, by age; pale is free memory, in which something has lain before. Addresses in "
-        "which nothing ever lies are left out, so that arenas and segments follow each other.",
+        "Time runs to the right, addresses upwards, on the same scales in all maps. Live memory "
+        "is coloured by age; free memory that was used before is pale. Addresses that are never "
+        "used are omitted, so arenas and segments are adjacent.",
         [
             map_figure(
                 f"{key}-map-{place}",
@@ -187,19 +200,17 @@ def _maps(findings: Findings, key: str) -> str:
 def _pins(mapped: Mapped, key: str) -> str:
     found = mapped.pins
     share = found.free_bytes / found.heap_bytes if found.heap_bytes else 0.0
+    tables = _pins_table("Objects with the most free memory around them", found.alone, key)
+    if not mapped.run.resident:
+        tables += _pins_table("Objects at the highest addresses", found.highest, key)
+    opened = " open" if share >= _MUCH_FREE else ""
     return (
         f"<h4>{escape(mapped.name)} ({mapped.role})</h4>\n"
-        f"<p>When the heap first has its peak, after event {found.event:,}, it has "
-        f"{spell_bytes(found.heap_bytes)}, of which {spell_bytes(found.live_bytes)} are live and "
+        f"<p>At its first peak, after event {found.event:,}, the heap has "
+        f"{spell_bytes(found.heap_bytes)}: {spell_bytes(found.live_bytes)} live and "
         f"{spell_bytes(found.free_bytes)} free ({spell_percent(share)}).</p>\n"
-        '<div class="pair">\n'
-        + _pins_table("Standing between the most free memory", found.alone, key)
-        + (
-            ""
-            if mapped.run.resident
-            else _pins_table("At the highest addresses", found.highest, key)
-        )
-        + "</div>"
+        f'<details{opened}><summary>objects that keep it apart</summary><div class="pair">\n'
+        f"{tables}</div></details>"
     )
 
 
@@ -238,8 +249,8 @@ def _to_stack(pin: Pin, key: str) -> str:
 def _wastes(findings: Findings) -> str:
     table = html(waste_table(findings.wastes))
     return (
-        "<p>Each heap when most is mapped, with headers and tables. Real allocators, replaying the "
-        "trace on this machine, tell no more than what they have mapped.</p>\n"
+        "<p>Each heap at the peak of its mapped bytes, with headers and tables. Real allocators, "
+        "measured on this machine, report only their total.</p>\n"
         f'{waste_chart(findings.wastes)}<div class="wide">{table}</div>'
     )
 
@@ -266,10 +277,10 @@ def _again(findings: Findings) -> str:
     options = _options(best)
     name = escape(shlex.quote(findings.given))
     return (
-        "<p>The verdict, the ranking and the statistics, with the trace where the command finds "
-        f"it:</p>\n<pre>simalloc settings {name}\nsimalloc run {name}{options}\n"
+        "<p>The verdict, the ranking and the statistics from the command line:</p>\n"
+        f"<pre>simalloc settings {name}\nsimalloc run {name}{options}\n"
         f"simalloc info {name}</pre>\n"
-        "<p>The maps, the pictures and what pins the heap, in Python:</p>\n"
+        "<p>The maps, the pictures and the pins in Python:</p>\n"
         f"<pre>{escape(_code(findings))}</pre>\n"
         f"<p>SHA-256 of the trace's events: <code>{findings.trace.sha256()}</code>.</p>"
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from simalloc.plural import counted
 from simalloc.policy import spell
@@ -15,71 +16,84 @@ if TYPE_CHECKING:
 
 
 def theory(findings: Findings) -> str:
-    """Say in one paragraph what policies alone make of a program's requests."""
+    """Return a paragraph on the placement policies alone."""
     best = findings.best
     live = spell_bytes(best.max_live_bytes)
     as_good = sum(run.peak_heap_bytes == best.peak_heap_bytes for run in findings.runs) - 1
     and_others = f" (and {counted(as_good, 'other')})" if as_good else ""
     foresight = "" if findings.possible is None else f"; {_foresight(findings.possible)}"
     return (
-        f"At most {live} are live at once: no policy can do with less{foresight}. "
-        f"{spell(best.policy)}{and_others} comes nearest with a heap of "
+        f"Peak live is {live}; no heap can be smaller{foresight}. "
+        f"{spell(best.policy)}{and_others} has the smallest heap: "
         f"{spell_bytes(best.peak_heap_bytes)}, {excess(best)}."
     )
 
 
 def _foresight(possible: Run) -> str:
-    """Say what one would need who knew the whole trace."""
+    """Return the heap of a placement that knows the whole trace."""
     if possible.peak_heap_bytes <= possible.max_live_bytes:
-        return "one who knew the future would need just that"
-    return f"one who knew the future could do with {excess(possible)}"
+        return "with the whole trace known in advance, that size suffices"
+    return f"with the whole trace known in advance, a heap is possible that is {excess(possible)}"
 
 
 def holds(run: Run) -> str:
-    """Say what a run's heap has: resident bytes, if they were kept track of."""
+    """Return the resident bytes of a run, or the mapped ones if no pages were tracked."""
     if run.resident is None:
-        return f"{spell_bytes(run.peak_heap_bytes)} mapped at most, {excess(run)} than live"
+        return f"peak {spell_bytes(run.peak_heap_bytes)} mapped, {excess(run)} than peak live"
     return (
-        f"{spell_bytes(run.resident.peak_bytes)} resident at most, "
+        f"peak {spell_bytes(run.resident.peak_bytes)} resident, "
         f"{spell_bytes(run.resident.final_bytes)} at the end"
     )
 
 
 def excess(run: Run) -> str:
-    """Say how much more than peak live a run's heap is."""
+    """Return by how much a run's heap exceeds peak live."""
     if not run.max_live_bytes:
-        return "though nothing of any size is ever live"
+        return "although nothing is ever live"
     return f"{spell_percent(run.peak_heap_bytes / run.max_live_bytes - 1)} more"
 
 
 def about_trace(findings: Findings) -> Iterator[str]:
-    """Yield sentences about what the program asked for."""
+    """Yield sentences about the program's requests."""
     statistics = findings.statistics
     counts, sizes = statistics.counts, statistics.sizes
     asked = f"malloc {counted(counts.mallocs, 'time')}, free {counted(counts.frees, 'time')}"
     if counts.reallocs:
         asked += f" and realloc {counted(counts.reallocs, 'time')}"
     yield (
-        f"The program calls {asked}: {counted(counts.events, 'event')}. It asks for "
-        f"{spell_bytes(counts.bytes)} in all, {counts.average_size:.1f} bytes an object on average."
+        f"The program calls {asked}: {counted(counts.events, 'event')}. It requests "
+        f"{spell_bytes(counts.bytes)} in total, {counts.average_size:.1f} bytes an object."
     )
     yield (
-        f"Live bytes have their peak after event {statistics.peak_bytes.event:,}; "
-        f"at most {counted(statistics.peak_objects.amount, 'object is', 'objects are')} live at "
-        "once."
+        f"Live bytes peak after event {statistics.peak_bytes.event:,}. The maximum number of live "
+        f"objects is {statistics.peak_objects.amount:,}."
     )
     kinds, all_kinds = sizes.covering[0], sizes.covering[-1]
     yield (
-        f"{counted(kinds, 'size makes', 'sizes make')} 90 % of the objects, of "
-        f"{counted(all_kinds, 'size that occurs', 'sizes that occur')}; the largest object has "
+        f"{counted(kinds, 'size makes', 'sizes make')} up 90 % of the objects; "
+        f"{counted(all_kinds, 'size occurs', 'sizes occur')}. The largest object has "
         f"{spell_bytes(sizes.largest)}."
     )
     left = statistics.never_freed
     if left.objects:
         yield (
             f"{counted(left.objects, 'object is', 'objects are')} never freed: "
-            f"{spell_bytes(left.bytes)}, {spell_percent(left.share_of_bytes)} of all bytes "
-            "asked for."
+            f"{spell_bytes(left.bytes)}, {spell_percent(left.share_of_bytes)} of all "
+            "requested bytes."
         )
     else:
-        yield "Everything is freed in the end."
+        yield "Every object is freed."
+
+
+def what_was_run(provenance: Mapping[str, Any]) -> str:
+    """Return a sentence on the recorded command, its time and its malloc, as far as known."""
+    command = provenance.get("command")
+    words = shlex.join(map(str, command)) if isinstance(command, list) else ""
+    started = str(provenance.get("started", ""))[:16].replace("T", " ")
+    facts = [
+        words,
+        f"{started} UTC" if started else "",
+        str(provenance.get("malloc", "")),
+    ]
+    known = ", ".join(filter(None, facts))
+    return f"Recorded: {known}." if known else "The trace does not say how it was recorded."
