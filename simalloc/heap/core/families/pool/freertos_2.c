@@ -1,60 +1,40 @@
 /* FreeRTOS heap_2: best fit without merging (simalloc/policy/pool/freertos.md). */
 #include "families/pool/freertos.h"
 #include "families/pool/larger.h"
+#include "families/pool/pool_list.h"
 
 struct freertos_2 {
     struct pool pool;
-    uint32_t first; /* the free blocks by size, those of one size newest first */
+    struct pool_list list; /* by size, those of one size newest first */
     uint64_t free_bytes;
 };
 
-/* Walks along the list up to the first block of at least a size; returns the link to it. */
-static uint32_t *walk_to(struct freertos_2 *state, uint64_t size, uint64_t *visited)
-{
-    struct block *blocks = state->pool.heap.blocks;
-    uint32_t *link = &state->first;
-    for (*visited = 0; *link != NO_BLOCK && blocks[*link].size < size; ++*visited)
-        link = &blocks[*link].family_data;
-    return link;
-}
-
-/* Enters a block that is waste; returns how many blocks the walk to its place visits. */
-static uint64_t enter(struct freertos_2 *state, uint32_t id)
-{
-    struct heap *heap = &state->pool.heap;
-    uint64_t visited;
-    uint32_t *link = walk_to(state, heap->blocks[id].size, &visited);
-    heap_mark(heap, id, STATE_FREE);
-    heap->blocks[id].family_data = *link;
-    *link = id;
-    return visited;
-}
-
 /* Notes the choice of a block for a size, NO_BLOCK if there was none: a larger last block may be
  * large enough, or no longer be the smallest that is. */
-static void note_taken(struct heap *heap, uint32_t id, uint64_t wanted)
+static void note_taken(struct freertos_2 *state, uint32_t id, uint64_t wanted)
 {
+    struct heap *heap = &state->pool.heap;
     const struct block *blocks = heap->blocks;
     uint32_t last = pool_last(heap);
     if (!heap_is_free(heap, last))
         return;
-    if (blocks[last].size < wanted)
+    if (blocks[last].size < wanted) {
         differs_from(heap, wanted - blocks[last].size);
-    else if (id == last && blocks[id].family_data != NO_BLOCK)
-        differs_from(heap, blocks[blocks[id].family_data].size - blocks[id].size);
+    } else if (id == last) {
+        uint32_t next = pool_list_behind(&state->list, id); /* the first, if there is none */
+        if (blocks[next].size >= blocks[id].size && next != id)
+            differs_from(heap, blocks[next].size - blocks[id].size);
+    }
 }
 
 static uint32_t take(struct freertos_2 *state, uint64_t wanted)
 {
-    struct heap *heap = &state->pool.heap;
     uint64_t visited;
-    uint32_t *link = walk_to(state, wanted, &visited), id = *link;
-    count_search(heap, visited + (id != NO_BLOCK));
-    note_taken(heap, id, wanted);
-    if (id == NO_BLOCK)
-        return NO_BLOCK;
-    *link = heap->blocks[id].family_data;
-    heap_mark(heap, id, STATE_WASTE);
+    uint32_t id = pool_list_first(&state->list, wanted, &visited);
+    count_search(&state->pool.heap, visited);
+    note_taken(state, id, wanted);
+    if (id != NO_BLOCK)
+        pool_list_leave(&state->list, id);
     return id;
 }
 
@@ -65,14 +45,14 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     (void)size;
     uint32_t id = NO_BLOCK;
     if (wanted > state->free_bytes)
-        note_taken(heap, NO_BLOCK, wanted);
+        note_taken(state, NO_BLOCK, wanted);
     else if (wanted != 0)
         id = take(state, wanted);
     if (id == NO_BLOCK)
         return NO_BLOCK;
     uint64_t rest = heap->blocks[id].size - wanted;
     if (rest > 2 * heap->setting.payload)
-        enter(state, pool_split(&state->pool, id, wanted));
+        pool_list_enter_by_size(&state->list, pool_split(&state->pool, id, wanted));
     else
         note_unsplit(heap, id, 2 * heap->setting.payload + 1 - rest);
     pool_hand_out(&state->pool, id);
@@ -85,42 +65,57 @@ static void release(struct heap *heap, uint32_t id)
     struct freertos_2 *state = (struct freertos_2 *)heap;
     state->free_bytes += heap->blocks[id].size;
     heap_mark(heap, id, STATE_WASTE);
-    count_deallocation(heap, enter(state, id), heap->counters.coalescings);
+    uint64_t visited = pool_list_enter_by_size(&state->list, id);
+    count_deallocation(heap, visited, heap->counters.coalescings);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve)
+static bool reserve(struct heap *heap)
+{
+    return pool_list_reserve(&((struct freertos_2 *)heap)->list, heap);
+}
+
+POOL_LAYER(allocate, release, pool_has_no_realloc, reserve)
 
 static bool init(void *memory)
 {
     struct freertos_2 *state = memory;
     struct pool *pool = &state->pool;
     pool->heap.setting.payload = freertos_header(pool);
+    uint64_t unit = common_divisor(pool->heap.setting.alignment, pool->capacity);
+    if (!pool_list_init(&state->list, &pool->heap, unit))
+        return false;
     uint32_t id = pool_add_region(pool, 0, pool->capacity);
     if (id == NO_BLOCK)
         return false;
     id = pool_take_table(pool, id, freertos_start(pool, 0));
     state->free_bytes = pool->capacity - pool->heap.setting.alignment;
     pool_close(pool, id, state->free_bytes);
-    enter(state, id);
+    pool_list_enter_by_size(&state->list, id);
     pool->heap.same_for = UINT64_MAX;
     return true;
+}
+
+static void release_all(void *memory)
+{
+    block_list_release(&((struct freertos_2 *)memory)->list.tree);
 }
 
 static const char *check(const void *memory)
 {
     const struct freertos_2 *state = memory;
     const struct block *blocks = state->pool.heap.blocks;
-    uint64_t count = 0, bytes = 0, size = 0;
-    for (uint32_t id = state->first; id != NO_BLOCK; id = blocks[id].family_data) {
-        if (blocks[id].size < size || blocks[id].index_slot != STATE_FREE)
-            return "the list is not in order of size, or has a block that is not free";
+    const char *wrong = block_list_check(&state->list.tree, false, false);
+    uint64_t bytes = 0, size = 0;
+    POOL_LIST_EACH(&state->list, id)
+    {
+        if (blocks[id].size < size)
+            wrong = "the list is not in order of size";
         size = blocks[id].size;
         bytes += size;
-        count++;
     }
-    if (bytes != state->free_bytes)
-        return "the free bytes are miscounted";
-    return pool_check(&state->pool, count);
+    if (wrong == NULL && bytes != state->free_bytes)
+        wrong = "the free bytes are miscounted";
+    return wrong != NULL ? wrong : pool_check(&state->pool, state->list.tree.blocks);
 }
 
 static const char *const figure_names[] = {"xPortGetFreeHeapSize", "largest"};
@@ -129,7 +124,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct freertos_2 *state = (const struct freertos_2 *)heap;
     uint64_t largest = 0;
-    for (uint32_t id = state->first; id != NO_BLOCK; id = heap->blocks[id].family_data)
+    POOL_LIST_EACH(&state->list, id)
         largest = heap->blocks[id].size;
     uint64_t served = round_down(largest, heap->setting.alignment);
     figures[0] = state->free_bytes;
@@ -141,5 +136,6 @@ static const struct parameter parameters[] = {POOL_PARAMETERS};
 const struct family freertos_2 = {
     .name = "freertos heap 2",
     .blocks_an_event = 1,
+    .release = release_all,
     POOL_FAMILY_OF(struct freertos_2),
 };

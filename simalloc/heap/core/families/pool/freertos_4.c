@@ -1,10 +1,10 @@
 /* FreeRTOS heap_4, and heap_5, which has several regions (simalloc/policy/pool/freertos.md). */
-#include "families/pool/address_list.h"
+#include "families/pool/pool_list.h"
 #include "families/pool/freertos.h"
 
 struct freertos_4 {
     struct pool pool;
-    struct address_list list;
+    struct pool_list list;
     uint64_t lazy;     /* is the heap made by the first request? */
     uint64_t start[MOST_REGIONS], size[MOST_REGIONS]; /* those of no bytes are none */
     bool is_made;
@@ -30,7 +30,7 @@ static uint64_t address_of(const struct freertos_4 *state, uint32_t id)
 static uint32_t find(struct freertos_4 *state, uint64_t wanted)
 {
     uint64_t visited;
-    uint32_t id = address_list_first(&state->list, wanted, &visited);
+    uint32_t id = pool_list_first(&state->list, wanted, &visited);
     count_search(&state->pool.heap, visited + markers_below(state, address_of(state, id)));
     return id;
 }
@@ -45,9 +45,9 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     if (id == NO_BLOCK)
         return NO_BLOCK;
     if (heap->blocks[id].size - wanted > 2 * heap->setting.payload)
-        id = address_list_cut(&state->list, id, wanted);
+        id = pool_list_cut(&state->list, id, wanted);
     else
-        address_list_leave(&state->list, id);
+        pool_list_leave(&state->list, id);
     pool_hand_out(&state->pool, id);
     state->allocations++;
     state->free_bytes -= heap->blocks[id].size;
@@ -58,7 +58,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 
 static void take_out(struct heap *heap, uint32_t id)
 {
-    address_list_leave(&((struct freertos_4 *)heap)->list, id);
+    pool_list_leave(&((struct freertos_4 *)heap)->list, id);
 }
 
 /* Takes the end marker of its region out of the list if a block that is freed ends there: it becomes
@@ -76,19 +76,19 @@ static void release(struct heap *heap, uint32_t id)
     struct freertos_4 *state = (struct freertos_4 *)heap;
     uint64_t coalescings = heap->counters.coalescings;
     uint64_t address = heap->blocks[id].address;
-    uint64_t visited = address_list_rank(&state->list, address) + markers_below(state, address);
+    uint64_t visited = pool_list_rank(&state->list, address) + markers_below(state, address);
     state->free_bytes += heap->blocks[id].size;
     state->frees++;
     heap_mark(heap, id, STATE_WASTE);
     swallow_marker(state, id);
     coalesce(heap, id, take_out);
-    address_list_enter(&state->list, id);
+    pool_list_enter(&state->list, id);
     count_deallocation(heap, visited, coalescings);
 }
 
 static bool reserve(struct heap *heap)
 {
-    return address_list_reserve(&((struct freertos_4 *)heap)->list, heap);
+    return pool_list_reserve(&((struct freertos_4 *)heap)->list, heap);
 }
 
 POOL_LAYER(allocate, release, pool_has_no_realloc, reserve)
@@ -106,7 +106,7 @@ static bool add_region(struct freertos_4 *state, uint64_t start, uint64_t size)
         return false;
     id = pool_take_table(pool, id, first - start);
     pool_close(pool, id, end - first);
-    address_list_enter(&state->list, id);
+    pool_list_enter(&state->list, id);
     state->free_bytes += end - first;
     return true;
 }
@@ -116,7 +116,7 @@ static bool init(void *memory)
     struct freertos_4 *state = memory;
     struct heap *heap = &state->pool.heap;
     heap->setting.payload = freertos_header(&state->pool);
-    if (!address_list_init(&state->list, heap, heap->setting.alignment))
+    if (!pool_list_init(&state->list, heap, heap->setting.alignment))
         return false;
     for (int i = 0; i < MOST_REGIONS; i++)
         if (state->size[i] != 0 && !add_region(state, state->start[i], state->size[i]))
@@ -138,7 +138,7 @@ static const char *check(const void *memory)
     const struct freertos_4 *state = memory;
     const char *wrong = block_list_check(&state->list.tree, true, false);
     uint64_t bytes = 0;
-    ADDRESS_LIST_EACH(&state->list, id)
+    POOL_LIST_EACH(&state->list, id)
         bytes += state->pool.heap.blocks[id].size;
     if (wrong == NULL && bytes != state->free_bytes)
         wrong = "the free bytes are miscounted";
@@ -156,7 +156,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct freertos_4 *state = (const struct freertos_4 *)heap;
     uint64_t largest = 0, smallest = NO_FIGURE;
-    ADDRESS_LIST_EACH(&state->list, id)
+    POOL_LIST_EACH(&state->list, id)
     {
         uint64_t size = heap->blocks[id].size;
         largest = size > largest ? size : largest;

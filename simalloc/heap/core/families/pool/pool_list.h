@@ -1,30 +1,30 @@
-/* The free blocks of a pool in one list by address, which is searched from its front.
+/* The free blocks of a pool in one list, by address or by size, which is searched from its front.
  *
  * It is the tree of index/list/block_list.h: it finds what a walk along the list finds and knows how
  * many blocks the walk visits, without visiting them. */
-#ifndef SIMALLOC_ADDRESS_LIST_H
-#define SIMALLOC_ADDRESS_LIST_H
+#ifndef SIMALLOC_POOL_LIST_H
+#define SIMALLOC_POOL_LIST_H
 
 #include "families/pool/pool.h"
 #include "index/list/block_list_edit.h"
 
-struct address_list {
+struct pool_list {
     struct block_list tree;
 };
 
 /* `unit` divides the size of every block that is entered. */
-ALWAYS_INLINE bool address_list_init(struct address_list *list, struct heap *heap, uint64_t unit)
+ALWAYS_INLINE bool pool_list_init(struct pool_list *list, struct heap *heap, uint64_t unit)
 {
     return block_list_init(&list->tree, heap, unit) && block_list_reserve(&list->tree);
 }
 
-ALWAYS_INLINE bool address_list_reserve(struct address_list *list, struct heap *heap)
+ALWAYS_INLINE bool pool_list_reserve(struct pool_list *list, struct heap *heap)
 {
     return heap_reserve(heap) && block_list_reserve(&list->tree);
 }
 
-/* Enters a block that is waste. */
-ALWAYS_INLINE void address_list_enter(struct address_list *list, uint32_t id)
+/* Enters a block that is waste by its address. */
+ALWAYS_INLINE void pool_list_enter(struct pool_list *list, uint32_t id)
 {
     struct heap *heap = list->tree.heap;
     struct cursor at = block_list_position(&list->tree, heap->blocks[id].address);
@@ -32,8 +32,22 @@ ALWAYS_INLINE void address_list_enter(struct address_list *list, uint32_t id)
     heap->counters.free_blocks++;
 }
 
+/* Enters a block that is waste by its size, before those of the same; returns how many blocks stand
+ * before it. A list has either order. */
+ALWAYS_INLINE uint64_t pool_list_enter_by_size(struct pool_list *list, uint32_t id)
+{
+    struct heap *heap = list->tree.heap;
+    struct cursor at = block_list_first(&list->tree, heap->blocks[id].size);
+    if (!found(at))
+        at = block_list_back(&list->tree);
+    uint64_t before = block_list_rank(&list->tree, at);
+    block_list_insert(&list->tree, heap->blocks, at, id, false);
+    heap->counters.free_blocks++;
+    return before;
+}
+
 /* Takes a block out, which is waste then. */
-ALWAYS_INLINE void address_list_leave(struct address_list *list, uint32_t id)
+ALWAYS_INLINE void pool_list_leave(struct pool_list *list, uint32_t id)
 {
     struct heap *heap = list->tree.heap;
     block_list_remove(&list->tree, heap->blocks, block_list_locate(heap->blocks, id));
@@ -43,7 +57,7 @@ ALWAYS_INLINE void address_list_leave(struct address_list *list, uint32_t id)
 
 /* Takes the low `size` bytes of a listed block and returns them, waste; the rest stays where the
  * block was in the list. */
-ALWAYS_INLINE uint32_t address_list_cut(struct address_list *list, uint32_t id, uint64_t size)
+ALWAYS_INLINE uint32_t pool_list_cut(struct pool_list *list, uint32_t id, uint64_t size)
 {
     struct heap *heap = list->tree.heap;
     uint32_t low = heap_cut_low(heap, id, size);
@@ -56,7 +70,7 @@ ALWAYS_INLINE uint32_t address_list_cut(struct address_list *list, uint32_t id, 
 
 /* The first block of at least a size, and the number that a walk visits; NO_BLOCK if there is
  * none. */
-ALWAYS_INLINE uint32_t address_list_first(struct address_list *list, uint64_t size,
+ALWAYS_INLINE uint32_t pool_list_first(struct pool_list *list, uint64_t size,
                                           uint64_t *visited)
 {
     struct cursor at = block_list_first(&list->tree, size);
@@ -65,25 +79,25 @@ ALWAYS_INLINE uint32_t address_list_first(struct address_list *list, uint64_t si
 }
 
 /* How many blocks a walk visits on its way to where a block belongs. */
-ALWAYS_INLINE uint64_t address_list_rank(const struct address_list *list, uint64_t address)
+ALWAYS_INLINE uint64_t pool_list_rank(const struct pool_list *list, uint64_t address)
 {
     return block_list_rank(&list->tree, block_list_position(&list->tree, address));
 }
 
 /* Calls for each block in turn: `id` is set to it. */
-#define ADDRESS_LIST_EACH(list, id)                                                          \
+#define POOL_LIST_EACH(list, id)                                                          \
     for (uint32_t left_ = (list)->tree.blocks,                                               \
-                  id = left_ > 0 ? address_list_front(list) : NO_BLOCK;                      \
-         left_ > 0; left_--, id = address_list_behind(list, id))
+                  id = left_ > 0 ? pool_list_front(list) : NO_BLOCK;                      \
+         left_ > 0; left_--, id = pool_list_behind(list, id))
 
-ALWAYS_INLINE uint32_t address_list_front(const struct address_list *list)
+ALWAYS_INLINE uint32_t pool_list_front(const struct pool_list *list)
 {
     uint64_t least = UINT64_C(1) << list->tree.granule; /* an empty slot has none */
     return block_at(&list->tree, block_list_first((struct block_list *)&list->tree, least));
 }
 
 /* The block behind one; the first behind the last. */
-ALWAYS_INLINE uint32_t address_list_behind(const struct address_list *list, uint32_t id)
+ALWAYS_INLINE uint32_t pool_list_behind(const struct pool_list *list, uint32_t id)
 {
     return block_list_following(&list->tree,
                                 block_list_locate(list->tree.heap->blocks, id));
