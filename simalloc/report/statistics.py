@@ -107,8 +107,8 @@ def _overview(statistics: Statistics) -> Iterator[tuple[str, Value]]:
     yield "mallocs", counts.mallocs
     yield "reallocs", counts.reallocs
     yield "frees", counts.frees
-    yield "objects", counts.objects
-    yield "objects, a realloc keeps the old one", counts.mallocs
+    yield "objects", counts.mallocs
+    yield "objects, if each realloc makes a new one", counts.objects
     yield "bytes allocated", counts.bytes
     yield "average size", counts.average_size
     yield "largest size", sizes.largest

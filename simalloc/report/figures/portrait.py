@@ -105,7 +105,7 @@ def _write_facts(axes: Axes, statistics: Statistics, palette: Palette) -> None:
 def _facts(statistics: Statistics) -> Iterator[tuple[str, str]]:
     counts, reallocs, left = statistics.counts, statistics.reallocs, statistics.never_freed
     yield "events", f"{counts.events:,}"
-    yield "objects", f"{counts.objects:,}"
+    yield "objects", f"{counts.mallocs:,}"
     yield "allocated", spell_bytes(counts.bytes)
     yield "average size", spell_bytes(counts.average_size)
     yield "average lifetime", spell_bytes(statistics.lifetimes.mean)
