@@ -60,8 +60,8 @@ def answer(
         If the policy has no `capacity`.
     """
     trial = PoolTrial.of(policy, traces)
-    low = max(trial.peak_live, trial.least_capacity, 1)
-    most = max(LARGEST * low, 1 << 16)
+    low = trial.first_size
+    most = max(LARGEST * max(low, trial.peak_live), 1 << 16)
     high_water = _high_water(trial)
     sizes = find_sizes(trial, low, most, lambda share: advance(0.95 * share))
     steps = None if sizes is None else _steps(trial, sizes.safe)
@@ -86,7 +86,7 @@ def curve(traces: Sequence[Trace], found: Answer, points: int = 48) -> tuple[lis
     The sizes go from the peak of live bytes to a little above the safe size.
     """
     trial = PoolTrial.of(found.policy, traces)
-    low = max(found.peak_live, trial.least_capacity)
+    low = trial.first_size
     high = max(int(1.1 * found.sizes.safe), low + 1) if found.sizes else 2 * low
     sizes = sorted({round(low + (high - low) * at / (points - 1)) for at in range(points)})
     sizes = sorted({size // trial.grain * trial.grain for size in sizes})

@@ -55,6 +55,18 @@ class PoolTrial:
         """The peak of live bytes over all traces: no pool is smaller."""
         return max((int(trace.replayed.live.max(initial=0)) for trace in self.traces), default=0)
 
+    @cached_property
+    def first_size(self) -> int:
+        """The smallest size that may serve every request.
+
+        Beside other regions or a second pool, the pool may be smaller than the peak of live bytes.
+        """
+        description = self.policy.description
+        has_more = getattr(description, "regions", "0+N") != "0+N" or (
+            getattr(description, "pool2", 0) > 0
+        )
+        return max(self.least_capacity, 1 if has_more else self.peak_live, 1)
+
     def with_capacity(self, capacity: int) -> Policy:
         """Return the policy in a pool of some bytes; raises `PolicyError` if it cannot be made."""
         return self.policy.with_parameters(capacity=capacity)
