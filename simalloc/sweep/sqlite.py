@@ -13,6 +13,9 @@ from simalloc.errors import ResultsError
 APPLICATION: Final = 0x53494D41
 """SQLite's application id of a file of results: "SIMA"."""
 VERSION: Final = 1
+TABLES: Final = ("run", "timeline")
+LONGEST: Final = 16 << 20
+"""Bytes of the longest value or row that is read: an error's text and parameters take far fewer."""
 
 PATIENCE: Final = 60.0
 """Seconds that one process waits for another to finish its transaction."""
@@ -72,9 +75,12 @@ def connect(
         path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
     try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+        connection.execute("PRAGMA trusted_schema = OFF")
         if create:
             _create(connection, schema)
         _check_identity(path, connection)
+        _check_tables(path, connection)
         if check:
             _check_pages(path, connection)
     except BaseException:
@@ -104,6 +110,26 @@ def _check_identity(path: str | PathLike[str], connection: sqlite3.Connection) -
     if version != VERSION:
         raise ResultsError(
             f"{path}: its format is number {version}; this simalloc reads number {VERSION}"
+        )
+
+
+def _check_tables(path: str | PathLike[str], connection: sqlite3.Connection) -> None:
+    """Refuse a file in which reading or writing rows runs code of the file's own choice."""
+    kinds = connection.execute(
+        "SELECT type, sql LIKE 'CREATE TABLE%' FROM sqlite_master WHERE tbl_name IN (?, ?) "
+        "AND type IN ('table', 'view', 'trigger')",
+        TABLES,
+    )
+    computed = [
+        column
+        for table in TABLES
+        for *_, column in connection.execute(f"PRAGMA table_xinfo ({table})")
+        if column
+    ]
+    if sorted(kinds.fetchall()) != [("table", 1), ("table", 1)] or computed:
+        raise ResultsError(
+            f"{path}: was altered: its {' and '.join(TABLES)} are not plain tables, or have "
+            "triggers or computed columns. It is not read"
         )
 
 

@@ -14,12 +14,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from threading import Lock
+from types import NoneType
 from typing import Any, Final, Self
 
 import numpy as np
 
 from simalloc.heap import Timeline
-from simalloc.sweep.sqlite import complaint, connect
+from simalloc.heap.running.run_from_states import MAX_INTERVALS
+from simalloc.sweep.sqlite import complaint, connect, damage
 from simalloc.sweep.task import Key, Outcome, Task, key_of
 
 _OF_KEY: Final = "FROM run LEFT JOIN timeline ON timeline.run = run.id WHERE " + " AND ".join(
@@ -49,6 +51,21 @@ SCHEMA: Final = (
 """A run's figures are further columns of `run`; they are added with the first run that has them."""
 
 
+_REQUIRED: Final = {
+    **dict.fromkeys(Key._fields, str),
+    "scale": int,
+    "id": int,
+    **dict.fromkeys(("trace", "parameters", "finished", "host"), str),
+}
+"""Columns that every run has a value in, by its type."""
+_MOST_EXTREMES: Final = MAX_INTERVALS * 4 * np.dtype("<f8").itemsize
+"""Bytes of the longest timeline."""
+_MOST_PACKED: Final = _MOST_EXTREMES + (1 << 10)
+"""Bytes that it takes at most, deflated: what cannot be compressed grows by 5 bytes in 16 KiB."""
+_PLAIN: Final = (str, int, float, NoneType)
+"""Types of a figure and of a parameter."""
+
+
 def pack_timeline(timeline: Timeline) -> bytes:
     """Return live low and high, heap low and high of each interval: float64, deflated."""
     extremes = np.column_stack(
@@ -58,11 +75,20 @@ def pack_timeline(timeline: Timeline) -> bytes:
 
 
 def unpack_timeline(interval: int, packed: bytes) -> Timeline:
-    """Return the timeline again; raises `ValueError` if the bytes are none."""
+    """Return the timeline again, without reading more than the longest one has.
+
+    Raises `ValueError` if the bytes hold no timeline.
+    """
+    inflater = zlib.decompressobj()
     try:
-        extremes = np.frombuffer(zlib.decompress(packed), "<f8").reshape(-1, 4)
-    except zlib.error as error:
+        content = inflater.decompress(packed, _MOST_EXTREMES)
+        extremes = np.frombuffer(content, "<f8").reshape(-1, 4)
+    except (zlib.error, TypeError, ValueError) as error:
         raise ValueError(f"a timeline is damaged: {error}") from error
+    if not inflater.eof:
+        raise ValueError("a timeline is cut off, or longer than one can be")
+    if not isinstance(interval, int) or interval < 1:
+        raise ValueError(f"a timeline has the interval {interval!r}")
     return Timeline(interval, *(extremes[:, column] for column in range(4)))
 
 
@@ -115,7 +141,8 @@ class Store:
         A run that is there is not written again, except that a failed one makes way for another.
         """
         with self._lock, self._errors(), self._transaction():
-            columns = {column[1] for column in self._connection.execute("PRAGMA table_info (run)")}
+            described = self._connection.execute("PRAGMA table_info (run)")
+            columns = {_folded(column[1]) for column in described}
             return sum([self._add(outcome, columns) for outcome in outcomes])
 
     def rows(self) -> list[dict[str, Any]]:
@@ -123,7 +150,7 @@ class Store:
 
         A row has the columns of the file, None where the run has no such figure, `id` first.
         """
-        with self._lock, self._errors():
+        with self._reading():
             cursor = self._connection.execute("SELECT * FROM run ORDER BY id")
             columns = [column[0] for column in cursor.description]
             return [plain_row(columns, values) for values in cursor]
@@ -134,7 +161,7 @@ class Store:
 
     def timeline(self, run: int) -> Timeline | None:
         """Return the timeline of the run whose row has this `id`, if it was kept."""
-        with self._lock, self._errors():
+        with self._reading():
             return timeline_of(self._connection, run)
 
     def _add(self, outcome: Outcome, columns: set[str]) -> bool:
@@ -153,14 +180,14 @@ class Store:
 
     def _insert(self, row: dict[str, Any], columns: set[str]) -> int | None:
         """Write a row, with columns made for what the file has not had yet."""
-        for column in [name for name in row if name not in columns]:
-            columns.add(column)
-            self._connection.execute(f'ALTER TABLE run ADD COLUMN "{column}"')
-        names = ", ".join(f'"{column}"' for column in row)
+        for column in [name for name in row if _folded(name) not in columns]:
+            columns.add(_folded(column))
+            self._connection.execute(f"ALTER TABLE run ADD COLUMN {_quoted(column)}")
+        names = ", ".join(map(_quoted, row))
         marks = ", ".join("?" * len(row))
         values = (json.dumps(value) if isinstance(value, dict) else value for value in row.values())
         return self._connection.execute(
-            f"INSERT INTO run ({names}) VALUES ({marks})",  # noqa: S608 - names of our own figures
+            f"INSERT INTO run ({names}) VALUES ({marks})",  # noqa: S608 - quoted names
             tuple(values),
         ).lastrowid
 
@@ -183,19 +210,59 @@ class Store:
         except sqlite3.Error as error:
             raise complaint(self.path, error) from error
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._lock, self._errors():
+            try:
+                yield
+            except ValueError as error:
+                raise damage(self.path, str(error)) from error
+
+
+def _quoted(column: str) -> str:
+    """Return the name of a column for SQL; a merged file may be a stranger's and have any names."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _folded(column: str) -> str:
+    """Return a column's name as SQLite compares it: the case of ASCII letters does not matter."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in column)
+
 
 def timeline_of(connection: sqlite3.Connection, run: int) -> Timeline | None:
     """Return the timeline of a run, if it was kept; raises `ValueError` if it is damaged."""
-    query = "SELECT interval, extremes FROM timeline WHERE run = ?"
-    found = connection.execute(query, (run,)).fetchone()
+    query = "SELECT interval, substr(extremes, 1, ?) FROM timeline WHERE run = ?"
+    found = connection.execute(query, (_MOST_PACKED, run)).fetchone()
     return unpack_timeline(*found) if found else None
 
 
 def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:
-    """Return a row of `run` by its columns; raises `ValueError` if its parameters are no JSON."""
+    """Return a row of `run` by its columns.
+
+    Raises `ValueError` if a column is missing or has a value of the wrong type, or if the
+    parameters are not a JSON object of plain values.
+    """
     row = dict(zip(columns, values, strict=True))
-    row["parameters"] = json.loads(row["parameters"])
+    invalid = [name for name, kind in _REQUIRED.items() if not isinstance(row.get(name), kind)]
+    if invalid:
+        raise ValueError(f"a run has no valid {invalid[0]}")
+    odd = [name for name, value in row.items() if not isinstance(value, _PLAIN)]
+    if odd:
+        raise ValueError(f"a run's {odd[0]} is neither text nor a number")
+    row["parameters"] = _parameters(row["parameters"])
     return row
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    """Return a policy's parameters; raises `ValueError` if the text holds none."""
+    try:
+        parameters = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"a run's parameters are not JSON: {error}") from error
+    values = parameters.values() if isinstance(parameters, dict) else [parameters, {}]
+    if not all(isinstance(value, _PLAIN) for value in values):
+        raise ValueError("a run's parameters are not a JSON object of text and numbers")
+    return dict(parameters)
 
 
 def outcome_of(row: dict[str, Any], timeline: Timeline | None) -> Outcome:
