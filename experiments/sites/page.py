@@ -86,6 +86,10 @@ def page(measured: Measured, shown: dict[str, Table]) -> str:
         "helped": {what: sum(share > 0 for share in shares) for what, shares in gained.items()},
         "highest": {what: _spelled(max(shares)) for what, shares in gained.items()},
         "found": {by: _spelled(median(one.found[by] for one in heaps)) for by in ENDS},
+        "range_found": " to ".join(
+            _spelled(end(one.found["stack"] for one in heaps)) for end in (min, max)
+        ),
+        "most_wrong": _spelled(max(one.wrong["stack"] for one in heaps), 1),
         "young": [_spelled(end(one.young for one in heaps)) for end in (min, max)],
         "off": _spelled(max(abs(one.saved / one.proposal.apart.saved - 1) for one in fixes)),
         "wrong": {by: _spelled(median(one.wrong[by] for one in heaps)) for by in ENDS},
