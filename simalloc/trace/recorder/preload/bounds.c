@@ -1,8 +1,5 @@
 #include "bounds.h"
 
-#include "next.h"
-
-#include <pthread.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,7 +10,8 @@ extern void *__libc_stack_end; /* where the loader found the first thread's stac
  * stack that it runs on, as a coroutine or a signal handler, is never here: it may be unmapped. */
 static __thread struct {
     uintptr_t low, top;
-    bool grows; /* of the first thread, which has no known lowest address */
+    bool is_first;     /* of the process: the kernel keeps a gap below its stack */
+    uintptr_t refused; /* a page from which the stack could not be followed to its top */
 } known;
 
 static uintptr_t page_bytes(void)
@@ -41,41 +39,31 @@ static bool is_mapped(uintptr_t first, uintptr_t end, bool resident)
     return true;
 }
 
+/* The C library keeps a thread's data above its stack, in the same mapping, but for the first
+ * thread. It could say more (pthread_getattr_np), but not to a function that it may itself call. */
 void stack_find_bounds(void)
 {
-    static const struct module everything = {0, SIZE_MAX};
-    pthread_attr_t attributes;
-    void *low;
-    size_t size, guard;
     if (known.top != 0)
         return;
-    if (getpid() == gettid()) {
-        known.low = (uintptr_t)__libc_stack_end / page_bytes() * page_bytes();
+    known.is_first = getpid() == gettid();
+    known.top = known.is_first ? (uintptr_t)__libc_stack_end : (uintptr_t)&known;
+    known.low = known.top / page_bytes() * page_bytes();
+    if (known.is_first)
         known.top = known.low + page_bytes();
-        known.grows = true;
-        return;
-    }
-    const struct module *outer = inside;
-    inside = &everything; /* it allocates, which is not the program's doing */
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        if (pthread_attr_getstack(&attributes, &low, &size) == 0 &&
-            pthread_attr_getguardsize(&attributes, &guard) == 0 && guard < size) {
-            known.low = (uintptr_t)low + guard;
-            known.top = (uintptr_t)low + size;
-        }
-        pthread_attr_destroy(&attributes);
-    }
-    inside = outer;
 }
 
-/* The kernel keeps a gap below the first thread's stack, so what is mapped up to it belongs to it. */
+/* Gets to know the stack down to the stack pointer. Below the stack of a thread that is not the
+ * first may lie its guard and another stack, so there all has to be resident. */
 static bool grow_to(uintptr_t sp)
 {
     enum { MOST = 64 << 20 };
     uintptr_t low = sp / page_bytes() * page_bytes();
-    if (!known.grows || low >= known.low || known.low - low > MOST ||
-        !is_mapped(low, known.low, false))
+    if (low >= known.low || known.low - low > MOST || low == known.refused)
         return false;
+    if (!is_mapped(low, known.low, !known.is_first)) {
+        known.refused = low;
+        return false;
+    }
     known.low = low;
     return true;
 }

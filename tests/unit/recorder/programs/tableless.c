@@ -29,6 +29,9 @@ __attribute__((noinline)) static void deep(int depth, size_t size)
 
 static void *work(void *size)
 {
+    pthread_attr_t attributes; /* the C library allocates for them under a lock of the thread's */
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_destroy(&attributes);
     for (int i = 0; i < ROUNDS; i++)
         deep(DEPTH, (size_t)size);
     return NULL;
@@ -37,6 +40,7 @@ static void *work(void *size)
 int main(void)
 {
     pthread_t thread;
+    alarm(60);
     work((void *)1001);
     pthread_create(&thread, NULL, work, (void *)1002);
     pthread_join(thread, NULL);
