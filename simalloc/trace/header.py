@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.errors import TraceError
 from simalloc.trace.chunk import CHUNK_EVENTS
 from simalloc.trace.events import DEVICE_COLUMNS, OPTIONAL_COLUMNS
+from simalloc.trace.provenance import check_provenance
 
 if TYPE_CHECKING:
     from simalloc.trace._c import LiveSlots
@@ -87,7 +88,7 @@ class Header:
 
     @classmethod
     def from_json(cls, text: bytes) -> Header:
-        """Read a header back; raises `TraceError` if it is none of this version."""
+        """Read a header back; raises `TraceError` if it is not a valid one of this version."""
         try:
             given = json.loads(text)
         except (ValueError, RecursionError):
@@ -101,6 +102,7 @@ class Header:
             )
         if not _is_complete(given):
             raise TraceError(f"its header is not as version {given['version']} has it")
+        check_provenance(given["provenance"])
         return cls(
             Totals(**given["totals"]),
             given["sha256"],

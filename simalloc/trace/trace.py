@@ -27,6 +27,7 @@ from simalloc.trace.events import (
     optional_columns,
 )
 from simalloc.trace.optional import Clock, pack_column
+from simalloc.trace.provenance import check_provenance
 from simalloc.trace.shapes import CheckedEvents, ReplayedEvents, empty_spans
 from simalloc.trace.source import thread_numbers_in
 
@@ -82,8 +83,10 @@ class Trace(ShownAsTable):
         allocation order.
 
         Raises `TraceError`, naming the event, for a free or realloc of an object that is not live,
-        a malloc of one that is, a size that is negative or above `MAX_SIZE`, or an unknown op.
+        a malloc of one that is, a size that is negative or above `MAX_SIZE`, or an unknown op; and
+        for a `provenance` that simalloc could not read (docs/trace-format.md).
         """
+        check_provenance(provenance or {})
         ops = as_column(op, np.dtype(np.uint8), "op")
         keys = as_column(object, np.dtype(np.int64), "object", len(ops))
         sizes = as_column(size, np.dtype(np.int64), "size", len(ops))

@@ -21,6 +21,7 @@ from simalloc.trace.events import begins
 from simalloc.trace.header import Header, Totals
 from simalloc.trace.intake import Intake
 from simalloc.trace.optional import Clock, pack_column
+from simalloc.trace.provenance import check_provenance
 from simalloc.trace.shapes import CheckedEvents, ReadEvents
 from simalloc.trace.trace import Trace
 
@@ -80,6 +81,7 @@ class TraceWriter(Intake):
         if kind is not None:
             return
         self.flush()
+        check_provenance(self.provenance)
         identity = self._digests.identity
         header = Header(
             Totals.of(self.table, self.events),

@@ -1,0 +1,127 @@
+"""The parts of a trace's provenance that simalloc reads, checked when a trace is read or written.
+
+A provenance is a JSON object whose keys are not prescribed. Where a key is one that simalloc reads,
+its value has the type that simalloc writes, and readers of a trace may rely on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from simalloc.errors import TraceError
+
+_MOST: Final = (1 << 63) - 1
+_Check = Callable[[Any], bool]
+
+
+def check_provenance(provenance: Mapping[str, Any]) -> None:
+    """Raise `TraceError`, naming the key, for a value that simalloc cannot read."""
+    for key, (is_valid, kind) in _KNOWN.items():
+        if key in provenance and not is_valid(provenance[key]):
+            raise TraceError(
+                f"its provenance is not valid: {key!r} must be {kind}. Write the trace again "
+                "without that key"
+            )
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MOST
+
+
+def _number(value: object) -> bool:
+    return type(value) in {int, float} and 0 <= value <= _MOST  # type: ignore[operator]
+
+
+def _whole(value: object) -> bool:
+    return type(value) is int and -_MOST <= value <= _MOST
+
+
+def _list_of(is_valid: _Check, length: int | None = None) -> _Check:
+    def check(value: object) -> bool:
+        if not isinstance(value, (list, tuple)) or length not in {None, len(value)}:
+            return False
+        return all(map(is_valid, value))
+
+    return check
+
+
+def _by_name(is_valid: _Check) -> _Check:
+    return lambda value: isinstance(value, Mapping) and all(map(is_valid, value.values()))
+
+
+def _frame(value: object) -> bool:
+    if not isinstance(value, (list, tuple)) or len(value) != 3:
+        return False
+    function, file, line = value
+    return _text(function) and _text(file) and _whole(line)
+
+
+def _stacks(value: object) -> bool:
+    """Whether call paths form a tree: a site's parent has a smaller number, and its place exists.
+
+    An empty object has no call paths.
+    """
+    if not isinstance(value, Mapping):
+        return False
+    if not value:
+        return True
+    places, parents, place = (value.get(name, ()) for name in ("places", "parent", "place"))
+    if not (
+        _list_of(_list_of(_frame))(places)
+        and _list_of(_count)(parents)
+        and _list_of(_count, len(parents))(place)
+    ):
+        return False
+    return all(parent < max(site, 1) for site, parent in enumerate(parents)) and all(
+        number < len(places) for number in place
+    )
+
+
+def _device(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    figures, start = value.get("recorded", {}), value.get("start")
+    if not _text(value.get("settings", "")) or not _by_name(_whole)(figures):
+        return False
+    if start is None:
+        return True
+    return (
+        isinstance(start, Mapping)
+        and _list_of(_count)(start.get("addresses"))
+        and _list_of(_list_of(_count, 4))(start.get("segments"))
+    )
+
+
+_TEXT: Final = (_text, "text")
+_COUNT: Final = (_count, "a whole number from 0 to 2^63 - 1")
+_KNOWN: Final[Mapping[str, tuple[_Check, str]]] = {
+    **dict.fromkeys(("program", "executable", "malloc", "started", "thp", "built_in"), _TEXT),
+    **dict.fromkeys(("cores", "page", "every", "process", "parent_process", "depth"), _COUNT),
+    "overcommit": (_whole, "a whole number"),
+    **dict.fromkeys(("whole", "thread_blocks"), (_flag, "true or false")),
+    "seed": (lambda value: type(value) is int, "a whole number"),
+    "cpu_seconds": (_number, "a number of seconds"),
+    "cpu_quota": (_number, "a number of cores"),
+    "thread_blocks": (_flag, "true or false"),
+    "command": (_list_of(_text), "a list of texts"),
+    "sites": (_list_of(_text), "a list of texts"),
+    "resident": (
+        _list_of(_list_of(_count, 4)),
+        "a list of samples, each of event, time, resident and mapped bytes",
+    ),
+    "stacks": (
+        _stacks,
+        "an object with `places`, `parent` and `place`, as docs/trace-format.md says",
+    ),
+    "device": (_device, "an object as `simalloc import` writes it"),
+}
+"""Every key that simalloc reads: how its value is checked, and what it must be."""
