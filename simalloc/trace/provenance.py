@@ -74,7 +74,9 @@ def _stacks(value: object) -> bool:
         return False
     if not value:
         return True
-    places, parents, place = (value.get(name, ()) for name in ("places", "parent", "place"))
+    if not {"places", "parent", "place"} <= value.keys():
+        return False
+    places, parents, place = (value[name] for name in ("places", "parent", "place"))
     if not (
         _list_of(_list_of(_frame))(places)
         and _list_of(_count)(parents)
