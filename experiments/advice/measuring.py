@@ -101,7 +101,7 @@ def _row(program: Path, setting: Setting, advice: Advice, nothing: int) -> Row:
         line,
         bool(advice.line) and line == advice.line,
         setting.run.final_live_bytes,
-        setting.resident.final_bytes,
+        setting.final_bytes,
         sorted(held(program, line) - nothing for _ in range(TIMES)),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from experiments.mallocs import Progress
@@ -41,6 +41,21 @@ _LARGE: Final = 1 << 20
 _CLOCKED: Final = ("jemalloc", "mimalloc", "scudo")
 
 
+def resident_of(run: Run) -> Footprint:
+    """Return what is resident of a run, with the static data of the malloc's library.
+
+    What is one range that only grows is resident as a whole.
+    """
+    resident, library = run.resident or run.mapped, run.policy.description.library_bytes
+    return replace(
+        resident,
+        peak_bytes=resident.peak_bytes + library,
+        bytes_at_max_live=resident.bytes_at_max_live + library,
+        mean_bytes=resident.mean_bytes + library,
+        final_bytes=resident.final_bytes + library,
+    )
+
+
 @dataclass(frozen=True)
 class Measured:
     """One trace: with mechanism, and the policy alone, each malloc's run by its name."""
@@ -66,10 +81,8 @@ class Measured:
         return self.alone[YARDSTICK].final_live_bytes
 
     def resident(self, malloc: str) -> Footprint:
-        """Return what is resident with mechanism."""
-        resident = self.whole[malloc].resident
-        assert resident is not None, "it has been asked for"
-        return resident
+        """Return what is resident with mechanism, the static data of the library included."""
+        return resident_of(self.whole[malloc])
 
     def peak(self, malloc: str) -> float:
         """Return the resident bytes at the peak over the most live bytes, less 1."""

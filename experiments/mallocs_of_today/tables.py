@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Final
 
-from experiments.mallocs_of_today.measuring import ALONE, HUGE, MALLOCS, WHOLE, YARDSTICK, Measured
+from experiments.mallocs_of_today.measuring import (
+    ALONE,
+    HUGE,
+    MALLOCS,
+    WHOLE,
+    YARDSTICK,
+    Measured,
+    resident_of,
+)
 from experiments.mallocs_of_today.running import Results
 from experiments.mallocs_of_today.seeds import RANDOM, Seeded
 from simalloc.heap import Footprint, Run
@@ -22,8 +30,7 @@ def tables(results: Results) -> dict[str, Table]:
     measured = results.replays
     large = [one for one in measured if one.is_large]
     return {
-        # what is one range that only grows is resident as a whole
-        "resident": _summary("Resident", large, lambda run: run.resident or run.mapped),
+        "resident": _summary("Resident", large, resident_of),
         "mapped": _summary("Mapped", large, lambda run: run.mapped),
         "pages": _summary("Pages with a live byte", large, lambda run: run.occupied.get(PAGE)),
         "musl": _musl(large),

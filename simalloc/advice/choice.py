@@ -19,9 +19,6 @@ LEAST_BYTES: Final = 256 << 10
 MORE_AT_ONCE: Final = 0.01
 """What makes more threads want one arena at once, by this share of the requests, is not advised."""
 
-NEAR: Final = 0.01
-"""Two settings that differ by less than this share of what is held now are equally good."""
-
 LEAST_SECONDS: Final = 0.01
 """A cost of less CPU time than this is that of starting up, and does not count."""
 
@@ -109,7 +106,8 @@ def _total(setting: Setting, now: Setting) -> float:
 def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
     """Return what saves most of what helps and never holds clearly more; None: nothing does.
 
-    Of settings that save about as much, the malloc in use comes first, then what costs least.
+    Of settings that save about as much, those of the malloc in use come first, then what costs
+    least, then what sets least.
     """
     fit = [one for one in some if helped(one, now) and not _hurts(one, now)]
     if not fit:
@@ -120,6 +118,7 @@ def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
         key=lambda one: (
             one.candidate.allocator != now.candidate.allocator,
             one.cost.seconds if one.cost.seconds >= LEAST_SECONDS else 0,
+            len(one.candidate.values),
             -_total(one, now),
         ),
     )
@@ -129,7 +128,7 @@ def _is_near(setting: Setting, best: Setting, now: Setting) -> bool:
     """Whether a setting holds about as much as another at each moment."""
     return all(
         setting.moments[moment] - best.moments[moment]
-        <= max(LEAST_BYTES, NEAR * now.moments[moment])
+        <= max(LEAST_BYTES, LEAST_GAIN * now.moments[moment])
         for moment in Moment
     )
 

@@ -27,10 +27,16 @@ _MANY_REMOTE: Final = 0.1
 
 @dataclass(frozen=True)
 class Share:
-    """The process at its peak, and the heap of the model then; bytes."""
+    """The process at its peak, and the heap of the model then; bytes.
+
+    `files` are those of mapped files, `other` those of all else that is not the heap; both are None
+    if the kinds of memory are not known.
+    """
 
     process: int
     heap: float
+    files: int | None = None
+    other: float | None = None
 
     @property
     def of_malloc(self) -> float:
@@ -45,7 +51,11 @@ def share_of_malloc(now: Setting, process: Recorded) -> Share | None:
     top = int(np.argmax(process.resident))
     line = now.resident.timeline
     place = min(int(process.event[top]) // line.interval, len(line.heap_high) - 1)
-    return Share(int(process.resident[top]), float(line.heap_high[max(place, 0)]))
+    resident, heap = int(process.resident[top]), float(line.heap_high[max(place, 0)])
+    if not process.kinds:
+        return Share(resident, heap)
+    files = process.kinds.get("files", 0)
+    return Share(resident, heap, files, max(resident - files - heap, 0.0))
 
 
 def is_too_small(source: EventSource, now: Setting) -> bool:

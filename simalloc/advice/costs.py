@@ -42,7 +42,19 @@ def cost_of(run: Run, now: Run, prices: Prices, cpu_seconds: float | None) -> Co
     faults = run.costs.faults - now.costs.faults
     calls = run.costs.system_calls - now.costs.system_calls
     seconds = faults * prices.page + calls * prices.call
+    seconds += (_past_cache(run) - _past_cache(now)) * prices.request
     return Cost(faults, calls, seconds, seconds / cpu_seconds if cpu_seconds else None)
+
+
+def _past_cache(run: Run) -> int:
+    """Return how many requests no thread cache serves as it holds nothing; 0 if there is one."""
+    given = run.policy.parameters
+    is_off = (
+        given.get("tcache_count") == 0
+        or given.get("tcache") is False
+        or ("tcache_max" in given and "narenas" in given and given["tcache_max"] == 0)
+    )
+    return run.events if is_off else 0
 
 
 def cpu_seconds_of(source: EventSource, most: int) -> float | None:

@@ -1,4 +1,4 @@
-"""What page faults and system calls cost on this machine: measured once, and kept."""
+"""What page faults, system calls and requests cost on this machine: measured once, and kept."""
 
 from __future__ import annotations
 
@@ -17,25 +17,34 @@ from typing import Final
 
 import numpy as np
 
+from simalloc.errors import SimallocError
+from simalloc.heap.real import find_allocators, replay_natively
 from simalloc.machine import core_count
+from simalloc.trace import Op, Trace
 
 _PAGE: Final = mmap.PAGESIZE
 _AREA: Final = 16 << 20
 _ROUNDS: Final = 5
 _CALLS: Final = 2000
+_REQUESTS: Final = 100_000
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Seconds of CPU time: of a page that becomes resident and is returned, and of a call."""
+    """Seconds of CPU time.
+
+    `page` is that of a page that becomes resident and is returned, `call` that of a system call,
+    and `request` what a request costs more that no thread cache serves.
+    """
 
     page: float
     call: float
+    request: float
 
 
 @cache
 def prices() -> Prices:
-    """Return the prices on this machine, measured in 0.1 s and kept in the user's cache."""
+    """Return the prices on this machine, measured in a second and kept in the user's cache."""
     path = _path()
     with suppress(OSError, ValueError, TypeError):
         kept = Prices(**json.loads(path.read_text())[_machine()])
@@ -69,7 +78,24 @@ def measure() -> Prices:
             area.find(b"", 0, _PAGE)
 
     page = _seconds(use) / len(pages)
-    return Prices(page, max(_seconds(call) - _seconds(nothing), 1e-8 * _CALLS) / _CALLS)
+    calls = max(_seconds(call) - _seconds(nothing), 1e-8 * _CALLS)
+    return Prices(page, calls / _CALLS, _request())
+
+
+def _request() -> float:
+    """Measure a request past the cache, by glibc's malloc with a cache and without."""
+    turns = np.arange(_REQUESTS // 2)
+    op = np.tile(np.array([Op.MALLOC, Op.FREE], np.uint8), len(turns))
+    size = np.where(op == Op.MALLOC, np.repeat(turns % 50 * 16 + 16, 2), 0)
+    trace = Trace.from_events(op, np.repeat(turns, 2), size)
+    try:
+        runs = replay_natively(
+            trace, find_allocators("glibc,glibc:tcache_count=0"), repeats=_ROUNDS
+        )
+    except SimallocError:
+        return 0.0
+    cached, uncached = (run.nanoseconds or 0.0 for run in runs)
+    return max(uncached - cached, 0.0) / 1e9
 
 
 def _seconds(work: Callable[[], None]) -> float:

@@ -54,4 +54,26 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
         allocator = library[1]
     event, time, resident, mapped = samples.T
     named = "malloc" in provenance
-    return Recorded(allocator, version, event, time, resident, mapped, is_named=named)
+    return Recorded(
+        allocator,
+        version,
+        event,
+        time,
+        resident,
+        mapped,
+        is_named=named,
+        kinds=_largest(provenance.get("resident_by_kind")),
+    )
+
+
+def _largest(told: object) -> dict[str, int]:
+    """Return the resident bytes by kind when they were most; what no recorder writes is left out.
+
+    A look is a time and a mapping.
+    """
+    looks = [
+        {str(kind): size for kind, size in look[1].items() if type(size) is int}
+        for look in (told if isinstance(told, list) else [])
+        if isinstance(look, list) and len(look) == 2 and isinstance(look[1], dict)
+    ]
+    return max(looks, key=lambda look: sum(look.values()), default={})

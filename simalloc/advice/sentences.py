@@ -44,9 +44,14 @@ def share_of_process(share: Share | None) -> str:
     """Say which share of the process malloc's heap is."""
     if share is None:
         return ""
+    rest = (
+        ""
+        if share.files is None or share.other is None
+        else f" Mapped files have {spelled(share.files)}, all else {spelled(share.other)}."
+    )
     return (
         f"At its peak the process has {spelled(share.process)} resident; malloc's heap is "
-        f"{share.of_malloc:.0%} of it ({spelled(share.heap)}).".replace("%", " %", 1)
+        f"{100 * share.of_malloc:.0f} % of it ({spelled(share.heap)}).{rest}"
     )
 
 
@@ -246,7 +251,9 @@ def variation(share: float | None, events: int) -> str:
     """Say by how much what is held now moves from run to run."""
     if share is None:
         return f"Run-to-run variation was not estimated: the trace has more than {events:,} events."
-    return f"Run-to-run variation is up to {100 * share:.0f} %." if share >= 0.005 else ""
+    if share < 0.005:
+        return ""
+    return f"Run-to-run variation is up to {100 * share:.0f} % of the peak."
 
 
 def contention(best: Setting) -> str:

@@ -94,10 +94,5 @@ def events_of_variation(source: EventSource) -> int:
 
 
 def share(variation: Variation, now: Setting) -> float:
-    """Return by how much what is held now moves, as a share of it, at most."""
-    shares = [
-        variation.moves[moment] / now.moments[moment]
-        for moment in Moment
-        if now.moments[moment] > 0
-    ]
-    return float(np.max(shares, initial=0.0))
+    """Return by how much what is held now moves at most, as a share of its peak."""
+    return max(variation.moves.values()) / max(now.moments[Moment.PEAK], 1)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from simalloc.policy import is_policy_name
+from simalloc.policy.description import split_at_commas
 
 _SPELLINGS: Final = ("-p", "--policy")
 
@@ -21,9 +22,27 @@ def policy_option(what: str, *, required: bool = False) -> Callable[[Any], Any]:
         "policies",
         multiple=True,
         required=required,
-        metavar="NAME[:PARAMETER=VALUE,...]...",
+        metavar="NAME[:PARAMETER=VALUE,...],...",
+        callback=lambda _context, _option, given: [
+            name for text in given for name in split_names(text)
+        ],
         help=what,
     )
+
+
+def split_names(text: str) -> list[str]:
+    """Return the policies of a list such as `ptmalloc:arena_max=2,top_pad=0,jemalloc`.
+
+    A comma is followed by another policy, or by another parameter of the same.
+    """
+    names: list[str] = []
+    for part in split_at_commas(text):
+        goes_on = names and "=" in part and not is_policy_name(part)
+        if goes_on:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names
 
 
 class PolicyCommand(click.Command):
@@ -50,5 +69,6 @@ def _spelled_out(arguments: Iterable[str]) -> Iterator[str]:
             names_follow = argument.startswith(("-p", "--policy="))
             yield argument
         else:
-            names_follow &= is_policy_name(argument) and not Path(argument).exists()
+            are_names = all(map(is_policy_name, split_names(argument)))
+            names_follow &= are_names and not Path(argument).exists()
             yield from (["-p", argument] if names_follow else [argument])

@@ -225,3 +225,26 @@ print((peak() - before) / count)
         [sys.executable, "-c", program], check=True, capture_output=True, timeout=120
     )
     assert float(done.stdout) < 60
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (["-p", "first-fit-ao,best-fit-ao"], ["first-fit-ao", "best-fit-ao"]),
+        (
+            ["-p", "ptmalloc:arena_max=2,top_pad=0,jemalloc:narenas=1"],
+            ["ptmalloc", "jemalloc"],
+        ),
+        (["-p", "best-fit-ao:growth=64K", "musl,phk"], ["best-fit-ao", "musl", "phk"]),
+        (["--policy=@modern,first-fit-ao"], ["ptmalloc", "first-fit-ao"]),
+    ],
+)  # fmt: skip
+def test_several_policies_in_one_list(given, names):
+    rows = json.loads(simalloc("run", "cfrac", *given, "--format", "json").stdout)
+    assert [row["policy"] for row in rows if row["policy"] in names] == names
+
+
+def test_what_is_no_policy_of_a_list_is_named():
+    done = simalloc("run", "cfrac", "-p", "first-fit-ao,speedy")
+    assert done.exit_code == 2
+    assert "'speedy'" in done.stderr

@@ -47,7 +47,7 @@ class Description:
         """The static memory of the malloc's library that is resident after one request.
 
         It is the library's own data in whole pages, which no model of its heap counts. Of a malloc
-        that is part of the C library it is 0.
+        that is part of the C library, and without mechanism, it is 0.
         """
         return 0
 

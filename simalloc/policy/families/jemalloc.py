@@ -204,7 +204,7 @@ class Jemalloc(Family):
     @property
     def library_bytes(self) -> int:
         """The data of libjemalloc.so.2 (Debian), of both releases."""
-        return 68 << 10
+        return 68 << 10 if self.mechanism else 0
 
     @property
     def overhead(self) -> Overhead:

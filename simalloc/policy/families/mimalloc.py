@@ -192,7 +192,8 @@ class Mimalloc(Family):
     @property
     def library_bytes(self) -> int:
         """The data of libmimalloc.so (Debian)."""
-        return (28 if self.version is MimallocVersion.V2_0_9 else 64) << 10
+        data = 28 << 10 if self.version is MimallocVersion.V2_0_9 else 64 << 10
+        return data if self.mechanism else 0
 
     @property
     def overhead(self) -> Overhead:

@@ -66,7 +66,7 @@ class Tcmalloc(Family):
     @property
     def library_bytes(self) -> int:
         """The data of libtcmalloc_minimal.so.4 (Debian), of both releases: its central lists."""
-        return 1680 << 10
+        return 1680 << 10 if self.mechanism else 0
 
     @property
     def overhead(self) -> Overhead:

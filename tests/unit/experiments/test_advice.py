@@ -33,7 +33,7 @@ def test_idle_threads_hold_less_with_the_line_that_is_advised(found):
 
 def test_where_there_is_nothing_to_gain_nothing_is_advised(found):
     assert found["kept"].advice.line == ""
-    assert found["kept"].advice.text.startswith("Leave it: ")
+    assert found["kept"].advice.text.startswith("No change recommended: ")
 
 
 @pytest.mark.parametrize("name", ["glibc", "glibc:arena_max=2", "jemalloc", "mimalloc"])

@@ -1,0 +1,1 @@
+"""Servers of others, run with what was advised."""

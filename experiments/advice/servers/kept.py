@@ -1,0 +1,93 @@
+"""What the servers held, as `python -m experiments.advice.servers` measured it: two CSV files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from experiments.advice.servers.measuring import Line, Measured
+
+RUNS: Final = Path(__file__).with_name("runs.csv")
+SAID: Final = Path(__file__).with_name("said.csv")
+
+_COLUMNS: Final = (
+    "server", "malloc", "settings", "current", "advised", "predicted_bytes", "cost_seconds",
+    "heap_bytes", "cpu_seconds", "requests", "seconds",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was said of a server: how many events its trace has, and the verdict."""
+
+    server: str
+    events: int
+    verdict: str
+
+
+def write(lines: Sequence[Line], said: Sequence[Said], notes: Sequence[str]) -> None:
+    """Write both files; `notes` say in each what they are and where they come from."""
+    with RUNS.open("w", newline="", encoding="utf-8") as file:
+        file.writelines(f"# {note}\n" for note in notes)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for line in lines:
+            for run in line.runs:
+                writer.writerow(
+                    (line.server, line.malloc, line.settings, int(line.is_current),
+                     int(line.is_advised), line.predicted, f"{line.cost:.3f}", run.heap,
+                     f"{run.cpu:.2f}", run.requests, f"{run.seconds:.2f}")
+                )  # fmt: skip
+    with SAID.open("w", newline="", encoding="utf-8") as file:
+        file.writelines(f"# {note}\n" for note in notes)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("server", "events", "verdict"))
+        writer.writerows((one.server, one.events, one.verdict) for one in said)
+
+
+def notes() -> list[str]:
+    """Return the notes of the kept files."""
+    with RUNS.open(encoding="utf-8") as file:
+        return [line.removeprefix("# ").strip() for line in file if line.startswith("#")]
+
+
+def kept_lines() -> list[Line]:
+    """Return what was measured, a line for each server, malloc and setting."""
+    found: dict[tuple[str, ...], list[Measured]] = {}
+    for row in _rows(RUNS):
+        key = tuple(row[name] for name in _COLUMNS[:7])
+        run = Measured(
+            int(row["heap_bytes"]),
+            float(row["cpu_seconds"]),
+            int(row["requests"]),
+            float(row["seconds"]),
+        )
+        found.setdefault(key, []).append(run)
+    return [
+        Line(
+            server,
+            malloc,
+            settings,
+            current == "1",
+            advised == "1",
+            int(predicted),
+            float(cost),
+            runs,
+        )
+        for (server, malloc, settings, current, advised, predicted, cost), runs in found.items()
+    ]
+
+
+def kept_said() -> list[Said]:
+    """Return what was said of each server."""
+    return [Said(row["server"], int(row["events"]), row["verdict"]) for row in _rows(SAID)]
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(line for line in file if not line.startswith("#"))

@@ -1,0 +1,210 @@
+"""Servers are recorded once, what they hold is predicted, and then they are run and measured."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import numpy as np
+
+from experiments.advice.servers.heap import heap_bytes
+from experiments.advice.servers.loads import Server, free_port, wait_for
+from simalloc.advice import (
+    Advice,
+    Setting,
+    advise,
+    candidates,
+    machine_of,
+    recorded,
+    settings_of,
+)
+from simalloc.errors import SimallocError
+from simalloc.heap.real import installed
+from simalloc.trace import Trace, read_trace
+
+TIMES: Final = 3
+_DEFAULTS: Final = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
+_SOURCE: Final = Path(__file__).with_name("own_maps.c")
+_CALM: Final = 0.3
+"""Seconds that a server gets to come to rest after its load."""
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run of a server had at the end of its load: bytes, seconds of CPU time, requests."""
+
+    heap: int
+    cpu: float
+    requests: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """A malloc and setting of a server: the heap at the end, predicted and in each run."""
+
+    server: str
+    malloc: str
+    settings: str
+    is_current: bool
+    is_advised: bool
+    predicted: int
+    cost: float
+    runs: Sequence[Measured]
+
+    @property
+    def held(self) -> float:
+        """The median of the measured heaps."""
+        return median(run.heap for run in self.runs)
+
+    @property
+    def cpu(self) -> float:
+        """The median of the CPU seconds."""
+        return median(run.cpu for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was said of a server, of so many events, and how that came out."""
+
+    events: int
+    advice: Advice
+    lines: Sequence[Line]
+
+
+def measure_server(server: Server, told: Callable[[str], None]) -> Found:
+    """Record a server, predict, and run it `TIMES` times under each malloc and what is advised.
+
+    Raises `SimallocError` if the server cannot be recorded or run.
+    """
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        place = Path(folder)
+        shim = _built(place)
+        trace = _recorded(server, place)
+        told(f"{server.name}: {len(trace):,} events")
+        there = {allocator.name for allocator in installed()}
+        tried = [one for one in candidates() if one.allocator in there]
+        settings = settings_of(trace, tried, machine=machine_of(trace.provenance))
+        advice = advise(trace, settings, recorded(trace.provenance))
+        told(f"{server.name}: {advice.text}")
+        lines = []
+        for setting in _run_under(settings, advice):
+            runs = [_run(server, place, shim, setting.line) for _ in range(TIMES)]
+            lines.append(_line(server, setting, advice, runs))
+            told(f"{server.name} under {setting.candidate.name}: {lines[-1].held:,.0f}, "
+                 f"predicted {lines[-1].predicted:,}")  # fmt: skip
+        return Found(len(trace), advice, lines)
+
+
+def _run_under(settings: Sequence[Setting], advice: Advice) -> list[Setting]:
+    """Return the mallocs at their defaults, and what is advised."""
+    return [
+        one
+        for one in settings
+        if one.candidate.name in _DEFAULTS or (advice.line and one is advice.best)
+    ]
+
+
+def _line(server: Server, setting: Setting, advice: Advice, runs: Sequence[Measured]) -> Line:
+    return Line(
+        server=server.name,
+        malloc=setting.candidate.allocator,
+        settings=setting.candidate.shown_settings,
+        is_current=setting is advice.now,
+        is_advised=bool(advice.line) and setting is advice.best,
+        predicted=int(setting.resident.final_bytes),
+        cost=setting.cost.seconds,
+        runs=runs,
+    )
+
+
+def _built(folder: Path) -> Path:
+    shim = folder / "own_maps.so"
+    command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(shim), str(_SOURCE)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - sources of ours
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SimallocError(f"{_SOURCE.name} cannot be compiled: {error}") from error
+    return shim
+
+
+def _recorded(server: Server, place: Path) -> Trace:
+    """Record a server, and return its trace until its load is over.
+
+    It is then asked to end, so that the recorder sees what it never wrote.
+    """
+    path = place / "server.npz"
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        port = free_port()
+        server.prepare(Path(folder), port)
+        command = [sys.executable, "-m", "simalloc", "record", "--times", "-o", str(path), "--"]
+        with _started([*command, *server.command(Path(folder), port)], {}) as process:
+            wait_for(port, lambda: process.poll() is None)
+            server.load(Path(folder), port)
+            time.sleep(_CALM)
+            end = datetime.now(UTC)
+            os.kill(_child_of(process.pid), signal.SIGTERM)
+            process.wait(120)
+    trace = read_trace(path)
+    assert trace.time is not None, "it was recorded with times"
+    since = end - datetime.fromisoformat(trace.provenance["started"])
+    return trace.prefix(int(np.searchsorted(trace.time, since / timedelta(microseconds=1) * 1000)))
+
+
+def _run(server: Server, place: Path, shim: Path, line: str) -> Measured:
+    """Run a server under a line for a shell, and measure it at the end of its load."""
+    given = dict(word.split("=", 1) for word in shlex.split(line.removeprefix("export ")))
+    log = place / "own_maps.log"
+    log.write_bytes(b"")
+    preload = ":".join(filter(None, (str(shim), given.pop("LD_PRELOAD", ""))))
+    given |= {"LD_PRELOAD": preload, "SIMALLOC_OWN_MAPS": str(log)}
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        port = free_port()
+        server.prepare(Path(folder), port)
+        with _started(server.command(Path(folder), port), given) as process:
+            wait_for(port, lambda: process.poll() is None)
+            start = time.perf_counter()
+            requests = server.load(Path(folder), port)
+            seconds = time.perf_counter() - start
+            time.sleep(_CALM)
+            return Measured(heap_bytes(process.pid, log), _cpu(process.pid), requests, seconds)
+
+
+@contextmanager
+def _started(command: Sequence[str], given: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a program, and kill it at the end."""
+    process = subprocess.Popen(  # noqa: S603 - a server of Debian's, or one of ours
+        command, env=os.environ | given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _child_of(process: int) -> int:
+    """Return the only child of a process."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    if not children:
+        raise SimallocError(f"process {process} has no child")
+    return int(children[0])
+
+
+def _cpu(process: int) -> float:
+    """Return the CPU seconds of a process."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS

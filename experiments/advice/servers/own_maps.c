@@ -1,0 +1,49 @@
+/* Logs what a program maps and unmaps by itself, to the file that SIMALLOC_OWN_MAPS names.
+ *
+ * A record is four numbers of 64 bits: 1 for a mapping and 0 for an unmapping, address, length, and
+ * the address that it was called from, by which the calls of a malloc are told from the others. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int log_file = -1;
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *name = getenv("SIMALLOC_OWN_MAPS");
+    if (name != NULL)
+        log_file = open(name, O_WRONLY | O_APPEND | O_CLOEXEC);
+}
+
+static void note(uint64_t mapped, void *address, size_t length, void *caller)
+{
+    uint64_t record[] = {mapped, (uint64_t)address, length, (uint64_t)caller};
+    if (log_file >= 0 && write(log_file, record, sizeof record) < 0)
+        log_file = -1;
+}
+
+void *mmap(void *address, size_t length, int rights, int flags, int file, off_t offset)
+{
+    void *got = (void *)syscall(SYS_mmap, address, length, rights, flags, file, offset);
+    if (got != MAP_FAILED)
+        note(1, got, length, __builtin_return_address(0));
+    return got;
+}
+
+void *mmap64(void *address, size_t length, int rights, int flags, int file, off64_t offset)
+{
+    void *got = (void *)syscall(SYS_mmap, address, length, rights, flags, file, offset);
+    if (got != MAP_FAILED)
+        note(1, got, length, __builtin_return_address(0));
+    return got;
+}
+
+int munmap(void *address, size_t length)
+{
+    note(0, address, length, __builtin_return_address(0));
+    return (int)syscall(SYS_munmap, address, length);
+}
