@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.families import heap_for
@@ -19,6 +20,7 @@ from simalloc.heap.reference.space import Exhausted, Refused, Residence, State
 from simalloc.heap.run import Realloc, Refusals
 from simalloc.heap.running.run_from_states import Replay
 from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.thread_numbers import sparse_numbers
 from simalloc.policy import Family, Policy
 from simalloc.policy.parts import Aligning
 from simalloc.trace.events import Op
@@ -119,9 +121,10 @@ def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
     """Carry out the events, to the program's end, and yield the address after each."""
     trace = objects.heap.trace = setting.source.in_memory()
     columns = trace.op.tolist(), trace.object.tolist()
+    threads = sparse_numbers(trace) if "thread" in setting.columns else None
     for event, (op, number) in enumerate(zip(*columns, strict=True)):
         objects.heap.event = event
-        request = request_of(trace, event, setting)
+        request = request_of(trace, event, setting, threads)
         try:
             address = objects.carry_out(op, number, request)
         except Exhausted:
@@ -135,13 +138,20 @@ def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
             return
 
 
-def request_of(trace: Trace, event: int, setting: Setting) -> Request:
-    """Return what an event asks for, as far as the policy looks at it."""
+def request_of(
+    trace: Trace, event: int, setting: Setting, threads: NDArray[np.int64] | None
+) -> Request:
+    """Return what an event asks for, as far as the policy looks at it.
+
+    A thread is numbered by its place among `threads`, if they are given.
+    """
     told = {
         name: int(values[event])
         for name, values in trace.columns.items()
         if name in setting.columns
     }
+    if threads is not None and "thread" in told:
+        told["thread"] = int(np.searchsorted(threads, told["thread"]))
     asked = told.get("alignment", 0)
     serves = asked > 1 and trace.op[event] == Op.MALLOC
     return Request(

@@ -17,6 +17,7 @@ from simalloc.heap.device_figures import figures_of
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import Costs, Counters, Refusals, Run
 from simalloc.heap.running.setting import Setting
+from simalloc.heap.running.thread_numbers import replayed_parts
 from simalloc.policy import Policy
 from simalloc.trace import EventSource, ReplayedEvents
 
@@ -60,7 +61,7 @@ def strides(
 
     They have the optional columns named.
     """
-    with closing(source.replayed_parts(columns)) as parts:
+    with closing(replayed_parts(source, columns)) as parts:
         for part in parts:
             yield from parts_of(part, policy)
 

@@ -16,6 +16,7 @@ from simalloc.heap.run import Run
 from simalloc.heap.running.runners import runner_of
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import parts_of, replay
+from simalloc.heap.running.thread_numbers import replayed_parts
 from simalloc.heap.running.whole_trace import OfflineHeap
 from simalloc.heap.snapshot import HOLE, SIZE_POWERS, HeapSnapshot, Tiling
 from simalloc.trace import EventSource, ReplayedEvents
@@ -156,7 +157,7 @@ class HeapReplay:
         been taken.
         """
         self._begin()
-        with closing(self._setting.source.replayed_parts(self._setting.columns)) as parts:
+        with closing(replayed_parts(self._setting.source, self._setting.columns)) as parts:
             while self._done < self._end:
                 for part in self._cut(next(parts)):
                     address = self._carry_out(part)
