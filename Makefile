@@ -1,4 +1,4 @@
-# `make tables` reproduces Johnstone & Wilson's tables; `make test` runs every check.
+# `make tables` reproduces Johnstone & Wilson's tables; `make test` runs every check; `make fuzz MINUTES=N` looks for faults.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 C_SOURCES := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.build
 
 .DELETE_ON_ERROR:
-.PHONY: tables page papers notebook board test lint unit site sanitize clean
+.PHONY: tables page papers notebook board test lint unit site sanitize fuzz clean
 
 tables: out/summary.txt
 	@cat $<
@@ -116,6 +116,11 @@ $(VENV)/tools: pyproject.toml
 $(VENV)/built: $(VENV)/tools $(C_SOURCES)
 	$(PIP) --no-compile --no-build-isolation --editable '.[dev]'
 	touch $@
+
+# Looks for faults with fresh inputs: engines, real mallocs, readers. Prints seeds; tests/fuzz/campaign.py says more.
+MINUTES ?= 5
+fuzz: $(VENV)/built
+	$(BIN)/python tests/fuzz/campaign.py $(MINUTES)
 
 clean:
 	rm -rf $(VENV) build out

@@ -201,8 +201,13 @@ MUTATIONS = (
 
 def read(name, content, *, lenient):
     """Read an input as a log; returns its trace, or None if it is refused as it should be."""
+    log_format, match_frees = IMPORTS[name]
+    return read_by(log_format, content, lenient=lenient, match_frees=match_frees)
+
+
+def read_by(log_format, content, *, lenient, match_frees=None):
+    """Read an input by a format, as `read` does by the name of one."""
     try:
-        log_format, match_frees = IMPORTS[name]
         log = Log(LogStream(io.BytesIO(content), "log"), lenient, match_frees)
         reading = log_format.read(log)
         collector = Collector(reading.columns)

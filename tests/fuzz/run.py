@@ -9,6 +9,7 @@ memray's samples are made anew each time, and so the input is kept in the file `
 import argparse
 import ctypes
 import gc
+import math
 import multiprocessing
 import resource
 import signal
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import inputs
 import memray_inputs
+import settings_inputs
 
 MEMORY = 2 << 30
 RESIDENT = 256 << 10  # kilobytes
@@ -29,7 +31,11 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
 KEPT = 32 << 20
 
 
-def work(name, first, count, number, peak):
+NAMES = [*inputs.IMPORTS, *settings_inputs.CHECKS]
+"""What can be fuzzed."""
+
+
+def work(name, first, count, number, peak, until):
     """Check inputs one after another; `number` says how far it came."""
     keep_freed_memory()
     gc.freeze()
@@ -37,9 +43,11 @@ def work(name, first, count, number, peak):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         for each in range(first, first + count):
             number.value = each
+            if time.monotonic() > until:
+                break
             signal.alarm(SECONDS)
             try:
-                inputs.check(name, each, thorough=each % THOROUGH == 0)
+                check(name, each)
                 resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
                 peak.value = max(resident, server.peak if server else 0)
                 assert peak.value < RESIDENT, "the input takes memory out of proportion"
@@ -50,17 +58,27 @@ def work(name, first, count, number, peak):
                 sys.exit(1)
 
 
+def check(name, number):
+    """Check one input of a format, or of what users write."""
+    if name in settings_inputs.CHECKS:
+        settings_inputs.CHECKS[name](number)
+    else:
+        inputs.check(name, number, thorough=number % THOROUGH == 0)
+
+
 def keep_freed_memory():
     """Let malloc use again what it has: half the time goes into mapping buffers anew each input."""
     for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
         ctypes.CDLL(None).mallopt(parameter, KEPT)
 
 
-def fuzz(name, first, count):
-    """Fuzz one format, and return whether all went well."""
+def fuzz(name, first, count, seconds=math.inf):
+    """Fuzz one format, for `seconds` at most, and return whether all went well."""
     number, peak = multiprocessing.RawValue("q", first), multiprocessing.RawValue("q", 0)
     started = time.monotonic()
-    process = multiprocessing.Process(target=work, args=(name, first, count, number, peak))
+    process = multiprocessing.Process(
+        target=work, args=(name, first, count, number, peak, started + seconds)
+    )
     process.start()
     process.join()
     seconds = time.monotonic() - started
@@ -81,7 +99,7 @@ def main():
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0)
     args = parser.parse_args()
-    names = args.formats or list(inputs.IMPORTS)
+    names = args.formats or NAMES
     results = [fuzz(name, args.first, args.inputs) for name in names]
     sys.exit(0 if all(results) else 1)
 

@@ -6,6 +6,7 @@
 import inputs
 import memray_inputs
 import pytest
+import settings_inputs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +43,9 @@ def test_mutated_logs(name):
 def test_random_bytes(name, content):
     for lenient in (False, True):
         inputs.read(name, content, lenient=lenient)
+
+
+@pytest.mark.parametrize("name", list(settings_inputs.CHECKS))
+def test_mutated_plans_and_patterns(name):
+    for number in range(INPUTS // 3):
+        settings_inputs.CHECKS[name](number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -111,8 +112,9 @@ class PatternFormat:
 
     def _compiled(self, kind: str) -> re.Pattern[str]:
         try:
-            compiled = re.compile(self.patterns[kind])
-        except re.error as error:
+            with warnings.catch_warnings(action="ignore", category=FutureWarning):
+                compiled = re.compile(self.patterns[kind])
+        except (re.error, OverflowError, RecursionError) as error:
             raise TraceError(f"the pattern for {kind} is no regular expression: {error}") from error
         group, given = _GROUPS.get(kind), set(compiled.groupindex)
         if group is not None and not {group, f"hex{group}"} & given:

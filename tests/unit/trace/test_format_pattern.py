@@ -220,3 +220,9 @@ KERNEL = {
     "malloc": r"(?P<time>[\d.]+): kmalloc: .*ptr=\s*(?P<id>\S+) .*bytes_req=(?P<size>\d+)",
     "free": r"(?P<time>[\d.]+): kfree: .*ptr=\s*(?P<id>\S+)",
 }
+
+
+@pytest.mark.parametrize("regex", ["(?P<size>a{9999999999})", "(" * 5000, "(?P<size>[[a])["])
+def test_a_pattern_that_python_cannot_compile_is_an_error(regex):
+    with pytest.raises(TraceError, match="the pattern for malloc is no regular expression"):
+        PatternFormat({"malloc": regex, "free": "(?P<id>a)"})

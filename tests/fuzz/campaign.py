@@ -1,0 +1,121 @@
+"""Look for faults for some minutes: `make fuzz MINUTES=N`.
+
+A third of the time each goes to
+
+1. the property tests of both engines, the bounds and the pools, with fresh Hypothesis examples;
+2. random traces through the malloc of this system's C library and through its model, address by
+   address;
+3. the readers, with fresh inputs: every format of logs, plans in TOML, and patterns.
+
+Every seed and every count is printed. A shrunk trace of part 2 is written to
+tests/data/fuzz/addresses, where tests/fuzz/test_corpus.py replays it. The exit code is 1 if
+anything was found.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from random import SystemRandom
+
+import real_addresses
+import run
+
+ROOT = Path(__file__).parents[2]
+CORPUS = ROOT / "tests" / "data" / "fuzz"
+EXAMPLES = 40
+"""Examples of each property in one round."""
+SEEDS = 1 << 32
+
+
+def say(text):
+    """Write a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def properties(until):
+    """Run the property tests in rounds of fresh examples; return whether all went well."""
+    files = sorted((ROOT / "tests" / "property").glob("test_*.py"))
+    rounds, good = 0, True
+    while time.monotonic() < until:
+        seed = SystemRandom().randrange(SEEDS)
+        file = files[rounds % len(files)] if rounds else files[0].with_name("test_engines_agree.py")
+        command = [
+            *(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"),
+            *("--hypothesis-profile=anew", f"--hypothesis-seed={seed}", file),
+        ]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=os.environ | {"SIMALLOC_EXAMPLES": str(EXAMPLES)},
+                capture_output=True,
+                text=True,
+                timeout=max(until - time.monotonic(), 1),
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            say(f"properties: {file.name}, seed {seed}: out of time")
+            break
+        rounds += 1
+        counts = done.stdout.strip().splitlines()[-1:] or ["no output"]
+        say(f"properties: {file.name}, seed {seed}, {EXAMPLES} examples each: {counts[0]}")
+        if done.returncode:
+            good = False
+            say(done.stdout[-4000:])
+    return good
+
+
+def real_mallocs(until):
+    """Compare addresses of random traces with the real malloc; return whether all are equal."""
+    model = real_addresses.model()
+    if model is None:
+        say("addresses: skipped, no model of this system's C library")
+        return True
+    first = seed = SystemRandom().randrange(SEEDS)
+    with tempfile.TemporaryDirectory() as folder:
+        program = real_addresses.build(folder)
+        while time.monotonic() < until:
+            events = real_addresses.drawn(seed)
+            if real_addresses.first_difference(program, model, events):
+                found = real_addresses.shrunk(program, model, events)
+                path = CORPUS / "addresses" / f"{seed}.txt"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(real_addresses.text_of(found))
+                say(f"addresses: seed {seed} differs from {model}; shrunk to {path}")
+                return False
+            seed += 1
+    say(f"addresses: {seed - first:,} traces equal {model}, seeds {first} to {seed - 1}")
+    return True
+
+
+def readers(until):
+    """Fuzz every reader for an equal time; return whether all went well."""
+    names = [name for name in run.NAMES if name != "memray" or find_spec("memray")]
+    if len(names) < len(run.NAMES):
+        say("readers: memray skipped, it is not installed")
+    good = True
+    for place, name in enumerate(names):
+        first = SystemRandom().randrange(SEEDS)
+        seconds = max((until - time.monotonic()) / (len(names) - place), 0.5)
+        say(f"readers: {name} from input {first}")
+        good &= run.fuzz(name, first, SEEDS, seconds)
+    return good
+
+
+def main():
+    """Share the minutes out."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("minutes", type=float)
+    share = parser.parse_args().minutes * 60 / 3
+    results = [part(time.monotonic() + share) for part in (real_mallocs, readers, properties)]
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
