@@ -20,6 +20,8 @@ SETTINGS = {
     "freertos-heap-4": ["align=4", "align=16,skew=9"],
     "freertos-heap-5": ["regions=0+300+300+N", "regions=3+N+65536+777", "align=16"],
     "esp-idf": ["release=53"],
+    "newlib-nano": ["version=3.3", "start=4", "start=65", "version=3.3,start=13"],
+    "picolibc": ["version=1.8.10", "align=16", "version=1.8.10,align=16,start=4", "start=3"],
     "lwip": ["align=4", "align=8,idx=32,start=5"],
     "rt-thread": ["align=4", "align=16,skew=9"],
     "rt-thread-memheap": ["best=on", "align=4,best=on"],
@@ -30,6 +32,9 @@ SETTINGS = {
     ],
 }
 """What may be set besides `word`, where that makes a difference."""
+
+WORDS = {"esp-idf": [4], "rtx5": [4], "avr-libc": [2, 4]}
+"""The bytes of a word, where they are not 4 or 8."""
 
 NAMES = [*GROUPS["pool"], "tlsf"]
 
@@ -42,7 +47,7 @@ _size = st.one_of(
 def policies(draw, name):
     """Draw an allocator with some settings in a pool that is small."""
     given = draw(st.sampled_from(["", *SETTINGS.get(name, [])]))
-    word = 4 if name in {"esp-idf", "rtx5"} else draw(st.sampled_from([4, 4, 8]))
+    word = draw(st.sampled_from(WORDS.get(name, [4, 4, 8])))
     capacity = (
         draw(st.integers(7000, 20000) if name == "tlsf" else st.integers(2000, 9000)) // 8 * 8
     )
@@ -103,7 +108,8 @@ def test_objects_lie_in_the_pool_apart_from_each_other(name, data):
         assert all(low >= 0 for low, _ in spans)
         if "alignment" in policy.description.looked_at and offset >= 0 and not is_outside:
             asked = int(trace.columns["alignment"][event]) or 1
-            assert (int(policy.all_parameters.get("skew", 0)) + offset) % asked == 0
+            start = policy.all_parameters.get("skew", policy.all_parameters.get("start", 0))
+            assert (int(start) + offset) % asked == 0
 
 
 @pytest.mark.parametrize("name", NAMES)

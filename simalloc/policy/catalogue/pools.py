@@ -6,6 +6,7 @@ from typing import Final
 
 from simalloc.policy.description import Policy
 from simalloc.policy.pool import (
+    AvrLibc,
     EspIdf,
     Heap1,
     Heap2,
@@ -13,7 +14,9 @@ from simalloc.policy.pool import (
     Heap5,
     Lvgl,
     Lwip,
+    NewlibNano,
     O1heap,
+    Picolibc,
     Pool,
     RtThread,
     RtThreadMemheap,
@@ -49,4 +52,7 @@ POLICIES: Final = (
     _row("rt-thread", RtThread(), "RT-Thread 5.2.0 and Nano 4.1.1, src/mem.c"),
     _row("rt-thread-memheap", RtThreadMemheap(), "RT-Thread 5.2.0 and Nano 4.1.1, src/memheap.c"),
     _row("threadx", ThreadX(), "Eclipse ThreadX 6.4.2, tx_byte_pool"),
+    _row("newlib-nano", NewlibNano(), "newlib 4.5.0 (9dc06b7e) and 3.3.0, nano-mallocr.c"),
+    _row("picolibc", Picolibc(), "picolibc 1.8.12 (630c45e1) and 1.8.10"),
+    _row("avr-libc", AvrLibc(), "avr-libc (b6c2bb81, June 2026), malloc.c and realloc.c"),
 )

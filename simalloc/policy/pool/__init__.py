@@ -1,11 +1,14 @@
 """Descriptions of allocators whose memory is a pool of fixed size (pool.md: adding one)."""
 
+from simalloc.policy.pool.avr_libc import AvrLibc
 from simalloc.policy.pool.base import AMPLE, Pool
 from simalloc.policy.pool.esp_idf import EspIdf
 from simalloc.policy.pool.freertos import Heap1, Heap2, Heap4, Heap5
 from simalloc.policy.pool.lvgl import Lvgl
 from simalloc.policy.pool.lwip import Lwip
+from simalloc.policy.pool.newlib_nano import NewlibNano
 from simalloc.policy.pool.o1heap import O1heap
+from simalloc.policy.pool.picolibc import Picolibc
 from simalloc.policy.pool.rt_thread import RtThread
 from simalloc.policy.pool.rt_thread_memheap import RtThreadMemheap
 from simalloc.policy.pool.rtx5 import Rtx5
@@ -15,6 +18,7 @@ from simalloc.policy.pool.zephyr import Zephyr
 
 __all__ = [
     "AMPLE",
+    "AvrLibc",
     "EspIdf",
     "Heap1",
     "Heap2",
@@ -22,7 +26,9 @@ __all__ = [
     "Heap5",
     "Lvgl",
     "Lwip",
+    "NewlibNano",
     "O1heap",
+    "Picolibc",
     "Pool",
     "RtThread",
     "RtThreadMemheap",

@@ -19,7 +19,7 @@ DATA = Path(__file__).parents[2] / "data" / "pools"
 FAMILIES = [
     "esp-idf", "esp-idf:release=53", "lvgl", "tlsf:mechanism=on,word=4,capacity=64K", "zephyr",
     "zephyr:through=malloc", "o1heap", "tlsf-bsd", "freertos-heap-2", "lwip:align=4", "rt-thread",
-    "rt-thread-memheap", "threadx",
+    "rt-thread-memheap", "threadx", "newlib-nano", "picolibc", "avr-libc",
 ]  # fmt: skip
 """Allocators that say by how much a pool may grow and decide alike."""
 

@@ -1,0 +1,189 @@
+/* avr-libc's malloc: best fit of one list below a break that falls, too
+ * (simalloc/policy/pool/avr_libc.md). */
+#include "families/pool/larger.h"
+#include "families/pool/sbrk_list.h"
+
+static uint64_t header(const struct heap *heap)
+{
+    return heap->setting.payload;
+}
+
+/* The bytes of the block that a request needs; UINT64_MAX: there is none so large. */
+static uint64_t wanted(const struct heap *heap)
+{
+    uint64_t size = heap->request.size;
+    uint64_t most = header(heap) == 2 ? UINT16_MAX : UINT32_MAX;
+    if (size > most)
+        return UINT64_MAX;
+    return header(heap) + (size < header(heap) ? header(heap) : size);
+}
+
+/* Takes the smallest chunk of the list that is large enough, the lowest of equals: its high end, if
+ * enough is left for a chunk. */
+static uint32_t take(struct sbrk_list *state, uint64_t needed)
+{
+    struct heap *heap = &state->pool.heap;
+    struct block *blocks = heap->blocks;
+    uint32_t best = NO_BLOCK;
+    uint64_t visited = 0;
+    POOL_LIST_EACH(&state->list, id)
+    {
+        visited++;
+        if (blocks[id].size >= needed && (best == NO_BLOCK || blocks[id].size < blocks[best].size))
+            best = id;
+        if (best != NO_BLOCK && blocks[best].size == needed)
+            break;
+    }
+    count_search(heap, visited);
+    if (best == NO_BLOCK)
+        return NO_BLOCK;
+    pool_list_leave(&state->list, best);
+    uint64_t rest = blocks[best].size - needed;
+    if (rest < 2 * header(heap))
+        return best;
+    uint32_t high = pool_split(&state->pool, best, rest);
+    pool_list_enter(&state->list, best);
+    return high;
+}
+
+static uint32_t serve(struct sbrk_list *state, uint64_t needed)
+{
+    if (needed == UINT64_MAX)
+        return NO_BLOCK;
+    uint32_t id = take(state, needed);
+    if (id == NO_BLOCK)
+        id = sbrk_raise(state, needed);
+    if (id != NO_BLOCK)
+        pool_hand_out(&state->pool, id);
+    return id;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    (void)size;
+    if (heap->request.is_zeroed && heap->request.size > INT16_MAX && header(heap) == 2)
+        return NO_BLOCK;
+    return serve((struct sbrk_list *)heap, wanted(heap));
+}
+
+/* Gives a waste block back: the break falls to it, or it enters the list. */
+static uint64_t give_back(struct sbrk_list *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    if (heap->blocks[id].address + heap->blocks[id].size != sbrk_break(state))
+        return sbrk_list_give_back(state, id);
+    uint64_t visited = state->list.tree.blocks;
+    sbrk_lower(state, id);
+    uint32_t below = sbrk_list_top(state);
+    if (below != NO_BLOCK) {
+        pool_list_leave(&state->list, below);
+        sbrk_lower(state, below);
+    }
+    return visited;
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    uint64_t coalescings = heap->counters.coalescings;
+    heap_mark(heap, id, STATE_WASTE);
+    uint64_t visited = give_back((struct sbrk_list *)heap, id);
+    count_deallocation(heap, visited, coalescings);
+}
+
+/* Grows a block in use into the chunk of the list behind it; false: that is not large enough. */
+static bool join(struct sbrk_list *state, uint32_t id, uint64_t needed)
+{
+    struct heap *heap = &state->pool.heap;
+    uint32_t above = heap->blocks[id].next;
+    uint64_t more = needed - heap->blocks[id].size;
+    if (above == state->room || !heap_is_free(heap, above) || heap->blocks[above].size < more)
+        return false;
+    uint64_t rest = heap->blocks[above].size - more;
+    if (rest > 2 * header(heap))
+        pool_list_cut(&state->list, above, more);
+    else
+        pool_list_leave(&state->list, above);
+    heap_mark(heap, id, STATE_WASTE);
+    heap_join_next(heap, id);
+    pool_hand_out(&state->pool, id);
+    return true;
+}
+
+/* Grows the block that ends at the break, if it is to hold more than any chunk of the list does. The
+ * last byte of the pool cannot be had in this way. */
+static bool grow_last(struct sbrk_list *state, uint32_t id, uint64_t more)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t room = sbrk_room(state);
+    if (more >= room) {
+        differs_from(heap, more - room + 1);
+        return false;
+    }
+    sbrk_raise(state, more);
+    heap_mark(heap, id, STATE_WASTE);
+    heap_join_next(heap, id);
+    pool_hand_out(&state->pool, id);
+    return true;
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct sbrk_list *state = (struct sbrk_list *)heap;
+    uint64_t needed = wanted(heap), held = heap->blocks[id].size;
+    (void)size;
+    if (heap->request.size == 0) {
+        release(heap, id);
+        heap->request.is_freed = true;
+        return NO_BLOCK;
+    }
+    if (needed <= held) {
+        if (held > 3 * header(heap) && needed + 2 * header(heap) <= held) {
+            uint32_t rest = pool_split(&state->pool, id, needed);
+            heap_mark(heap, rest, STATE_WASTE);
+            give_back(state, rest);
+        }
+        return id;
+    }
+    if (needed == UINT64_MAX)
+        return NO_BLOCK;
+    if (join(state, id, needed))
+        return id;
+    if (heap->blocks[id].address + held == sbrk_break(state) && needed > sbrk_list_largest(state))
+        return grow_last(state, id, needed - held) ? id : NO_BLOCK;
+    uint32_t moved = serve(state, needed);
+    if (moved != NO_BLOCK)
+        release(heap, id);
+    return moved;
+}
+
+POOL_LAYER(allocate, release, pool_has_no_realloc, sbrk_list_reserve,
+           .reallocate = reallocate_block)
+
+static bool init(void *memory)
+{
+    struct sbrk_list *state = memory;
+    state->pool.heap.setting.payload = state->pool.heap.setting.alignment;
+    return sbrk_list_init(state, 1);
+}
+
+static const char *const figure_names[] = {"brkval", "freelist_chunks", "freelist_bytes",
+                                           "largest"};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct sbrk_list *state = (const struct sbrk_list *)heap;
+    uint64_t largest = sbrk_list_largest(state), room = sbrk_room(state);
+    largest = room > largest ? room : largest;
+    figures[0] = sbrk_break(state);
+    figures[1] = state->list.tree.blocks;
+    figures[2] = sbrk_list_bytes(state);
+    figures[3] = largest >= 2 * header(heap) ? largest - header(heap) : 0;
+}
+
+static const struct parameter parameters[] = {POOL_PARAMETERS};
+
+const struct family avr_libc = {
+    .name = "avr libc",
+    .blocks_an_event = 3,
+    SBRK_LIST_FAMILY_OF(struct sbrk_list),
+};

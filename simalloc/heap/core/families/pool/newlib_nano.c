@@ -1,0 +1,175 @@
+/* newlib's malloc of nano.specs: first fit in address order below a break
+ * (simalloc/policy/pool/newlib_nano.md). */
+#include "families/pool/sbrk_list.h"
+
+struct newlib_nano {
+    struct sbrk_list base;
+    uint64_t old; /* is it that of the releases up to 4.1.0? */
+};
+
+enum { USER_ALIGNMENT = 8 };
+
+static const uint64_t TOO_LARGE = UINT64_C(1) << 31; /* bytes of a chunk */
+
+static uint64_t least(const struct heap *heap)
+{
+    return heap->setting.word == 4 ? 12 : 16;
+}
+
+/* What lies between a chunk's header and the program's bytes. */
+static uint64_t padding(const struct newlib_nano *state, uint64_t address, uint64_t alignment)
+{
+    const struct pool *pool = &state->base.pool;
+    uint64_t start = pool->skew + address + pool->heap.setting.word;
+    return round_up(start, alignment) - start;
+}
+
+/* If the break is at the limit, the last chunk of the list becomes as large as needed. */
+static uint32_t extend_last(struct newlib_nano *state, uint64_t wanted)
+{
+    struct sbrk_list *base = &state->base;
+    struct heap *heap = &base->pool.heap;
+    uint32_t id = sbrk_list_top(base);
+    if (state->old || id == NO_BLOCK)
+        return NO_BLOCK;
+    uint64_t more = wanted - heap->blocks[id].size;
+    uint32_t added = sbrk_raise(base, more);
+    if (added == NO_BLOCK)
+        return NO_BLOCK;
+    pool_list_leave(&base->list, id);
+    heap_join_next(heap, id);
+    return id;
+}
+
+/* Takes so many bytes of a chunk of the list, or all of it. */
+static uint32_t take(struct newlib_nano *state, uint32_t id, uint64_t wanted)
+{
+    struct pool *pool = &state->base.pool;
+    struct pool_list *list = &state->base.list;
+    uint64_t rest = pool->heap.blocks[id].size - wanted;
+    if (rest >= least(&pool->heap) && !state->old)
+        return pool_list_cut(list, id, wanted);
+    pool_list_leave(list, id);
+    if (rest < least(&pool->heap))
+        return id;
+    uint32_t high = pool_split(pool, id, rest);
+    pool_list_enter(list, id);
+    return high;
+}
+
+/* Returns a block in use for so many bytes of the program, aligned to 8; NO_BLOCK: none. */
+static uint32_t serve(struct newlib_nano *state, uint64_t size)
+{
+    struct sbrk_list *base = &state->base;
+    struct heap *heap = &base->pool.heap;
+    uint64_t wanted = round_up(size, heap->setting.word) + 8, visited;
+    wanted = wanted < least(heap) ? least(heap) : wanted;
+    if (size >= TOO_LARGE || wanted >= TOO_LARGE)
+        return NO_BLOCK;
+    uint32_t id = pool_list_first(&base->list, wanted, &visited);
+    count_search(heap, visited);
+    if (id != NO_BLOCK)
+        id = take(state, id, wanted);
+    else
+        id = sbrk_raise_aligned(base, wanted, 0, heap->setting.word);
+    if (id == NO_BLOCK)
+        id = extend_last(state, wanted);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    pool_hand_out(&base->pool, id);
+    heap->blocks[id].family_data =
+        (uint32_t)padding(state, heap->blocks[id].address, USER_ALIGNMENT);
+    return id;
+}
+
+static uint32_t serve_aligned(struct newlib_nano *state, uint64_t alignment, uint64_t size)
+{
+    struct sbrk_list *base = &state->base;
+    struct heap *heap = &base->pool.heap;
+    uint64_t word = heap->setting.word;
+    alignment = alignment < USER_ALIGNMENT ? USER_ALIGNMENT : alignment;
+    size = round_up(size < word ? word : size, word);
+    uint32_t id = serve(state, size + alignment - USER_ALIGNMENT);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    uint64_t before = padding(state, heap->blocks[id].address, alignment);
+    heap_mark(heap, id, STATE_WASTE);
+    if (before >= least(heap)) {
+        uint32_t front = id;
+        id = pool_split(&base->pool, front, before);
+        sbrk_list_give_back(base, front);
+        before = 0;
+    }
+    if (heap->blocks[id].size > word + before + size + least(heap))
+        sbrk_list_cut(base, id, word + before + size);
+    pool_hand_out(&base->pool, id);
+    heap->blocks[id].family_data = (uint32_t)before;
+    return id;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct newlib_nano *state = (struct newlib_nano *)heap;
+    uint64_t alignment = heap->request.alignment;
+    (void)size;
+    return alignment == 0 ? serve(state, heap->request.size)
+                          : serve_aligned(state, alignment, heap->request.size);
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct newlib_nano *state = (struct newlib_nano *)heap;
+    uint64_t asked = heap->request.size;
+    (void)size;
+    if (asked == 0)
+        return sbrk_list_free_instead(heap, id);
+    uint64_t usable = heap->blocks[id].size - heap->setting.word - heap->blocks[id].family_data;
+    if (asked <= usable && (state->old || usable / 2 < asked))
+        return id;
+    uint32_t moved = serve(state, asked);
+    if (moved != NO_BLOCK)
+        sbrk_list_free(heap, id);
+    return moved;
+}
+
+POOL_LAYER(allocate, sbrk_list_free, pool_has_no_realloc, sbrk_list_reserve,
+           .reallocate = reallocate_block)
+
+static bool init(void *memory)
+{
+    struct newlib_nano *state = memory;
+    struct heap *heap = &state->base.pool.heap;
+    heap->setting.payload = heap->setting.word;
+    return sbrk_list_init(&state->base, heap->setting.word);
+}
+
+static const char *const figure_names[] = {"arena", "uordblks", "fordblks", "free_chunks",
+                                           "largest"};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct newlib_nano *state = (const struct newlib_nano *)heap;
+    const struct sbrk_list *base = &state->base;
+    uint64_t chunk = sbrk_list_largest(base), room = sbrk_room(base);
+    uint64_t missing = sbrk_missing(base, 0, heap->setting.word);
+    uint32_t top = state->old ? NO_BLOCK : sbrk_list_top(base);
+    room = (top != NO_BLOCK ? heap->blocks[top].size : 0) + (room > missing ? room - missing : 0);
+    chunk = room > chunk ? room : chunk;
+    figures[0] = sbrk_break(base);
+    figures[2] = sbrk_list_bytes(base);
+    figures[1] = figures[0] - figures[2];
+    figures[3] = base->list.tree.blocks;
+    figures[4] = chunk >= least(heap) ? round_down(chunk - 8, heap->setting.word) : 0;
+}
+
+static const struct parameter parameters[] = {
+    POOL_PARAMETERS,
+    PARAMETER(struct newlib_nano, old, 0, 1),
+};
+
+const struct family newlib_nano = {
+    .name = "newlib nano",
+    .blocks_an_event = 5,
+    .columns = COLUMN_ALIGNMENT,
+    SBRK_LIST_FAMILY_OF(struct newlib_nano),
+};

@@ -1,0 +1,38 @@
+"""avr-libc's malloc."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.policy.parts import PowerOfTwo
+from simalloc.policy.pool.base import Pool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AvrLibc(Pool):
+    """Best fit of one list below a break that also falls (avr-libc's malloc)."""
+
+    family: ClassVar[str] = "avr libc"
+
+    word: Annotated[
+        int, PowerOfTwo(2, 4), "The bytes of a size_t: 2 on AVR; 4 compares with other boards."
+    ] = 2
+
+    @property
+    def is_monotone(self) -> bool:
+        """The limit refuses, also in realloc, and decides nothing else."""
+        return True
+
+    @property
+    def payload(self) -> int:
+        """The size word."""
+        return self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """The least chunk."""
+        return 2 * self.word
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        return {"alignment": self.word}

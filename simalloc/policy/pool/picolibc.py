@@ -1,0 +1,61 @@
+"""picolibc's malloc."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar
+
+from simalloc.policy.parts import PowerOfTwo, Range
+from simalloc.policy.pool.base import Pool, Word, round_up
+
+
+class Version(Enum):
+    """The releases whose malloc it is."""
+
+    NEW = "1.8.12"
+    OLD = "1.8.10"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picolibc(Pool):
+    """First fit in address order below a break (picolibc's malloc)."""
+
+    family: ClassVar[str] = "picolibc"
+    columns: ClassVar[tuple[str, ...]] = ("alignment",)
+
+    word: Word = 4
+    version: Annotated[Version, "The release; of 1.8.10, its default malloc."] = Version.NEW
+    align: Annotated[
+        int,
+        PowerOfTwo(8, 16),
+        "The alignment of max_align_t: 8 on 32-bit ARM, 16 on RISC-V and AArch64.",
+    ] = 8
+    start: Annotated[
+        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins."
+    ] = 0
+
+    @property
+    def grain(self) -> int:
+        """Chunks are of whole alignments; the first is where the pool's start lets it be."""
+        return 1 if self.start % self.word else self.word
+
+    @property
+    def payload(self) -> int:
+        """The size word."""
+        return self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """The least chunk, and what is lost to alignment."""
+        first = self.start + self.word
+        return round_up(first, self.align) - first + 2 * max(self.word, self.align)
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        is_old = self.version is Version.OLD
+        return {
+            "word": self.word,
+            "alignment": self.align,
+            "skew": self.start,
+            "old": int(is_old),
+        }
