@@ -18,9 +18,9 @@ from simalloc.heap.reference.layers.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import Exhausted, Refused, Residence, State
 from simalloc.heap.run import Realloc, Refusals
+from simalloc.heap.running.replayed_columns import sparse_numbers
 from simalloc.heap.running.run_from_states import Replay
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.running.thread_numbers import sparse_numbers
 from simalloc.policy import Family, Policy
 from simalloc.policy.parts import Aligning
 from simalloc.trace.events import Op
@@ -122,9 +122,11 @@ def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
     trace = objects.heap.trace = setting.source.in_memory()
     columns = trace.op.tolist(), trace.object.tolist()
     threads = sparse_numbers(trace) if "thread" in setting.columns else None
+    latest = 0
     for event, (op, number) in enumerate(zip(*columns, strict=True)):
         objects.heap.event = event
-        request = request_of(trace, event, setting, threads)
+        request = request_of(trace, event, setting, threads, latest)
+        latest = request.time
         try:
             address = objects.carry_out(op, number, request)
         except Exhausted:
@@ -139,11 +141,12 @@ def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
 
 
 def request_of(
-    trace: Trace, event: int, setting: Setting, threads: NDArray[np.int64] | None
+    trace: Trace, event: int, setting: Setting, threads: NDArray[np.int64] | None, latest: int
 ) -> Request:
     """Return what an event asks for, as far as the policy looks at it.
 
-    A thread is numbered by its place among `threads`, if they are given.
+    A thread is numbered by its place among `threads`, if they are given. A time before the `latest`
+    one counts as that.
     """
     told = {
         name: int(values[event])
@@ -158,7 +161,7 @@ def request_of(
         size=int(trace.size[event]),
         alignment=asked * setting.scale if serves else 0,
         thread=told.get("thread", 0),
-        time=told.get("time", 0),
+        time=max(told.get("time", 0), latest),
         site=told.get("site", 0),
         stream=told.get("stream", 0),
         pool=told.get("pool", 0),

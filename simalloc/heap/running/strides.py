@@ -16,8 +16,8 @@ from simalloc.heap._core import Simulation
 from simalloc.heap.device_figures import figures_of
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import Costs, Counters, Refusals, Run
+from simalloc.heap.running.replayed_columns import replayed_parts
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.running.thread_numbers import replayed_parts
 from simalloc.policy import Policy
 from simalloc.trace import EventSource, ReplayedEvents
 

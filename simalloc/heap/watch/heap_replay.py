@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.run import Run
+from simalloc.heap.running.replayed_columns import replayed_parts
 from simalloc.heap.running.runners import runner_of
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import parts_of, replay
-from simalloc.heap.running.thread_numbers import replayed_parts
 from simalloc.heap.running.whole_trace import OfflineHeap
 from simalloc.heap.snapshot import HOLE, SIZE_POWERS, HeapSnapshot, Tiling
 from simalloc.trace import EventSource, ReplayedEvents

@@ -1,0 +1,57 @@
+"""The optional columns of a trace as the engines need them: dense threads and a clock.
+
+A log may number threads by anything below 2^32, such as the system's thread ids, and an engine's
+tables are as long as the largest number. A log's times may be negative, or run backwards where the
+log's threads are interleaved; an engine's clock begins at 0 and never runs backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator
+from contextlib import closing
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.trace import EventSource, ReplayedEvents
+
+_ROOM: Final = 64
+"""Numbers for each thread up to which a trace keeps its own."""
+
+
+def sparse_numbers(source: EventSource) -> NDArray[np.int64] | None:
+    """Return the numbers of a trace's threads and 0, in order, if most numbers are unused.
+
+    A thread's place among them is its dense number. Thread 0 stays thread 0, and the order of the
+    threads stays. None: the trace's own numbers are dense.
+    """
+    numbers = source.thread_numbers | {0}
+    if max(numbers) < _ROOM * len(numbers):
+        return None
+    return np.array(sorted(numbers), np.int64)
+
+
+def clock(time: NDArray[np.int64], latest: int = 0) -> NDArray[np.int64]:
+    """Return times that never run backwards: an earlier one becomes the latest so far.
+
+    `latest` is the latest time before, or 0 for the first events.
+    """
+    times: NDArray[np.int64] = np.maximum(np.maximum.accumulate(time), latest)
+    return times
+
+
+def replayed_parts(source: EventSource, columns: Collection[str]) -> Generator[ReplayedEvents]:
+    """Yield the events of a trace with the optional columns named, as the engines need them."""
+    numbers = sparse_numbers(source) if "thread" in columns else None
+    latest = 0
+    with closing(source.replayed_parts(columns)) as parts:
+        for part in parts:
+            changed: dict[str, NDArray[Any]] = {}
+            if numbers is not None and "thread" in part.columns:
+                dense = np.searchsorted(numbers, part.columns["thread"])
+                changed["thread"] = dense.astype(np.uint32)
+            if "time" in part.columns and len(part.op):
+                changed["time"] = clock(part.columns["time"], latest)
+                latest = int(changed["time"][-1])
+            yield part._replace(columns={**part.columns, **changed}) if changed else part
