@@ -92,12 +92,8 @@ def advise(
         sentences.no_model(process, now),
         sentences.released(*distance(process), process.allocator),
     ]
-    if is_too_small(source, now):
-        said = [sentences.too_small(len(source), now.run.max_live_bytes), *circumstances]
-        return Advice(_said(said), "", None, now, now, (), known, part)
-    if part is not None and part.of_malloc < SMALL_SHARE:
-        said = [sentences.no_setting_can_help(part), *circumstances]
-        return Advice(_said(said), "", None, now, now, (), known, part)
+    if refusal := _refusal(source, now, process, part):
+        return Advice(_said([refusal, *circumstances]), "", None, now, now, (), known, part)
     choice = choose(settings, now, budget)
     moves = variation(source.in_memory(), now, choice.best, progress=progress) if perturb else None
     moments = _certain(choice, moves)
@@ -128,6 +124,17 @@ def advise(
 def events_of_advice(source: EventSource) -> int:
     """Return how many events `advise` replays at most."""
     return events_of_variation(source) + len(source)
+
+
+def _refusal(source: EventSource, now: Setting, process: Recorded, part: Share | None) -> str:
+    """Say why no setting can be judged, or why none can help; empty: nothing is against it."""
+    if process.built_in:
+        return sentences.built_in(process.built_in)
+    if is_too_small(source, now):
+        return sentences.too_small(len(source), now.run.max_live_bytes)
+    if part is not None and part.of_malloc < SMALL_SHARE:
+        return sentences.no_setting_can_help(part)
+    return ""
 
 
 def _said(said: Sequence[str]) -> list[str]:

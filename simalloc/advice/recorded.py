@@ -23,6 +23,8 @@ class Recorded:
     `event` has the number of the event before each sample, `time` the nanoseconds since the start;
     int64 all. `allocator` served the program, in the release `version` (empty: not known); it is
     assumed unless `is_named`. `kinds` has the resident bytes by kind of memory, if they are known.
+    `built_in` names an allocator that is part of the program itself, whose blocks the trace lacks
+    (empty: none was found).
     """
 
     allocator: str
@@ -33,6 +35,7 @@ class Recorded:
     mapped: NDArray[np.int64]
     is_named: bool = True
     kinds: Mapping[str, int] = field(default_factory=dict)
+    built_in: str = ""
 
     @property
     def has_model(self) -> bool:
@@ -63,6 +66,7 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
         mapped,
         is_named=named,
         kinds=_largest(provenance.get("resident_by_kind")),
+        built_in=str(provenance.get("built_in") or ""),
     )
 
 

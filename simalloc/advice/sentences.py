@@ -17,6 +17,7 @@ from simalloc.advice.outcomes import Setting
 from simalloc.advice.recorded import Recorded
 from simalloc.advice.thread_arenas import ThreadArenas
 from simalloc.plural import counted
+from simalloc.trace.recorder.built_in import FREE_THREADED, GO
 
 MOSTLY_LIVE: Final = 0.9
 """From this share on, what is resident is live data, and no malloc can help."""
@@ -61,6 +62,16 @@ def no_setting_can_help(share: Share) -> str:
     return (
         f"No change recommended: malloc is {part.replace('%', ' %')} of this process "
         f"({spelled(share.heap)} of {spelled(share.process)}); no malloc setting can help."
+    )
+
+
+def built_in(allocator: str) -> str:
+    """Say that the trace lacks what an allocator inside the program served."""
+    remedies = {GO: "", FREE_THREADED: " Record a Python that has the GIL instead."}
+    link = " To compare mallocs, link the program with none of its own, and record it again."
+    return (
+        f"No verdict: the program contains {allocator}, and the recording lacks the blocks that it "
+        f"served. All figures are those of the other blocks.{remedies.get(allocator, link)}"
     )
 
 

@@ -208,6 +208,7 @@ def _process(process: Recorded, advice: Advice) -> dict[str, object]:
     return {
         "malloc": process.allocator if process.is_named else None,
         "version": process.version or None,
+        "built_in": process.built_in or None,
         "peak_resident_bytes": int(process.resident.max()) if sampled else None,
         "final_resident_bytes": int(process.resident[-1]) if sampled else None,
         "peak_malloc_bytes": share.heap if share else None,

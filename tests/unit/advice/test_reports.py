@@ -17,6 +17,7 @@ from simalloc.advice import (
     user_candidate,
 )
 from simalloc.trace import Op, Trace
+from simalloc.trace.recorder.built_in import FREE_THREADED, GO
 
 REPORTS = Path(__file__).parents[2] / "data" / "reports"
 THRESHOLDS = {
@@ -146,3 +147,21 @@ def test_what_costs_more_than_the_budget_is_named_and_not_recommended():
     assert dear.line == ""
     assert f"`{cheap.line}` would reduce it to " in dear.text
     assert "which is more than the budget of 5 %" in dear.text.replace("That is", "which is")
+
+
+@pytest.mark.parametrize(
+    ("allocator", "remedy"),
+    [
+        (GO, ""),
+        (FREE_THREADED, "Record a Python that has the GIL instead."),
+        ("jemalloc", "link the program with none of its own"),
+    ],
+)
+def test_a_program_with_an_allocator_inside_gets_no_verdict(allocator, remedy):
+    trace = read_trace(REPORTS / "two_large_blocks.txt")
+    assert verdict(trace).line
+    trace = replace(trace, provenance={"built_in": allocator})
+    advice = verdict(trace)
+    assert (advice.line, advice.moments, advice.best) == ("", (), advice.now)
+    assert advice.text.startswith(f"No verdict: the program contains {allocator}, and ")
+    assert remedy in advice.text
