@@ -34,6 +34,18 @@ BOARD_LOGS = {
     " address: 0x607\na-5 [0] 0.2: tracing_mark_write: C|5|Heap Usage|0|free: heap: 0x6 size:72,"
     " address: 0x607\n",
 }
+PLANNER_LOGS = {
+    "rmm": "Thread,Time,Action,Pointer,Size,Stream\n7,23:59:59.999100,allocate,0x10,8,0x2\n"
+    "8,00:00:00.000001,allocate failure,(nil),99,0\n7,00:00:01.000000,free,0x10,8,0x2\n",
+    "tflite-micro": "".join(
+        f"Planner buffer ID: {number}, calculated offset: 0, size required: 8, "
+        f"first_time_created: {number}, last_time_used: 4\n"
+        for number in range(2)
+    ),
+    "xla": "BufferAssignment:\nallocation 0: size 16, preallocated-temp:\n"
+    " value: <0 sum @0> (size=16,offset=0): f32[4]{0}\n value: <1 pair{1}> (size=8,offset=0)\n"
+    "  BufferLiveRange:\n    sum{}:0-3\n    pair{1}:3-4\n",
+}
 SNAPSHOT = [
     {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": 1700, "frames": []}
     for action, addr, size in [
@@ -87,6 +99,7 @@ def samples(name):
         "lifetimes": "id,lower,upper,size\n0,0,5,8\n1,2,3,9\n",
         "logalloc": LOGALLOC,
         **BOARD_LOGS,
+        **PLANNER_LOGS,
         "memory_replay": REPLAY.format(""),
         "pattern": "# mine\ntake 8 at 0x10\ntake 0x9 at b\nturn 0x10 into 0x20 of 20\ndrop b\n",
         "pattern-numbered": "Alloc(552)\nAlloc(8)\nFree(0)\nAlloc(3)\nFree(2)\n",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +51,25 @@ class _Lifetimes:
         return Reading((), _batches(log))
 
 
+class Row(NamedTuple):
+    """An object: the line where it is, when it begins to live, when it no longer does, its size."""
+
+    line: int
+    lower: int
+    upper: int
+    size: int
+
+
+def batches_of(rows: list[Row]) -> Iterator[Batch]:
+    """Yield the events of objects in any order; at equal times frees come first."""
+    return _events(np.array(rows, np.int64).reshape(-1, 4).T)
+
+
 def _batches(log: Log) -> Iterator[Batch]:
-    rows = np.concatenate([np.empty((4, 0), np.int64), *_rows(log)], axis=1)
+    yield from _events(np.concatenate([np.empty((4, 0), np.int64), *_rows(log)], axis=1))
+
+
+def _events(rows: NDArray[np.int64]) -> Iterator[Batch]:
     line, lower, upper, size = rows
     key = np.arange(len(line))
     time = np.concatenate((upper, lower))

@@ -23,8 +23,11 @@ from simalloc.trace.formats import (
     mtrace,
     pytorch,
     rep,
+    rmm,
     text,
+    tflite_micro,
     valgrind,
+    xla,
 )
 from simalloc.trace.formats.log import Format
 from simalloc.trace.formats.stream import HEAD_BYTES, LogStream
@@ -48,6 +51,9 @@ _FORMATS: Final[tuple[Format, ...]] = (
     johnstone_wilson.FORMAT,
     board.FORMAT,
     *board_logs.FORMATS,
+    rmm.FORMAT,
+    tflite_micro.FORMAT,
+    xla.FORMAT,
 )
 
 FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}

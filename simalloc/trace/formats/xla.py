@@ -1,0 +1,144 @@
+"""XLA's dump of a compiled program: `*-buffer-assignment.txt` with its `*-live-range.txt`.
+
+`XLA_FLAGS="--xla_dump_to=FOLDER --xla_dump_hlo_as_text"` writes both. The first has the size and
+the place of each value, the second its first and last step. The second is looked for beside the
+first, under the same name; it may also follow the first in one file.
+
+Values at the same place that are live at the same step share their memory (an output that takes its
+input's place, the state of a loop), and are one buffer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from simalloc.errors import TraceError
+from simalloc.trace.formats.lifetimes import Row, batches_of
+from simalloc.trace.formats.log import Batch, Log, Reading
+from simalloc.trace.formats.stream import LogStream
+
+_SUFFIX: Final = "-buffer-assignment.txt"
+_RANGES_SUFFIX: Final = "-live-range.txt"
+_ALLOCATION: Final = re.compile(rb"allocation (\d{1,18}): size ")
+_VALUE: Final = re.compile(
+    rb"\s+value: <\d+ (.+?)(?: @\d+)?> \(size=(\d{1,18}),\s?offset=(\d{1,18})\)"
+)
+_RANGE: Final = re.compile(rb"\s+(\S+):(\d{1,18})-(\d{1,18})\s*")
+_HEAD: Final = re.compile(rb"\s*BufferAssignment:\r?\n|\s*allocation \d+: size \d+")
+_RANGES_BEGIN: Final = b"BufferLiveRange:"
+
+
+class _Value(NamedTuple):
+    """A value: the line where it is, its allocation and offset there, and its size."""
+
+    line: int
+    place: tuple[int, int]
+    size: int
+
+
+class _Assignment:
+    """The dump's two files."""
+
+    name = "xla"
+    title = "XLA's buffer assignment with its live ranges"
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a log that begins with `head` is of this kind."""
+        return _HEAD.match(head) is not None
+
+    def read(self, log: Log) -> Reading:
+        """Read the log's events."""
+        return Reading((), _batches(log))
+
+
+FORMAT: Final = _Assignment()
+
+
+def _batches(log: Log) -> Iterator[Batch]:
+    values, ranges = _read(log)
+    if not ranges:
+        ranges = _beside(log)
+    known = {name: value for name, value in values.items() if name in ranges}
+    log.leave_out("values without a live range (constants, values of called code)",
+                  len(values) - len(known))  # fmt: skip
+    return batches_of(_merged(known, ranges))
+
+
+def _read(log: Log) -> tuple[dict[bytes, _Value], dict[bytes, tuple[int, int]]]:
+    """Return the values of a file, and the live ranges if it has them too."""
+    values: dict[bytes, _Value] = {}
+    number = allocation = 0
+    while line := log.stream.readline():
+        number += 1
+        if line.strip() == _RANGES_BEGIN:
+            return values, _ranges(log, log.stream, number)
+        if found := _ALLOCATION.match(line):
+            allocation = int(found[1])
+        elif found := _VALUE.match(line):
+            name = found[1] if found[1].endswith(b"}") else found[1] + b"{}"
+            values[name] = _Value(number, (allocation, int(found[3])), int(found[2]))
+        elif line.lstrip().startswith(b"value: <") and b"(size=" in line:
+            text = "the line is not as XLA writes a value: value: <0 NAME> (size=S,offset=O)"
+            log.complain("lines that are not of the format", text, number)
+    return values, {}
+
+
+def _beside(log: Log) -> dict[bytes, tuple[int, int]]:
+    """Return the live ranges in the file beside the log."""
+    name = log.stream.name
+    place = name.rfind(_SUFFIX)
+    if place < 0:
+        raise log.wrong(
+            f"has no live ranges; the file needs its name from XLA, *{_SUFFIX}, and "
+            f"*{_RANGES_SUFFIX} beside it, or the live ranges at its end"
+        )
+    ending = name[place + len(_SUFFIX) :]
+    path = Path(name[:place] + _RANGES_SUFFIX + ending)
+    if not path.is_file():
+        raise log.wrong(f"needs the live ranges that XLA writes beside it: there is no {path.name}")
+    with path.open("rb") as raw:
+        stream = LogStream(raw, str(path), lenient=log.lenient)
+        number = 0
+        while line := stream.readline():
+            number += 1
+            if line.strip() == _RANGES_BEGIN:
+                return _ranges(log, stream, number)
+    raise TraceError(f"has no line `{_RANGES_BEGIN.decode()}`", path=str(path))
+
+
+def _ranges(log: Log, stream: LogStream, number: int) -> dict[bytes, tuple[int, int]]:
+    """Return the first and the last step of each value, up to a line that has neither."""
+    ranges: dict[bytes, tuple[int, int]] = {}
+    while line := stream.readline():
+        number += 1
+        found = _RANGE.fullmatch(line)
+        if found is None:
+            break
+        first, last = int(found[2]), int(found[3])
+        if last < first:
+            text = f"in {Path(stream.name).name}: the live range ends before it begins"
+            log.complain("lifetimes of nothing", text, number)
+            continue
+        name = found[1] if found[1].endswith(b"}") else found[1] + b"{}"
+        ranges[name] = (first, last)
+    return ranges
+
+
+def _merged(values: dict[bytes, _Value], ranges: dict[bytes, tuple[int, int]]) -> list[Row]:
+    """Return the buffers: values at one place whose live ranges overlap are one."""
+    places: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for name, value in sorted(values.items(), key=lambda each: ranges[each[0]]):
+        first, last = ranges[name]
+        rows = places[value.place]
+        new = Row(value.line, first, last + 1, value.size)
+        if rows and first < rows[-1].upper:
+            held = rows[-1]
+            upper, size = max(held.upper, new.upper), max(held.size, new.size)
+            rows[-1] = held._replace(upper=upper, size=size)
+        else:
+            rows.append(new)
+    return sorted(row for rows in places.values() for row in rows)
