@@ -41,28 +41,28 @@ NOT_KNOWN: Final = 3
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the placement of the one trace here, an object a line: id,lower,upper,size,offset, "
-    "as MiniMalloc has it.",
+    help="Write the placement of one trace, one line per object, in MiniMalloc's format: "
+    "id,lower,upper,size,offset.",
 )
 @click.option(
     "--check",
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
-    help="Verify the placement in this file, ours or MiniMalloc's.",
+    help="Verify the placement in this file, written by -o or by MiniMalloc.",
 )
 @click.option(
     "--effort",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="End the search for a trace after this time. Without it an exact search, of up to "
-    f"{FEW:,} objects, ends after {DEFAULT_EFFORT.seconds:g} seconds, and for more objects a "
-    "fixed list of fast tries is gone through.",
+    help="End the search for each trace after this time. Default: "
+    f"{DEFAULT_EFFORT.seconds:g} seconds for up to {FEW:,} objects; for more objects, a fixed "
+    "list of fast heuristics instead of a search.",
 )
 @click.option(
     "--capacity",
     type=Size(1),
     metavar="BYTES",
-    help="Find out whether each trace fits into this many bytes (K, M and G are understood), and "
-    "no more. The exit status is 0 if all fit, 1 if one does not, and 3 if that is not known.",
+    help="Only decide if each trace fits into this size, for example 64K or 2M. The exit status is "
+    "0 if every trace fits, 1 if one does not fit, and 3 if the answer is unknown.",
 )
 @format_option
 def command(
@@ -75,16 +75,19 @@ def command(
 ) -> None:
     """Compute the smallest heap for a trace that is known in advance.
 
-    A TRACE is a file, or the name of a trace that `simalloc traces` lists. Objects do not move, and
-    every byte can be used; alignments that the trace asks for are respected. The placement is
-    verified. Its status is "optimal" only if a lower bound proves that there is no smaller one.
-    Ctrl-C ends a search with the best so far.
+    TRACE is a file or a name that `simalloc traces` lists. Objects do not move, no byte is lost to
+    headers, and alignments requested in the trace are kept. Every placement is verified. Its status
+    is "optimal" if a lower bound proves that no smaller heap exists. Ctrl-C ends the search and
+    prints the best placement so far.
     """
     if not traces and check is None:
         raise click.UsageError("Missing argument 'TRACE...'.")
     if output is not None:
         if len(traces) != 1:
-            raise SimallocError(f"-o takes the placement of one trace; {len(traces)} are given")
+            raise SimallocError(
+                f"-o writes the placement of one trace, but {len(traces)} are given: "
+                "call simalloc once for each"
+            )
         keep_apart(output, map(find_trace, traces))
     found = [_find(name, effort, capacity) for name in traces]
     if check is not None:

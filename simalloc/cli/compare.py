@@ -26,27 +26,30 @@ from simalloc.sweep import compare
     default="4",
     show_default=True,
     metavar="MEASURE",
-    help="1 to 4 for fragmentation, or a column of numbers.",
+    help="Measure of fragmentation, 1 to 4, or a numeric column.",
 )
 @click.option(
     "--in-a",
     type=condition,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Take only these runs of A; see --where of `simalloc results`.",
+    help="Use only these runs of A, as with --where of `simalloc results`. Repeatable.",
 )
 @click.option(
-    "--in-b", type=condition, multiple=True, metavar="NAME=VALUE", help="Take only these runs of B."
+    "--in-b",
+    type=condition,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Use only these runs of B. Repeatable.",
 )
 @click.option(
     "--ignore",
     multiple=True,
     metavar="NAME",
-    help="Compare runs although they differ in this: policy, scale, realloc, the name of a "
-    "parameter, or parameters for all of these. May be given several times. The version of the "
-    "code is always ignored.",
+    help="Compare runs that differ in this: policy, scale, realloc, the name of a parameter, or "
+    "`parameters` for all parameters. Repeatable. The version of the code is always ignored.",
 )
-@click.option("--every", is_flag=True, help="Print the pairs that did not change, too.")
+@click.option("--every", is_flag=True, help="Also print pairs without a change.")
 @format_option
 def command(
     a: Path,
@@ -60,8 +63,8 @@ def command(
 ) -> None:
     """Print the differences between two result files.
 
-    Runs of the same trace, policy, parameters, scale and realloc rule are compared, whichever
-    version computed them. The largest change comes first.
+    Two runs are compared if they have the same trace, policy, parameters, scale and realloc rule.
+    The version of the code may differ. The largest change is printed first.
     """
     comparison = compare(runs_in(a, in_a), runs_in(b, in_b), measure, ignore={"code", *ignore})
     write_table(comparison.table(every=every), table_format, sys.stdout)

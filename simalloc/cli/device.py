@@ -28,7 +28,11 @@ from simalloc.trace.catalogue import find_trace, load_device
 )
 @click.argument("snapshots", nargs=-1, required=True, metavar="SNAPSHOT...")
 @device_options
-@click.option("--lenient", is_flag=True, help="Skip and count what is wrong in a snapshot.")
+@click.option(
+    "--lenient",
+    is_flag=True,
+    help="Skip and count invalid entries of a snapshot instead of stopping at the first.",
+)
 @plot_option("Draw the memory of one snapshot over time.")
 @format_option
 def command(
@@ -43,10 +47,11 @@ def command(
 ) -> None:
     """Compare settings of PyTorch's allocator by the GPU memory that a program needs.
 
-    A SNAPSHOT is a file of torch.cuda.memory._dump_snapshot, or a trace. The model is shown beside
-    the real run. Then each of the settings has a row: the peak of the reserved bytes, what they are
-    for, and the smallest device on which the program would have run. --plot draws the segments over
-    time, with the recorded settings and with the best. Ctrl-C prints what is known by then.
+    SNAPSHOT is a file written by torch.cuda.memory._dump_snapshot, or a trace. The first table
+    compares the model with the recorded run. The second table has a row for each setting: the peak
+    of reserved bytes, their use, and the smallest device on which the program would have run.
+    --plot draws the segments over time under the recorded and the best settings. Ctrl-C stops the
+    work and prints the results so far.
     """
     if plot is not None:
         if len(snapshots) > 1:

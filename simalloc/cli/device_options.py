@@ -1,4 +1,4 @@
-"""What is asked of a device's memory, by every command that looks at one."""
+"""Options of the commands that examine a device's memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.policy import parse_size
 from simalloc.trace import Trace
 
 _LEAST: Final = 2 << 20
-"""What a device grants at a time: none has less."""
+"""Smallest capacity, in bytes: the size of one segment."""
 
 
 def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> tuple[int, ...]:
@@ -42,22 +42,25 @@ _OPTIONS: Final = (
         multiple=True,
         callback=_capacities,
         metavar="SIZE",
-        help="Say what fits a device of this size, such as 24G; may be given several times.",
+        help="Print which settings fit a device of this size, for example 24G. Repeatable.",
     ),
     click.option(
         "--settings",
         multiple=True,
         metavar="TEXT",
-        help="Further settings, as in PYTORCH_ALLOC_CONF; may be given several times.",
+        help="Try these settings too, written as in PYTORCH_ALLOC_CONF. Repeatable.",
     ),
     click.option(
         "--search",
         "searches",
         is_flag=True,
-        help="Search for the settings with the smallest device; Ctrl-C prints the best so far.",
+        help="Search for settings that need the smallest device. Ctrl-C prints the best so far.",
     ),
     click.option(
-        "--device", type=int, metavar="N", help="Which device of a snapshot with several."
+        "--device",
+        type=int,
+        metavar="N",
+        help="Device number, for a snapshot with several devices.",
     ),
 )
 
@@ -72,9 +75,9 @@ def device_options(command: Callable[..., None]) -> Callable[..., None]:
 def explored(
     trace: Trace, settings: Sequence[str], capacities: tuple[int, ...], *, searches: bool
 ) -> WhatIf:
-    """Return what a trace needs under the settings that people try, and further ones.
+    """Return the memory that a trace needs under the common settings and the given ones.
 
-    Ctrl-C ends it with what is known by then, which says so.
+    Ctrl-C ends the work; the result then holds what was found so far, and is marked interrupted.
     """
     texts = [*SETTINGS, *settings]
     with progress(f"{trace.name}: settings", len(texts) + 1) as advance:

@@ -37,15 +37,23 @@ from simalloc.trace.catalogue import find_trace, load
     "-p",
     "--policy",
     metavar="NAME",
-    help="Replay both under this policy. Default: the malloc that served each.",
+    help="Replay both under this policy. Default: the malloc of each recording.",
 )
-@click.option("--most", type=click.IntRange(1), default=20, show_default=True, help="Functions.")
+@click.option(
+    "--rows",
+    "--most",
+    "most",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Maximum number of functions.",
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.html",
-    help="Write a page too: what has changed, and below it what `simalloc report` says of both.",
+    help="Also write a page with the changes, and below them the report on each recording.",
 )
 @format_option
 def command(
@@ -58,14 +66,16 @@ def command(
 ) -> None:
     """Compare two recordings of a program.
 
-    Live bytes, resident and mapped bytes, fragmentation and, if both were recorded with --sites,
-    the functions whose memory has changed most.
+    The tables compare live, resident and mapped bytes and the fragmentation. If both recordings
+    have --sites, the functions whose memory changed most follow.
     """
     if output is not None:
         keep_apart(output, map(find_trace, (before, after)))
     traces = [load(before), load(after)]
     if any(trace.is_of_device for trace in traces) and policy is None:
-        raise SimallocError("a device's memory has no malloc; name a policy, such as -p pytorch")
+        raise SimallocError(
+            "a recording of GPU memory has no malloc: name a policy, for example -p pytorch"
+        )
     with progress("before and after", sum(map(len, traces))) as advance:
         found = before_after(traces[0], traces[1], policy, progress=advance)
     if output is not None:

@@ -23,5 +23,7 @@ class Duration(click.ParamType[float]):
         found = _DURATION.fullmatch(str(value))
         seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
         if seconds <= 0:
-            self.fail(f"{value!r} is no duration such as 90s, 10m or 1.5h", param, ctx)
+            self.fail(
+                f"{value!r} is not a duration. Write, for example, 90s, 10m or 1.5h", param, ctx
+            )
         return seconds

@@ -26,13 +26,13 @@ from simalloc.trace.formats.registry import WRITERS
     type=click.Choice(list(WRITERS)),
     default="text",
     show_default=True,
-    help="Its format.",
+    help="Format of the log.",
 )
 def command(trace: str, log: str, to_format: str) -> None:
     """Convert a trace to a log that other tools read.
 
-    TRACE is a file or the name of a trace that `simalloc traces` lists. LOG is a file, compressed
-    if its name ends in .zst, .gz, .xz or .bz2, or - for standard output.
+    TRACE is a file or a name that `simalloc traces` lists. LOG is a file, or - for standard output.
+    A file whose name ends in .zst, .gz, .xz or .bz2 is compressed.
     """
     with progress(trace, 1.0) as advance:
         exported = export_trace(find_trace(trace), log, to_format, progress=advance)

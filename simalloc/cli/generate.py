@@ -34,21 +34,22 @@ from simalloc.trace.workloads.generator import MAX_OBJECTS
     default="lognormal",
     show_default=True,
     metavar="DISTRIBUTION",
-    help="Requested sizes: constant:value=, uniform:min=,max=, lognormal:median=,sigma=, "
-    "powerlaw:alpha=,min=,max=, table:file=CSV or table:trace=TRACE.",
+    help="Distribution of requested sizes: constant:value=, uniform:min=,max=, "
+    "lognormal:median=,sigma=, powerlaw:alpha=,min=,max=, table:file=CSV or table:trace=TRACE.",
 )
 @click.option(
     "--lifetimes",
     default="exponential",
     show_default=True,
     metavar="DISTRIBUTION",
-    help="Lifetimes in allocations: exponential:mean=, powerlaw:alpha=,min=,max=, fifo:length=, "
-    "lifo:depth=, generational:young=,tenured=,old=, by-size:file= or trace=, resampled:trace=.",
+    help="Distribution of lifetimes, in allocations: exponential:mean=, powerlaw:alpha=,min=,max=, "
+    "fifo:length=, lifo:depth=, generational:young=,tenured=,old=, by-size:file= or trace=, "
+    "resampled:trace=.",
 )
 @click.option(
     "--like",
     metavar="TRACE",
-    help="Take sizes and the lifetimes of each size from a trace.",
+    help="Draw sizes, and lifetimes by size, from this trace.",
 )
 @click.option(
     "--correlation",
@@ -62,16 +63,23 @@ from simalloc.trace.workloads.generator import MAX_OBJECTS
     type=click.FloatRange(min=1),
     default=1.0,
     show_default=True,
-    help="Mean number of neighbours in time that are freed together.",
+    help="Mean number of consecutively allocated objects that are freed together.",
 )
 @click.option(
     "--phases",
     default="plateau",
     show_default=True,
     metavar="PHASES",
-    help="plateau, ramp:kept=, sawtooth:periods=,kept= or peaks:periods=,width=,height=.",
+    help="Course of the live bytes: plateau, ramp:kept=, sawtooth:periods=,kept= or "
+    "peaks:periods=,width=,height=.",
 )
-@click.option("--threads", type=click.IntRange(1, 1 << 16), default=1, show_default=True)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 1 << 16),
+    default=1,
+    show_default=True,
+    help="Number of threads.",
+)
 @click.option(
     "--remote",
     type=click.FloatRange(0, 1),
@@ -79,8 +87,14 @@ from simalloc.trace.workloads.generator import MAX_OBJECTS
     show_default=True,
     help="Share of the objects that another thread frees.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-@click.option("--name", help="Name of the trace.  [default: the file's name]")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Seed of the random numbers.",
+)
+@click.option("--name", help="Name of the trace. Default: the file's name.")
 def command(output: str, like: str | None, seed: int, name: str | None, **chosen: Any) -> None:
     """Generate a synthetic trace from sizes, lifetimes and phases.
 

@@ -34,35 +34,41 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
     "--from",
     "from_format",
     type=click.Choice([*FORMATS, pattern.NAME]),
-    help="The format, if not detected; `pattern` for a log of one's own.",
+    help="Format of the log, if not detected. `pattern` reads any log with the patterns below.",
 )
 @_pattern_option(
     "malloc",
-    "a malloc's line, with (?P<size>...) or (?P<hexsize>...), and perhaps (?P<id>...), "
-    "(?P<count>...) and, as the others, (?P<thread>...).",
+    "line of a malloc, with (?P<size>...) or (?P<hexsize>...). Optional groups: (?P<id>...), "
+    "(?P<count>...) and, as in the other patterns, (?P<thread>...).",
 )
-@_pattern_option("free", "a free's line, with (?P<id>...).")
-@_pattern_option("realloc", "a realloc's line, with size, id and perhaps (?P<old>...).")
-@_pattern_option("end", "the line of a thread's end, with (?P<thread>...).")
+@_pattern_option("free", "line of a free, with (?P<id>...).")
+@_pattern_option("realloc", "line of a realloc, with size, id and optionally (?P<old>...).")
+@_pattern_option("end", "line of a thread exit, with (?P<thread>...).")
 @_pattern_option("ignore", "lines that are not events.")
 @click.option(
     "--match-frees",
     type=click.Choice(["newest", "oldest"]),
-    help="Which of several equal objects a free is of, where the log does not say (heaptrack).",
+    help="If the log is ambiguous (heaptrack), match a free to the newest or oldest object of that "
+    "size and call path.",
 )
 @click.option(
-    "--lenient", is_flag=True, help="Skip and count what is wrong, instead of giving up at it."
+    "--lenient",
+    is_flag=True,
+    help="Skip and count invalid lines instead of stopping at the first.",
 )
 @click.option(
     "--thread-blocks/--no-thread-blocks",
     default=None,
-    help="Whether the C library's own blocks for threads are in the log.  [default: by format]",
+    help="State that the log contains, or lacks, the blocks that the C library allocates for each "
+    "thread. Default: depends on the format.",
 )
-@click.option("--device", type=int, metavar="N", help="Which device of a snapshot with several.")
 @click.option(
-    "--elf", metavar="FILE", help="The firmware, which names the return addresses of a board."
+    "--device", type=int, metavar="N", help="Device number, for a snapshot with several devices."
 )
-@click.option("--name", help="The trace's name; that of the log unless given.")
+@click.option(
+    "--elf", metavar="FILE", help="Firmware image, to name the return addresses of a board's log."
+)
+@click.option("--name", help="Name of the trace. Default: the name of the log.")
 def command(
     log: str,
     trace: str,
@@ -77,8 +83,8 @@ def command(
 ) -> None:
     """Convert an allocation log to a trace.
 
-    LOG is a file, or - for standard input. Its format and compression (gzip, bzip2, xz, zstd) are
-    told from its content. What the trace leaves out is counted on stderr.
+    LOG is a file, or - for standard input. The format and compression (gzip, bzip2, xz, zstd) are
+    detected from the content. Events that are left out of the trace are counted on stderr.
     """
     how = _format(from_format, {kind: text for kind, text in patterns.items() if text is not None})
     with progress(log, 1.0) as advance:

@@ -40,11 +40,16 @@ from simalloc.trace.statistics import Statistics, describe
     default=0,
     show_default=True,
     metavar="BYTES",
-    help="Added to each size before it is put into a class (8 in Johnstone & Wilson's table 2).",
+    help="Bytes added to each size before sizes are grouped (8 in Johnstone & Wilson's table 2).",
 )
 @plot_option("Draw one trace: live bytes over time, sizes, lifetimes.")
-@click.option("--dark", is_flag=True, help="Draw it light on dark.")
-@click.option("--all", "everything", is_flag=True, help="Print every figure, not five.")
+@click.option("--dark", is_flag=True, help="Draw the plot light on dark.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Print every figure instead of the five most important.",
+)
 @format_option
 def command(
     traces: Sequence[str],
@@ -56,9 +61,9 @@ def command(
 ) -> None:
     """Print statistics of traces: sizes, lifetimes, peaks, reallocs, threads.
 
-    First the five figures that matter most; --all prints every one, and JSON and CSV have them all.
-    A TRACE is a file, or the name of a trace that `simalloc traces` lists. docs/statistics.md says
-    how each figure is defined. A trace file is read as it is described, and may be of any length.
+    TRACE is a file or a name that `simalloc traces` lists. The table contains the five most
+    important figures; --all, JSON and CSV contain every figure. docs/statistics.md defines each
+    one. Files of any length are read in one pass.
     """
     if plot is not None and len(traces) > 1:
         raise click.UsageError("--plot draws one trace; call it once for each")

@@ -26,9 +26,9 @@ from simalloc.sweep import merge
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where the runs are put; those it has already stay.",
+    help="File that receives the runs. Runs that it already contains are kept.",
 )
-@click.option("--salvage", is_flag=True, help="Take what can be read of damaged files.")
+@click.option("--salvage", is_flag=True, help="Copy the readable runs of damaged files.")
 def command(
     inputs: tuple[Path, ...],
     output: Path,
@@ -36,8 +36,8 @@ def command(
 ) -> None:
     """Merge the runs of several result files.
 
-    A run that several files have is there once. All is merged or nothing: files that disagree
-    about a run are refused.
+    A run that occurs in several files is stored once. If two files contain different results for
+    the same run, nothing is merged.
     """
     merged = merge(inputs, output, damaged=salvage)
     lost = f", {merged.lost:,} could not be read" if merged.lost else ""

@@ -36,9 +36,9 @@ from simalloc.trace.catalogue import load
     "--allocators",
     multiple=True,
     metavar="NAME[:SETTING=VALUE,...],...",
-    help="glibc, jemalloc, mimalloc, tcmalloc, or the path of a shared library; "
-    "if not given, all of these names that are installed. Settings in lower case are its own, as "
-    "arena_max; those in capitals are variables of its environment. May be given several times.",
+    help="glibc, jemalloc, mimalloc, tcmalloc, or the path of a shared library. A setting in lower "
+    "case, such as arena_max, is an option of the allocator; a setting in capitals is an "
+    "environment variable. Repeatable. Default: all of the four that are installed.",
 )
 @click.option(
     "--touch/--no-touch",
@@ -51,7 +51,7 @@ from simalloc.trace.catalogue import load
     type=click.IntRange(min=1),
     default=REPEATS,
     show_default=True,
-    help="Passes that are timed; their median is printed.",
+    help="Number of timed passes. The median is printed.",
 )
 @format_option
 def command(
@@ -63,10 +63,9 @@ def command(
 ) -> None:
     """Replay traces through real allocators and print their memory.
 
-    Each allocator has a process of its own, in which it takes the place of the C library's malloc.
-    Memory is what it took from the system: the most, at the end and the mean. Each thread of a
-    trace is a thread, and they work in the trace's order. Time is processor time; a first pass is
-    not counted.
+    Each allocator replaces the C library's malloc in a separate process. Memory is the memory
+    obtained from the system: its peak, its final value and its mean. Each thread of the trace runs
+    as a thread, in the order of the trace. Time is processor time; the first pass is not timed.
     """
     named = [allocator for names in allocators for allocator in find_allocators(names)]
     chosen = named if allocators else installed()

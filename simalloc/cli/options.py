@@ -18,7 +18,7 @@ format_option: Final = click.option(
     type=click.Choice(FORMATS),
     default="table",
     show_default=True,
-    help="How the table is printed.",
+    help="Output format.",
 )
 
 

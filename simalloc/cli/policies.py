@@ -27,9 +27,9 @@ from simalloc.report.prose import write_prose
 def command(names: Sequence[str], table_format: Format) -> None:
     """List the catalogue of policies, or describe one.
 
-    Without a name there is one line for each policy. With a name, all that is known of that policy
-    is printed: its family, its source, our reading of what the source leaves open, its parameters,
-    its rules, and an example. JSON and CSV have one row for each policy.
+    Without a name, one line is printed for each policy. With a name, the description of that policy
+    is printed: its family, its source, the decisions where the source is silent, its parameters,
+    its rules and an example. JSON and CSV contain one row for each policy.
     """
     policies = expand_policies(names) if names else tuple(CATALOGUE.values())
     if table_format in {"json", "csv"}:
@@ -43,7 +43,7 @@ def command(names: Sequence[str], table_format: Format) -> None:
 
 
 def _write_policy(policy: Policy, table_format: Format) -> None:
-    """Write all that is known of a policy."""
+    """Write the description of a policy."""
     for table in policy_tables(policy):
         write_table(table, table_format, sys.stdout)
     others = [name for name in GROUPS["johnstone-wilson"] if name != policy.name]
@@ -52,5 +52,5 @@ def _write_policy(policy: Policy, table_format: Format) -> None:
         write_prose(rules, sys.stdout)
     else:
         echo(f"\n{rules}")
-    echo("docs/policies.md has what is common to all policies.")
+    echo("docs/policies.md describes the rules common to all policies.")
     echo(f"\nExample:\n  simalloc run espresso -p {spell(policy)} {others[0]}")

@@ -56,46 +56,48 @@ from simalloc.trace.catalogue import find_trace, load
     "  simalloc pool board.npz -p zephyr --vary 20 --worst worst.npz",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
-@policy_option("Policies that have a capacity, as `simalloc run` takes them. Default: @pool.")
+@policy_option("Policies with a capacity, written as for `simalloc run`. Default: @pool.")
 @click.option(
     "--vary",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Also serve N variations of each trace: other orders of threads, other sizes and phases.",
+    help="Also serve N variations of each trace: other thread orders, sizes and phases.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="The seed of the variations.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the variations.")
 @click.option(
     "--window",
     type=click.IntRange(min=1),
     default=64,
     show_default=True,
     metavar="EVENTS",
-    help="How far a variation may delay an event.",
+    help="Maximum delay of an event in a variation.",
 )
 @click.option(
     "--worst",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the variation that needs the most memory; takes --vary and one policy.",
+    help="Write the variation that needs the most memory. Requires --vary and one policy.",
 )
 @click.option(
     "--adversary",
     is_flag=True,
-    help="Print Robson's bound: what a worst program of these sizes and this peak needs.",
+    help="Print Robson's bound: the pool that the worst program with these sizes and this peak "
+    "needs.",
 )
 @click.option(
     "--diagnose",
     type=Size(),
     metavar="SIZE",
-    help="Say why a pool of this size refuses a request, for each policy.",
+    help="Print, for each policy, why a pool of this size refuses a request.",
 )
 @click.option(
     "--block-pools",
     type=click.IntRange(1, 64),
     metavar="K",
-    help="Find the sizes and counts of K pools of fixed-size blocks, beside the first policy.",
+    help="Find block sizes and counts of K fixed-size block pools beside a heap of the first "
+    "policy.",
 )
-@plot_option("Draw the refused requests against the pool's size, a line an allocator.")
+@plot_option("Draw the number of refused requests by pool size, with a line for each policy.")
 @format_option
 def command(
     traces: Sequence[str],
@@ -110,15 +112,15 @@ def command(
     plot: Path | None,
     table_format: Format,
 ) -> None:
-    """Find the smallest pool that serves every request of the traces, and which larger ones fail.
+    """Find the smallest fixed pool that never refuses a request.
 
-    A pool is a heap of fixed size, as on a board. A larger pool may fail where a smaller one works:
-    every size is tried, unless the allocator's rules prove what it comes to. The safe size is that
-    from which on no size fails, up to twice the smallest.
+    A pool is a heap of fixed size, as on a board. Because a larger pool may refuse a request that a
+    smaller pool serves, every size is tried, unless the allocator's rules prove the result. The
+    safe size is the smallest size from which no size fails, up to twice the smallest pool.
     """
     chosen = expand_policies(policies or "@pool")
     if worst is not None and (vary is None or len(chosen) != 1):
-        raise SimallocError("--worst takes --vary N and one policy (-p NAME)")
+        raise SimallocError("--worst requires --vary N and exactly one policy (-p NAME)")
     if worst is not None:
         keep_apart(worst, map(find_trace, traces))
     loaded = [load(name) for name in traces]

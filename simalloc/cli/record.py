@@ -71,69 +71,76 @@ class _WithStacks(click.Command):
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The trace of COMMAND. Other processes' go beside it, to NAME.PROCESS.npz.",
+    help="Trace of COMMAND. Traces of other processes are written to NAME.PROCESS.npz beside it.",
 )
-@click.option("--times", is_flag=True, help="Record when, in nanoseconds since the start.")
-@click.option("--sites", is_flag=True, help="Record where in the program each allocation is.")
+@click.option(
+    "--times", is_flag=True, help="Record the time of each event, in nanoseconds since the start."
+)
+@click.option("--sites", is_flag=True, help="Record the code that makes each allocation.")
 @click.option(
     "--stacks",
     "depth",
     type=click.IntRange(1, MOST_DEPTH),
     metavar="[=DEPTH]",
-    help=f"Record by which call path, of {DEPTH} places at most unless DEPTH is given.",
+    help=f"Record the call path of each allocation, up to DEPTH frames. Default: {DEPTH}.",
 )
 @click.option(
     "--every",
     type=Size(1),
     metavar="BYTES",
-    help="Record a sample: blocks that hold one of the bytes drawn, on average one in this many.",
+    help="Record a sample of the blocks: one byte in this many is drawn on average, and the blocks "
+    "that contain a drawn byte are recorded.",
 )
 @click.option(
     "--python",
     is_flag=True,
-    help="Have Python serve its objects from malloc, and show Python functions in call paths.",
+    help="Make Python allocate its objects with malloc, and record Python functions in call paths.",
 )
 @click.option(
     "--progress/--no-progress",
     default=None,
-    help="Say on stderr how far it is while it runs.  [default: on a terminal]",
+    help="Print progress on stderr during the recording. Default: only on a terminal.",
 )
 @click.option(
     "--no-wait", is_flag=True, help="Do not wait for processes that COMMAND leaves running."
 )
-@click.option("--alone", is_flag=True, help="Keep no traces of other processes than COMMAND's own.")
+@click.option(
+    "--alone",
+    is_flag=True,
+    help="Keep only the trace of COMMAND, not those of its child processes.",
+)
 @click.option(
     "--for",
     "seconds",
     type=Duration(),
     metavar="DURATION",
-    help="End the recording after so long, such as 10m; COMMAND goes on.",
+    help="End the recording after this time, for example 10m. COMMAND continues.",
 )
 @click.option(
     "--limit",
     type=Size(1),
     metavar="BYTES",
-    help="End the recording when its raw files have this size, such as 2G; COMMAND goes on.",
+    help="End the recording when its raw files reach this size, for example 2G. COMMAND continues.",
 )
 @click.option(
     "--snapshot",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIRECTORY",
-    help="Write what is recorded so far in this NAME.*.recording, instead of running COMMAND.",
+    help="Do not run COMMAND; write the events recorded so far in this NAME.*.recording.",
 )
 @click.option(
     "--stop",
     "stopped",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIRECTORY",
-    help="End the recording in this NAME.*.recording; its programs go on.",
+    help="End the recording in this NAME.*.recording. Its programs continue.",
 )
 @click.option(
     "--recover",
     "directory",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIRECTORY",
-    help="Write the traces of a recording that was cut short, instead of running COMMAND.",
+    help="Do not run COMMAND; write the traces of an interrupted recording.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
@@ -158,20 +165,22 @@ def command(
 ) -> None:
     """Run COMMAND and record its malloc calls.
 
-    The command runs as it is, with its own input, output and exit code. Every process that it
-    starts gets a trace of its own. Nothing recorded is lost when one crashes or is killed.
+    COMMAND runs unmodified, with its own input, output and exit code. Every process that it starts
+    gets a separate trace. If a process crashes or is killed, the events recorded so far are kept.
     """
     folders = {"snapshot": snapshot, "stop": stopped, "recover": directory}
     given = {name: folder for name, folder in folders.items() if folder is not None}
     if len(given) > 1 or (given and command):
         raise click.UsageError(
-            "--snapshot, --stop and --recover each take the place of a COMMAND", ctx
+            "--snapshot, --stop and --recover exclude each other and COMMAND", ctx
         )
     if stopped is not None:
         _stop(stopped)
         return
     if output is None:
-        raise click.UsageError("-o TRACE is missing: where the trace is written", ctx)
+        raise click.UsageError(
+            "Missing option -o: give the trace to write, for example -o sort.npz", ctx
+        )
     if given:
         ctx.exit(_write_recorded(output, snapshot, directory, alone=alone))
     if not command:

@@ -25,7 +25,7 @@ from simalloc.trace.catalogue import find_trace, load, open_source
 from simalloc.trace.reader import SUFFIX
 
 _LARGEST: Final = 3
-"""Processes of a folder that a page looks at closely."""
+"""Number of processes of a folder that a page examines in detail."""
 
 
 @click.command(
@@ -41,10 +41,10 @@ _LARGEST: Final = 3
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The page: one HTML file that needs nothing else, under 5 MB. Default: beside the trace.",
+    help="The page, one self-contained HTML file below 5 MB. Default: a file beside the trace.",
 )
 @policy_option(
-    "Policies to look at as closely as at what the program uses; may be given several times."
+    "Policies to examine in the same detail as the malloc that the program uses. Repeatable."
 )
 @scale_option
 @realloc_option
@@ -53,7 +53,7 @@ _LARGEST: Final = 3
     "--native/--no-native",
     default=True,
     show_default=True,
-    help="Replay the traces through the real allocators of this machine too.",
+    help="Also replay the traces through the real allocators of this machine.",
 )
 def command(
     traces: Sequence[str],
@@ -69,14 +69,16 @@ def command(
 ) -> None:
     """Write a page on the best malloc and settings for a program, and on its memory.
 
-    A TRACE is a file, or the name of a trace that `simalloc traces` lists. The page begins with
-    what `simalloc settings` says, shows memory over time and the heaps under what the program uses,
-    the best that can be installed and the chosen policies, and names what pins them.
-    A trace file is read as it is replayed, and may be of any length. A folder of traces, as
-    `simalloc record` leaves them of a process and those that it starts, becomes one page: sums over
-    the processes at each time, and below them the largest three.
-    For a snapshot of PyTorch's memory on a GPU, the page has what `simalloc device` prints, and
-    shows where the segments lie; --capacity, --settings, --search and --device are for that.
+    TRACE is a file or a name that `simalloc traces` lists. Files of any length are read in one
+    pass. The page starts with the verdict of `simalloc settings`. It then shows memory over time
+    and, for the malloc in use, the best alternative and the chosen policies, the heap and the code
+    that pins it.
+
+    FOLDER contains the traces that `simalloc record` wrote for a process and its children. Its page
+    shows the sum over all processes at each time, and the three largest processes.
+
+    For a snapshot of PyTorch's GPU memory, the page shows the tables of `simalloc device` and a map
+    of the segments. --capacity, --settings, --search and --device apply only to such snapshots.
     """
     output = output or _beside(traces[0])
     if len(traces) == 1 and Path(traces[0]).is_dir():

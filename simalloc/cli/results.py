@@ -31,7 +31,7 @@ from simalloc.sweep.tables import failures_table, records
 @click.option(
     "--rank",
     metavar="MEASURE",
-    help="Print the policies in order of one measure, and how sure the order is.",
+    help="Rank the policies by one measure, with confidence intervals.",
 )
 @click.option(
     "--where",
@@ -39,30 +39,30 @@ from simalloc.sweep.tables import failures_table, records
     type=condition,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Only runs with this in a column or parameter; VALUE may be a pattern, and "
-    "code=latest is the version of each policy's latest run. May be given several times.",
+    help="Keep runs with this value in a column or parameter. VALUE may be a pattern; code=latest "
+    "keeps the version of each policy's latest run. Repeatable.",
 )
-@click.option("--failed", is_flag=True, help="Print the runs that ended with an error, and why.")
+@click.option("--failed", is_flag=True, help="Print the runs that failed, with their errors.")
 @click.option(
     "--sort",
     metavar="COLUMN",
     default="average",
     show_default=True,
-    help="Order of a pivot: average, policy, or a trace.",
+    help="Sort a pivot by average, policy or the name of a trace.",
 )
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="The confidence of the intervals in a ranking.",
+    help="Confidence level of the intervals in a ranking.",
 )
 @click.option(
     "--resamples",
     type=click.IntRange(1),
     default=RESAMPLES,
     show_default=True,
-    help="How many samples of the traces are drawn for these intervals.",
+    help="Number of bootstrap samples of the traces for these intervals.",
 )
 @format_option
 def command(
@@ -78,9 +78,9 @@ def command(
 ) -> None:
     """Print the results of sweeps: all runs, a pivot, or a ranking.
 
-    MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, or any column of numbers, such as
-    peak_heap_bytes or visited_mean. CSV and JSON hold all columns and all digits, with what is
-    needed to reproduce each number.
+    MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, or a numeric column such as
+    peak_heap_bytes or visited_mean. CSV and JSON contain all columns with all digits, including
+    the versions and parameters that reproduce each number.
     """
     if sum([pivot is not None, rank is not None, failed]) > 1:
         raise click.UsageError("--pivot, --rank and --failed exclude each other.")

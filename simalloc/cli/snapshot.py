@@ -40,7 +40,7 @@ from simalloc.report.table import Table
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.npz",
-    help="Save the snapshot, to be read again later. No content of memory is saved.",
+    help="Save the snapshot for a later run. The content of memory is not saved.",
 )
 @click.option(
     "--blocks",
@@ -52,7 +52,7 @@ from simalloc.report.table import Table
     "--content/--no-content",
     default=True,
     show_default=True,
-    help="Print what live blocks begin with. It is never saved.",
+    help="Print the first bytes of live blocks. They are never saved.",
 )
 @click.option(
     "--format",
@@ -60,7 +60,7 @@ from simalloc.report.table import Table
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="How the result is printed.",
+    help="Output format.",
 )
 def command(
     source: str,
@@ -72,11 +72,11 @@ def command(
 ) -> None:
     """Print what the memory of a running process or a core file holds.
 
-    Reads every heap of glibc's malloc (2.31 to 2.44, x86-64) block by block. The process needs no
+    Every heap of glibc's malloc (2.31 to 2.44, x86-64) is read block by block. The process needs no
     preparation. Nothing is written into it, and it is stopped only for parts that change while they
     are read. The first line is the answer; the tables use the terms of `simalloc waste`.
 
-    FILE is a saved snapshot, or what an allocator reports of itself: the XML of glibc's
+    FILE is a saved snapshot or an allocator's own statistics: the XML of glibc's
     malloc_info, the JSON of jemalloc's malloc_stats_print, or the text of tcmalloc's GetStats.
     """
     with progress(f"Reading {source}", None):

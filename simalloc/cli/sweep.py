@@ -34,24 +34,26 @@ EXIT_FAILED_RUNS: Final = 1
     "--output",
     type=click.Path(path_type=Path),
     metavar="RESULTS.sqlite",
-    help="The file of results; what it has already is not run again.",
+    help="File of results. Runs that it already contains are skipped.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
-    help="Runs at a time.  [default: the number of cores]",
+    help="Number of concurrent runs. Default: the number of cores.",
 )
 @click.option(
     "--memory",
     type=Size(),
     metavar="SIZE",
-    help="Bytes that traces may take, as in 4G.  [default: 3/4 of the memory]",
+    help="Maximum memory for traces, for example 4G. Default: 3/4 of the machine's memory.",
 )
-@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
-@click.option("--shard", metavar="I/N", help="Run share I of N, for `simalloc merge` afterwards.")
-@click.option("--retry-failed", is_flag=True, help="Run again what ended with an error.")
-@click.option("--dry-run", is_flag=True, help="Say how many runs and how long, and run nothing.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
+@click.option("--shard", metavar="I/N", help="Run share I of N; `simalloc merge` joins the shares.")
+@click.option("--retry-failed", is_flag=True, help="Repeat the runs that failed.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the number of runs and the estimated time, and exit."
+)
 def command(
     plan: Path,
     output: Path | None,
@@ -64,9 +66,9 @@ def command(
 ) -> None:
     """Replay many traces under many policies, and store the results.
 
-    PLAN.toml names traces, policies with lists of parameters, and scales. A sweep may be stopped at
-    any moment and go on later: a run that is in the results is not done again. Several sweeps into
-    one file share the work. The exit code is 1 if runs failed; their rows say why.
+    PLAN.toml names traces, policies with lists of parameters, and scales. A sweep can be stopped at
+    any time; the same command continues it and skips the finished runs. Several sweeps into the
+    same file share the work. The exit code is 1 if runs failed; the reasons are stored with them.
     """
     asked = read_plan(plan)
     share = None if shard is None else Shard.parse(shard)

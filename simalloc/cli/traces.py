@@ -16,8 +16,8 @@ from simalloc.report.traces import traces_table
 def command(table_format: Format) -> None:
     """List the catalogue of traces.
 
-    Each can be given by its bare name in every command. The folders searched are the one in the
-    environment variable SIMALLOC_TRACES, traces/ in the current directory, and the traces that are
-    installed with simalloc.
+    Every command accepts the names in this list. Traces are searched in the folder that the
+    environment variable SIMALLOC_TRACES names, in traces/ of the current directory, and among the
+    traces installed with simalloc.
     """
     write_table(traces_table(), table_format, sys.stdout)

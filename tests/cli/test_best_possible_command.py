@@ -76,7 +76,7 @@ def test_a_placement_that_does_not_hold(tmp_path, table, complaint):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["make", "cfrac", "-o", "x.csv"], "-o takes the placement of one trace; 2 are given"),
+        (["make", "cfrac", "-o", "x.csv"], "-o writes the placement of one trace, but 2 are given"),
         (["no-such-trace"], "there is no such file"),
         ([], "Missing argument"),
         (["make", "-o", "missing/x.csv"], "missing/x.csv"),

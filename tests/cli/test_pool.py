@@ -90,7 +90,7 @@ def test_the_table_and_the_picture(trace, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["-p", "ptmalloc", "--worst", "w.npz"], "--worst takes --vary"),
+        (["-p", "ptmalloc", "--worst", "w.npz"], "--worst requires --vary"),
         (["-p", "zephyr", "--vary", "0"], "--vary"),
         (["-p", "no-such"], "no-such"),
     ],

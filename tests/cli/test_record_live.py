@@ -141,13 +141,13 @@ def test_processes_that_begin_after_the_end_are_not_complained_about(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--snapshot", "."], "-o TRACE is missing"),
+        (["--snapshot", "."], "Missing option -o"),
         (["--snapshot", ".", "-o", "x.npz"], "no raw recordings here"),
         (["--stop", "."], "no raw recordings here"),
-        (["--stop", ".", "ls"], "take the place of a COMMAND"),
-        (["--stop", ".", "--recover", "."], "take the place of a COMMAND"),
-        (["--for", "0", "-o", "x.npz", "ls"], "is no duration"),
-        (["--for", "ten", "-o", "x.npz", "ls"], "is no duration"),
+        (["--stop", ".", "ls"], "exclude each other and COMMAND"),
+        (["--stop", ".", "--recover", "."], "exclude each other and COMMAND"),
+        (["--for", "0", "-o", "x.npz", "ls"], "is not a duration"),
+        (["--for", "ten", "-o", "x.npz", "ls"], "is not a duration"),
     ],
 )
 def test_wrong_usage(run, tmp_path, words, message):
