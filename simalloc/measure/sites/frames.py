@@ -60,6 +60,29 @@ def call_path(provenance: Mapping[str, Any], site: int) -> list[Frame]:
     return [_frame(part) for part in site_name(provenance, site).split(PATH)]
 
 
+def call_paths(provenance: Mapping[str, Any], sites: Iterable[int]) -> list[list[Frame]]:
+    """Return the frames of several sites, as `call_path` does of one.
+
+    Each caller is visited once, however many sites it has below it.
+    """
+    stacks = provenance.get("stacks")
+    if not isinstance(stacks, Mapping) or not stacks:
+        return [call_path(provenance, site) for site in sites]
+    places = [[_frame(spelled(tuple(each))) for each in place] for place in stacks["places"]]
+    known: dict[int, list[Frame]] = {0: []}
+    paths = []
+    for site in sites:
+        unknown, above = [], site
+        while above not in known and above < len(stacks["parent"]):
+            unknown.append(above)
+            above = stacks["parent"][above]
+        for each in reversed(unknown):
+            known[each] = places[stacks["place"][each]] + known[above]
+            above = each
+        paths.append(known.get(site) or call_path(provenance, site))
+    return paths
+
+
 def short_name(provenance: Mapping[str, Any], site: int) -> str:
     """Return the name of a site with a few frames, from the innermost on that is no wrapper."""
     path = folded(call_path(provenance, site))[:_SHORT]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Run
-from simalloc.measure.sites.frames import Frame, call_path, common_frame, folded
+from simalloc.measure.sites.frames import Frame, call_paths, common_frame, folded
 from simalloc.measure.sites.holding import At, held_under
 from simalloc.measure.sites.usage import usage_of
 from simalloc.plural import counted
@@ -145,7 +145,7 @@ def profile_of(
             "wasted_bytes": (held.pinned_bytes + held.shared_bytes)[used],
             "rounding_bytes": held.rounding_bytes[used],
         }
-    stacks = [call_path(trace.provenance, site) for site in used.tolist()]
+    stacks = call_paths(trace.provenance, used.tolist())
     paths = stacks if wrappers is None else [folded(stack, wrappers) for stack in stacks]
     return Profile(paths, stacks, used.tolist(), values, event)
 
