@@ -14,6 +14,7 @@ from simalloc.policy.pool import (
     Heap5,
     Lvgl,
     Lwip,
+    MicroPython,
     NewlibNano,
     O1heap,
     Picolibc,
@@ -23,6 +24,7 @@ from simalloc.policy.pool import (
     Rtx5,
     ThreadX,
     TlsfBsd,
+    UmmMalloc,
     Zephyr,
 )
 
@@ -55,4 +57,8 @@ POLICIES: Final = (
     _row("newlib-nano", NewlibNano(), "newlib 4.5.0 (9dc06b7e) and 3.3.0, nano-mallocr.c"),
     _row("picolibc", Picolibc(), "picolibc 1.8.12 (630c45e1) and 1.8.10"),
     _row("avr-libc", AvrLibc(), "avr-libc (b6c2bb81, June 2026), malloc.c and realloc.c"),
+    _row(
+        "umm-malloc", UmmMalloc(), "ESP8266 Arduino core (f946290e), rhempel/umm_malloc (ed68d0b5)"
+    ),
+    _row("micropython", MicroPython(), "MicroPython 1.29.0-preview (1c3c2011), py/gc.c"),
 )

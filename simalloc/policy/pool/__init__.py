@@ -6,6 +6,7 @@ from simalloc.policy.pool.esp_idf import EspIdf
 from simalloc.policy.pool.freertos import Heap1, Heap2, Heap4, Heap5
 from simalloc.policy.pool.lvgl import Lvgl
 from simalloc.policy.pool.lwip import Lwip
+from simalloc.policy.pool.micropython import MicroPython
 from simalloc.policy.pool.newlib_nano import NewlibNano
 from simalloc.policy.pool.o1heap import O1heap
 from simalloc.policy.pool.picolibc import Picolibc
@@ -14,6 +15,7 @@ from simalloc.policy.pool.rt_thread_memheap import RtThreadMemheap
 from simalloc.policy.pool.rtx5 import Rtx5
 from simalloc.policy.pool.threadx import ThreadX
 from simalloc.policy.pool.tlsf_bsd import TlsfBsd
+from simalloc.policy.pool.umm_malloc import UmmMalloc
 from simalloc.policy.pool.zephyr import Zephyr
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Heap5",
     "Lvgl",
     "Lwip",
+    "MicroPython",
     "NewlibNano",
     "O1heap",
     "Picolibc",
@@ -35,5 +38,6 @@ __all__ = [
     "Rtx5",
     "ThreadX",
     "TlsfBsd",
+    "UmmMalloc",
     "Zephyr",
 ]

@@ -1,0 +1,279 @@
+/* umm_malloc: best or first fit of one list in the order of frees
+ * (simalloc/policy/pool/umm_malloc.md). */
+#include "families/pool/larger.h"
+
+enum { HEADER = 4, MOST_BLOCKS = 32767 };
+
+struct umm_malloc {
+    struct pool pool;
+    uint64_t block;    /* bytes of a block */
+    uint64_t is_first; /* first fit, not best */
+    uint64_t defrags;  /* does a realloc move down wherever it can? */
+    uint32_t front;    /* of the list, which is a ring */
+    uint64_t listed, used, refused; /* free runs, those in use, and requests for which was no room */
+};
+
+/* The bytes of the run that a request needs. */
+static uint64_t needed(const struct umm_malloc *state)
+{
+    return round_up(state->pool.heap.request.size + HEADER, state->block);
+}
+
+static void enter(struct umm_malloc *state, uint32_t id)
+{
+    block_ring_insert(&state->front, state->pool.heap.blocks, id, true);
+    state->pool.heap.counters.free_blocks++;
+    state->listed++;
+}
+
+static void leave(struct umm_malloc *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    block_ring_remove(&state->front, heap->blocks, id);
+    heap->blocks[id].index_slot = STATE_WASTE;
+    heap->counters.free_blocks--;
+    state->listed--;
+}
+
+/* Notes the choice of a run, NO_BLOCK if there was none; the next best has so many bytes. */
+static void note_taken(struct umm_malloc *state, uint32_t id, uint64_t wanted, uint64_t next)
+{
+    struct heap *heap = &state->pool.heap;
+    uint32_t last = pool_last(heap);
+    if (!heap_is_free(heap, last))
+        return;
+    uint64_t size = heap->blocks[last].size;
+    if (size < wanted)
+        differs_from(heap, wanted - size);
+    else if (id == last && !state->is_first && next != UINT64_MAX)
+        differs_from(heap, next - size);
+}
+
+/* Finds a free run of so many bytes. */
+static uint32_t find(struct umm_malloc *state, uint64_t wanted)
+{
+    struct heap *heap = &state->pool.heap;
+    const struct block *blocks = heap->blocks;
+    uint32_t id = state->front, best = NO_BLOCK;
+    uint64_t visited = 0, least = UINT64_MAX, next = UINT64_MAX;
+    for (uint64_t left = state->listed; left > 0; left--, id = blocks[id].family_data) {
+        uint64_t size = blocks[id].size;
+        visited++;
+        if (size < wanted)
+            continue;
+        if (size < least) {
+            next = least;
+            least = size;
+            best = id;
+        } else if (size < next) {
+            next = size;
+        }
+        if (state->is_first)
+            break;
+    }
+    count_search(heap, visited);
+    note_taken(state, best, wanted, next);
+    return best;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct umm_malloc *state = (struct umm_malloc *)heap;
+    uint64_t wanted = needed(state);
+    (void)size;
+    if (heap->request.size == 0)
+        return NO_BLOCK;
+    uint32_t id = find(state, wanted);
+    if (id == NO_BLOCK) {
+        state->refused++;
+        return NO_BLOCK;
+    }
+    if (heap->blocks[id].size > wanted) {
+        id = heap_cut_low(heap, id, wanted);
+        heap->blocks[id].index_slot = STATE_WASTE;
+        heap->counters.splits++;
+    } else {
+        note_unsplit(heap, id, 1);
+        leave(state, id);
+    }
+    pool_hand_out(&state->pool, id);
+    state->used++;
+    return id;
+}
+
+/* Frees a waste run: joined to the one in front of it, it has that one's place in the list. */
+static void give_back(struct umm_malloc *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    uint32_t above = heap->blocks[id].next, below = heap->blocks[id].previous;
+    if (heap_is_free(heap, above)) {
+        leave(state, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, below)) {
+        heap_join_next(heap, below);
+        heap->counters.coalescings++;
+    } else {
+        enter(state, id);
+    }
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct umm_malloc *state = (struct umm_malloc *)heap;
+    uint64_t coalescings = heap->counters.coalescings;
+    heap_mark(heap, id, STATE_WASTE);
+    give_back(state, id);
+    state->used--;
+    count_deallocation(heap, 0, coalescings);
+}
+
+/* The bytes of a neighbour, if it is free. */
+static uint64_t free_bytes(const struct heap *heap, uint32_t id)
+{
+    return heap_is_free(heap, id) ? heap->blocks[id].size : 0;
+}
+
+/* What a realloc does with the free runs around an object. */
+struct plan {
+    bool is_possible, takes_below, takes_above;
+};
+
+/* ESP8266: moves down if it fits then. */
+static struct plan plan_defragmenting(uint64_t below, uint64_t held, uint64_t above, uint64_t wanted)
+{
+    if (below > 0 && below + held + above >= wanted)
+        return (struct plan){true, true, below + held < wanted};
+    return (struct plan){held + above >= wanted, false, held < wanted};
+}
+
+/* Upstream: copies as little as it can. */
+static struct plan plan_in_place(uint64_t below, uint64_t held, uint64_t above, uint64_t wanted)
+{
+    if (held >= wanted)
+        return (struct plan){true, false, false};
+    if (held + above == wanted || (below == 0 && held + above >= wanted))
+        return (struct plan){true, false, true};
+    return (struct plan){below + held + above >= wanted, true, below + held < wanted};
+}
+
+/* Notes a realloc beside the last run, on whose size it depends. */
+static void note_resized(struct heap *heap, uint32_t id, uint64_t held, uint64_t wanted)
+{
+    uint32_t last = pool_last(heap);
+    if (id == last)
+        differs_from(heap, 1);
+    else if (heap->blocks[id].next == last && heap_is_free(heap, last) && held < wanted)
+        differs_from(heap, 1);
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct umm_malloc *state = (struct umm_malloc *)heap;
+    const struct block *block = &heap->blocks[id];
+    if (heap->request.size == 0) {
+        release(heap, id);
+        heap->request.is_freed = true;
+        return NO_BLOCK;
+    }
+    uint64_t wanted = needed(state), held = block->size;
+    uint64_t below = free_bytes(heap, block->previous), above = free_bytes(heap, block->next);
+    struct plan plan = state->defrags ? plan_defragmenting(below, held, above, wanted)
+                                      : plan_in_place(below, held, above, wanted);
+    note_resized(heap, id, held + (state->defrags ? below : 0), wanted);
+    if (!plan.is_possible)
+        return layer_move(heap, id, size);
+    if (!plan.takes_below && !plan.takes_above && held == wanted)
+        return id;
+    heap_mark(heap, id, STATE_WASTE);
+    if (plan.takes_above) {
+        leave(state, block->next);
+        heap_join_next(heap, id);
+    }
+    if (plan.takes_below) {
+        leave(state, block->previous);
+        heap_join_previous(heap, id);
+    }
+    heap->counters.coalescings += plan.takes_above + plan.takes_below;
+    if (block->size > wanted)
+        give_back(state, pool_split(&state->pool, id, wanted));
+    pool_hand_out(&state->pool, id);
+    return id;
+}
+
+POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve, .reallocate = reallocate_block)
+
+static bool init(void *memory)
+{
+    struct umm_malloc *state = memory;
+    struct pool *pool = &state->pool;
+    uint64_t blocks = pool->capacity / state->block;
+    blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    pool->heap.setting.payload = HEADER;
+    uint32_t id = pool_add_region(pool, 0, pool->capacity);
+    if (id == NO_BLOCK)
+        return false;
+    id = pool_take_table(pool, id, state->block);
+    pool_close(pool, id, (blocks - 2) * state->block);
+    enter(state, id);
+    pool->heap.same_for = UINT64_MAX;
+    return true;
+}
+
+static const char *check(const void *memory)
+{
+    const struct umm_malloc *state = memory;
+    return pool_check(&state->pool, state->listed);
+}
+
+static uint64_t square_root(uint64_t square)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = UINT64_C(1) << 31; bit > 0; bit >>= 1)
+        root += (root + bit) * (root + bit) <= square ? bit : 0;
+    return root;
+}
+
+static const char *const figure_names[] = {
+    "freeBlocks", "freeEntries", "maxFreeContiguousBlocks", "usedBlocks", "usedEntries",
+    "fragmentation_metric", "stats_free_blocks", "oom_count", "largest",
+};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct umm_malloc *state = (const struct umm_malloc *)heap;
+    uint64_t blocks = 0, largest = 0, squares = 0;
+    uint32_t id = state->front;
+    for (uint64_t left = state->listed; left > 0; left--, id = heap->blocks[id].family_data) {
+        uint64_t run = heap->blocks[id].size / state->block;
+        blocks += run;
+        squares += run * run;
+        largest = run > largest ? run : largest;
+    }
+    const uint64_t told[] = {
+        blocks,
+        state->listed,
+        largest,
+        heap->counters.allocated / state->block,
+        state->used,
+        blocks == 0 ? 0 : 100 - square_root(squares) * 100 / blocks,
+        blocks,
+        state->refused,
+        largest == 0 ? 0 : largest * state->block - HEADER,
+    };
+    memcpy(figures, told, sizeof told);
+}
+
+static const struct parameter parameters[] = {
+    POOL_PARAMETERS,
+    PARAMETER(struct umm_malloc, block, 8, 1024),
+    PARAMETER(struct umm_malloc, is_first, 0, 1),
+    PARAMETER(struct umm_malloc, defrags, 0, 1),
+};
+
+const struct family umm_malloc = {
+    .name = "umm malloc",
+    .blocks_an_event = 2,
+    POOL_FAMILY_OF(struct umm_malloc),
+};

@@ -1,0 +1,79 @@
+"""MicroPython's heap, without collection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar, Final
+
+from simalloc.policy.parts import Range
+from simalloc.policy.pool.base import Pool, Word, round_up
+
+_BITS: Final = 8
+
+
+class Tables(Enum):
+    """Which tables the heap has besides that of its blocks."""
+
+    FINALISER = "fin"
+    PLAIN = "plain"
+    WEAK = "weak"
+
+
+_MORE_BITS: Final = {Tables.PLAIN: 0, Tables.FINALISER: 4, Tables.WEAK: 8}
+"""Bits that the other tables have to 4 blocks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MicroPython(Pool):
+    """First fit over a table of blocks (MicroPython's heap, without collection)."""
+
+    family: ClassVar[str] = "micropython"
+    follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes", "first", "blocks")
+
+    word: Word = 4
+    tables: Annotated[
+        Tables,
+        "fin: MICROPY_ENABLE_FINALISER, as most boards have it; plain: without; weak: with that "
+        "and MICROPY_PY_WEAKREF.",
+    ] = Tables.FINALISER
+    start: Annotated[
+        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins."
+    ] = 0
+
+    @property
+    def is_monotone(self) -> bool:
+        """The number of a block that serves does not depend on how many there are."""
+        return True
+
+    @property
+    def grain(self) -> int:
+        """The heap's end is rounded down to blocks."""
+        return 1 if self.start % self._block else self._block
+
+    @property
+    def least_capacity(self) -> int:
+        """Four blocks and a byte of each table."""
+        least = 1 - -self._bits // _BITS
+        return round_up(self.start + least, self._block) - self.start
+
+    @property
+    def _block(self) -> int:
+        """MICROPY_BYTES_PER_GC_BLOCK."""
+        return 4 * self.word
+
+    @property
+    def _bits(self) -> int:
+        """What four blocks take, with their parts of the tables."""
+        return _BITS + _MORE_BITS[self.tables] + 4 * _BITS * self._block
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        end = (self.start + self.available) // self._block * self._block - self.start
+        blocks = 4 * ((end - 1) * _BITS // self._bits)
+        return {
+            "word": self.word,
+            "block": self._block,
+            "skew": self.start,
+            "first": end - blocks * self._block,
+            "blocks": blocks,
+        }

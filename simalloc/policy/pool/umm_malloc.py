@@ -1,0 +1,76 @@
+"""umm_malloc, of the ESP8266's Arduino core and upstream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, ClassVar
+
+from simalloc.errors import PolicyError
+from simalloc.policy.parts import Range
+from simalloc.policy.pool.base import Pool
+
+
+class Port(Enum):
+    """Whose copy it is."""
+
+    ESP = "esp"
+    UPSTREAM = "upstream"
+
+
+class Fit(Enum):
+    """Which free run serves."""
+
+    BEST = "best"
+    FIRST = "first"
+
+
+class Moves(Enum):
+    """What realloc does first."""
+
+    DEFRAG = "defrag"
+    MINCOPY = "mincopy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UmmMalloc(Pool):
+    """Best fit of one list in the order of frees (umm_malloc)."""
+
+    family: ClassVar[str] = "umm malloc"
+
+    word: Annotated[int, Range(4, 8, 4), "The bytes of a machine word: nothing depends on it."] = 4
+    port: Annotated[Port, "The copy: esp, of the ESP8266's Arduino core, or upstream."] = Port.ESP
+    fit: Annotated[Fit, "UMM_BEST_FIT or UMM_FIRST_FIT."] = Fit.BEST
+    realloc: Annotated[
+        Moves, "UMM_REALLOC_DEFRAG or UMM_REALLOC_MINIMIZE_COPY; upstream has the latter only."
+    ] = Moves.DEFRAG
+    block: Annotated[int, Range(8, 1024, 4), "UMM_BLOCK_BODY_SIZE; esp: 8."] = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.port is Port.ESP and self.block != 8:
+            raise PolicyError(f"block is {self.block}; port=esp has blocks of 8 bytes")
+
+    @property
+    def grain(self) -> int:
+        """The pool has whole blocks."""
+        return self.block
+
+    @property
+    def payload(self) -> int:
+        """Two numbers of blocks."""
+        return 4
+
+    @property
+    def least_capacity(self) -> int:
+        """The first block and the last, which are the allocator's, and one between."""
+        return 3 * self.block
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        defrags = self.port is Port.ESP and self.realloc is Moves.DEFRAG
+        return {
+            "word": self.word,
+            "block": self.block,
+            "is_first": int(self.fit is Fit.FIRST),
+            "defrags": int(defrags),
+        }
