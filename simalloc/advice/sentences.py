@@ -251,7 +251,8 @@ def refused(setting: Setting, now: Setting) -> str:
 
 def in_arenas(found: ThreadArenas) -> str:
     """Say how much of what is not live is in the arenas of threads."""
-    idle = f"; {spelled(found.idle_bytes)} are in the {found.idle} idle ones" if found.idle else ""
+    which = "the idle one" if found.idle == 1 else f"the {found.idle} idle ones"
+    idle = f"; {spelled(found.idle_bytes)} are in {which}" if found.idle else ""
     arenas = counted(found.arenas, "thread arena")
     return (
         f"Under glibc, {spelled(found.bytes)} of the memory that is not live are in {arenas}{idle}."
