@@ -21,6 +21,9 @@ from simalloc.process.target import GoneError, ProcessError, Target, Thread
 ROBUST_LIST: Final = 0x2E0
 """Where glibc keeps a thread's list of robust locks, behind its thread pointer."""
 
+_KERNEL_THREAD: Final = 0x0020_0000
+"""The flag in `/proc/PID/stat` of a thread of the kernel."""
+
 _LONGEST_FILE: Final = 1 << 28
 
 
@@ -51,9 +54,7 @@ class LiveProcess(Target):
         self.command = status.get("Name", "")
         self.resident_bytes: int | None = _kibibytes(status.get("VmRSS"))
         if "VmRSS" not in status:
-            raise ProcessError(
-                f"{self.name} ({self.command}) has no memory: it ended, or is a kernel thread"
-            )
+            raise ProcessError(self._without_memory(status))
         self._pagemap = self._open("pagemap")
         if not self.mappings():
             raise ProcessError(f"{self.name} ({self.command}) has no memory")
@@ -192,6 +193,21 @@ class LiveProcess(Target):
             return ProcessError(f"the threads of {self.name} could not be stopped; try again")
         return ProcessError(f"{self.name} cannot be read: {error.strerror}")
 
+    def _without_memory(self, status: dict[str, str]) -> str:
+        """Return why a process has no memory, from the lines of its status."""
+        what = f"{self.name} ({self.command})"
+        if status.get("State", "").startswith("Z"):
+            return (
+                f"{what} has ended; only its exit status is left, for which process "
+                f"{status.get('PPid', '?')}, its parent, has not asked. There is nothing to read"
+            )
+        if _is_of_the_kernel(self._root):
+            return (
+                f"{what} is a thread of the kernel, which has no heap; `ps` prints the names of "
+                "such threads in brackets. Choose a process without"
+            )
+        return f"{what} is ending: it has given its memory back"
+
     def _forbidden(self) -> str:
         """Return the reason why the process may not be read, and what to do about it."""
         resident = self.resident_bytes or 0
@@ -223,6 +239,15 @@ _ABOUT_YAMA: Final = {
     2: "give the command the capability SYS_PTRACE",
     3: "restart the machine with a lower value: this one cannot be changed while it runs",
 }
+
+
+def _is_of_the_kernel(root: Path) -> bool:
+    """Return whether a folder of `/proc` belongs to a thread of the kernel."""
+    try:
+        flags = int((root / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[6])
+    except OSError:
+        return False
+    return bool(flags & _KERNEL_THREAD)
 
 
 def _yama() -> int:

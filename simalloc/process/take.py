@@ -20,6 +20,7 @@ from simalloc.process.glibc.own_figures import mallinfo
 from simalloc.process.glibc.pages import Pins, amounts, pins
 from simalloc.process.glibc.trim import predict_trim
 from simalloc.process.live import LiveProcess
+from simalloc.process.no_heap import no_heap
 from simalloc.process.others import others
 from simalloc.process.snapshot import NO_ARENA, Blocks, Keeper, Part, Pauses, Snapshot
 from simalloc.process.target import ProcessError, Target
@@ -38,7 +39,7 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
     found = capture(target)
     foreign = find_foreign(target, found)
     if not found.heaps and not foreign:
-        raise ProcessError(_no_heap(target, found))
+        raise ProcessError(no_heap(target, found))
     parts: list[Part] = []
     keepers: list[Pins] = []
     for heap in found.heaps:
@@ -72,18 +73,6 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
         problems=_problems(found),
         content=content_of(target, found) if content else (),
         mallinfo=figures or {},
-    )
-
-
-def _no_heap(target: Target, found: Capture) -> str:
-    if found.unused:
-        return (
-            f"{target.name} has never used glibc's malloc: {found.unused[0].file} is loaded, but "
-            "its main arena is empty. The program has another allocator"
-        )
-    return (
-        f"{target.name} has no heap of glibc's malloc: it uses another C library, such as musl, or "
-        "a version that is not known (2.31 to 2.44 on x86-64 are)"
     )
 
 

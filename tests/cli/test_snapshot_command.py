@@ -3,7 +3,9 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
+import time
 
 import pytest
 from command import simalloc
@@ -69,7 +71,7 @@ def test_a_saved_snapshot_prints_the_same(sleeper, tmp_path):
     [
         ("999999999", "there is no process"),
         ("nothing", "neither the number of a process nor a file"),
-        ("2", "kernel thread|no memory|no heap|may not be read|there is no process"),
+        ("2", "thread of the kernel|no heap|may not be read|there is no process"),
         (os.devnull, "neither the number"),
     ],
 )
@@ -78,6 +80,56 @@ def test_what_cannot_be_read_is_an_error_of_one_line(source, message):
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1
     assert any(part in result.stderr for part in message.split("|"))
+
+
+def test_a_process_that_has_ended_is_called_so():
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        result = simalloc("snapshot", child.pid)
+    assert result.exit_code == 2
+    assert "has ended; only its exit status is left" in result.stderr
+    assert f"process {os.getpid()}, its parent" in result.stderr
+
+
+WAITS = "int pause(void); int main(void) { return pause(); }"
+
+
+@pytest.mark.usefixtures("sleeper")
+@pytest.mark.parametrize(
+    ("compiler", "options", "message"),
+    [
+        ("cc", [], "has never called glibc's malloc"),
+        ("musl-gcc", [], "its C library is musl"),
+        ("musl-gcc", ["-static"], "linked statically with another C library"),
+    ],
+)
+def test_a_process_without_a_heap_that_is_known(tmp_path, compiler, options, message):
+    found = shutil.which(compiler)
+    if found is None:
+        pytest.skip(f"there is no {compiler}")
+    program = tmp_path / "waits"
+    command = [found, "-x", "c", "-", *options, "-o", program]
+    subprocess.run(command, input=WAITS, text=True, check=True)
+    try:
+        child = subprocess.Popen([program])
+    except FileNotFoundError:
+        pytest.skip("musl's loader is not installed")
+    try:
+        assert said_at_last(child.pid, message)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def said_at_last(process, message):
+    """Return whether a program that has just been started is refused with a message."""
+    for _ in range(20):
+        result = simalloc("snapshot", process)
+        assert result.exit_code == 2
+        if message in result.stderr:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_a_damaged_snapshot_is_an_error(sleeper, tmp_path):

@@ -1,0 +1,55 @@
+"""Says why a process has no heap that can be read, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simalloc.process.glibc.capture import Capture
+from simalloc.process.target import Target
+
+_GO: Final = b"\xff Go buildinf:"
+"""What a linker of Go leaves in each program."""
+
+_ALLOCATORS: Final = ("jemalloc", "mimalloc", "snmalloc", "tcmalloc")
+"""Allocators whose libraries bear their names."""
+
+
+def no_heap(target: Target, found: Capture) -> str:
+    """Return why no heap was found in a target, and what to do about it."""
+    paths = sorted({one.path for one in target.mappings() if one.inode})
+    allocator = next((path for path in paths if any(name in path for name in _ALLOCATORS)), None)
+    if allocator is not None:
+        return (
+            f"{target.name} ({target.command}) has the allocator {allocator}, of a version that is "
+            "not known. Give a file with that allocator's own statistics instead of the process: "
+            "docs/running-process.md says which files can be read"
+        )
+    if found.unused:
+        return (
+            f"{target.name} ({target.command}) has never called glibc's malloc: the heap in "
+            f"{found.unused[0].file} is empty. Try again when the program has begun its work; if "
+            "it has, it has an allocator of its own, which is not known"
+        )
+    what = f"{target.name} ({target.command}) has no heap of glibc's malloc"
+    if any(path.endswith("/libc.so") or "/ld-musl-" in path for path in paths):
+        return f"{what}: its C library is musl. Try it on a system with glibc"
+    if _is_go(target):
+        return (
+            f"{what}: it is a Go program, whose heap belongs to Go's runtime. "
+            "Use Go's own heap profile: net/http/pprof and `go tool pprof`"
+        )
+    if not any(".so" in path for path in paths):
+        return (
+            f"{what}: it is linked statically with another C library, such as musl, or with an "
+            "allocator that is not known. Link it with glibc, and try again"
+        )
+    return (
+        f"{what} that is known. Known are 2.31 to 2.44 of 64-bit programs on x86-64; "
+        f"`pmap -x {target.process or 'PID'}` prints the process's mappings"
+    )
+
+
+def _is_go(target: Target) -> bool:
+    program = next((one for one in target.mappings() if one.inode and one.path[:1] == "/"), None)
+    content = None if program is None else target.file_bytes(program)
+    return content is not None and _GO in content
