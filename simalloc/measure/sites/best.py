@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simalloc.heap import Run, simulate
 from simalloc.measure.sites.apart import Apart, Parting
-from simalloc.measure.sites.frames import Frame, call_path, folded
+from simalloc.measure.sites.frames import Frame, call_paths, folded
 from simalloc.measure.sites.holding import held_under
 from simalloc.measure.sites.profile import Profile
 from simalloc.policy import AnyPolicy
@@ -132,11 +132,11 @@ def _functions(
     """Return functions with their sites, those first that hold most; none that holds nothing."""
     sites: dict[str, list[int]] = {}
     frames: dict[str, Frame] = {}
-    for site in (holds > 0).nonzero()[0].tolist():
-        if site:  # the unknown is nobody's
-            stack = call_path(trace.provenance, site)
-            frame = stack[0] if wrappers is None else folded(stack, wrappers)[0]
-            sites.setdefault(frame.function, []).append(site)
-            frames.setdefault(frame.function, frame)
+    holding = [site for site in (holds > 0).nonzero()[0].tolist() if site]  # 0 is nobody's
+    stacks = call_paths(trace.provenance, holding)
+    for site, stack in zip(holding, stacks, strict=True):
+        frame = stack[0] if wrappers is None else folded(stack, wrappers)[0]
+        sites.setdefault(frame.function, []).append(site)
+        frames.setdefault(frame.function, frame)
     order = sorted(sites, key=lambda name: -holds[sites[name]].sum())
     return [(frames[name], tuple(sites[name])) for name in order]
