@@ -14,14 +14,14 @@ _LEAST = 1e-4
 
 
 def draw(rows: Sequence[Possible], stream: BinaryIO) -> None:
-    """Draw a line a trace from the best possible to first fit, as a PNG."""
+    """Draw a line a trace from the lowest placement found to first fit, as a PNG."""
     ordered = sorted(rows, key=lambda row: row.best_fit / row.live)
     figure = Figure(figsize=(7.2, 6.4), dpi=150)
     axes = figure.add_subplot()
     places = range(len(ordered))
     for name, marker in (("best", "D"), ("best_fit", "o"), ("first_fit", "^")):
         shares = [max(100 * getattr(row, name) / row.live, _LEAST) for row in ordered]
-        label = {"best": "best possible", "best_fit": "best fit", "first_fit": "first fit"}[name]
+        label = {"best": "lowest found", "best_fit": "best fit", "first_fit": "first fit"}[name]
         axes.plot(shares, places, marker, markersize=4, label=label)
     for place, row in zip(places, ordered, strict=True):
         ends = [max(100 * part / row.live, _LEAST) for part in (row.best, row.first_fit)]

@@ -21,6 +21,7 @@ from experiments.bounds.knowing import (
 )
 from simalloc.adversary import played
 from simalloc.bound import best_possible
+from simalloc.bound.placement import NEAR, Status
 from simalloc.heap import simulate
 from simalloc.policy import CATALOGUE, AnyPolicy
 from simalloc.trace import Trace
@@ -93,6 +94,13 @@ class Possible:
     def wasted(self) -> int:
         """What the better of the two fits takes beyond peak live."""
         return min(self.first_fit, self.best_fit)
+
+    @property
+    def status(self) -> Status:
+        """What is proven of the lowest placement, if peak live is the lower bound."""
+        if self.best == 0:
+            return "optimal"
+        return "bounded" if self.best <= NEAR * self.live else "unproven"
 
     @property
     def has_room(self) -> bool:

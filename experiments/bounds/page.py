@@ -128,7 +128,15 @@ def answer(row: Possible, known: Mapping[str, float]) -> str:
 
 def possible_table(rows: Sequence[Possible]) -> Table:
     """Return what is possible on each trace, beside first and best fit."""
-    columns = ("trace", "peak live", "first fit %", "best fit %", "best possible, above", "%")
+    columns = (
+        "trace",
+        "peak live",
+        "first fit %",
+        "best fit %",
+        "lowest found, above",
+        "%",
+        "status",
+    )
     cells: list[tuple[Value, ...]] = [
         (
             row.trace,
@@ -137,6 +145,7 @@ def possible_table(rows: Sequence[Possible]) -> Table:
             _percent(row.best_fit / row.live),
             row.best,
             _percent(row.best / row.live, 4),
+            row.status,
         )
         for row in rows
     ]
