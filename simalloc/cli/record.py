@@ -88,8 +88,8 @@ class _WithStacks(click.Command):
     "--every",
     type=Size(1),
     metavar="BYTES",
-    help="Record a sample of the blocks: one byte in this many is drawn on average, and the blocks "
-    "that contain a drawn byte are recorded.",
+    help="Record a sample of the blocks. Bytes are drawn at this mean distance, and every block "
+    "that contains a drawn byte is recorded.",
 )
 @click.option(
     "--python",

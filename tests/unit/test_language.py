@@ -1,0 +1,193 @@
+"""The language of what users read: a sentence names its subject, and says one thing.
+
+The docs, the help of each command and the messages of errors are searched for sentences that start
+with a clause instead of a noun ("What is mapped ...", "Whether ...") and for phrases that have a
+plain equivalent. Sentences that were there before this check are counted in `language_left.json`;
+a count may fall, and `python tests/unit/test_language.py` lowers it, but it may not rise.
+"""
+
+import ast
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from simalloc.cli import COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
+LEFT = Path(__file__).with_name("language_left.json")
+
+HEADLESS = re.compile(
+    r"(?:And |So |But )?(?:What(?! to\b)|Whether\b|How (?:many|much|far|often|long)\b"
+    r"|Who(?:ever|se)?\b|Which\b|Of (?:these|those|them|which)\b"
+    r"|Nor\b|Those of\b|That of\b|There (?:is|are) no\w*\b)"
+)
+PLAIN = {
+    r"of (?:which|whom)": "start a new sentence",
+    r"foretells?|foretold": "predict",
+    r"(?:is|are|was|were|be|cannot be) told": "detected, reported, known",
+    r"looks? at|looked at": "examine, search, visit",
+    r"comes? to|came to": "total, is",
+    r"given back|gives? back": "freed, purged, unmapped, returned to the system",
+    r"(?:is|are) (?:meant|asked|said)|asked for": "requested, named, stated",
+    r"so many|this many|as many as": "the number itself",
+    r"unless (?:something|anything) else": "by default",
+    r"left to chance": "run-to-run variation",
+    r"for want of|save for|save where|but for": "without, except",
+    r"knows? the future": "offline, clairvoyant",
+    r"in all(?=[.,;:)]|$)": "total",
+    r"once more": "again",
+    r"of one's own": "your own, separate",
+    r"(?:is|are) none": "name the missing thing",
+    r"(?:is|are) no (?!longer|more|less|larger|smaller|later|different)\w+": "is not a ...",
+    r"nothing of": "name the thing",
+}
+PHRASE = re.compile(
+    "|".join(rf"(?P<p{at}>\b(?:{one})\b)" for at, one in enumerate(PLAIN)), re.IGNORECASE
+)
+
+EXCEPTIONS = {
+    "docs/formats.md": ["is no event"],  # a free that is not an event, not an event of another kind
+    "docs/policies.md": ["is no such"],
+    "docs/settings.md": ["is no model", "is no verdict"],  # of conditions: "if there is no model"
+}
+"""Phrases that are right where a page has them."""
+
+
+def sentences(text):
+    """Yield the sentences and table cells of Markdown, without code, headings and questions."""
+    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^#.*$|<[^>]+>", "", text, flags=re.MULTILINE)
+    text = re.sub(r"`+[^`]*`+", "CODE", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:\||[-*] |\d+\. ))", text):
+        line = re.sub(r"^(?:(?:[-*]|\d+\.) )?(?:\*\*[^*]+\*\*:?)?", "", " ".join(block.split()))
+        cells = line.strip("|").split("|") if line.startswith("|") else [line]
+        for cell in cells:
+            for one in re.split(r"(?<=[.?!])\s+", cell.strip()):
+                bare = one.strip('*_()"')
+                if len(bare.split()) > 3 and not bare.endswith("?"):
+                    yield bare
+
+
+def faults(text, allowed=()):
+    """Return the faults of a text: each sentence with what is wrong in it."""
+    found = []
+    for one in sentences(text):
+        if HEADLESS.match(one):
+            found.append(f"starts without a noun: {one}")
+        for match in PHRASE.finditer(one):
+            if match[0].lower() not in allowed:
+                instead = list(PLAIN.values())[int(match.lastgroup[1:])]
+                found.append(f"{match[0]!r} (write: {instead}): {one}")
+    return found
+
+
+def pages():
+    """Return the faults of README.md and the docs by file."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    named = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
+    return {name: faults(text, EXCEPTIONS.get(name, ())) for name, text in named.items()}
+
+
+def helps():
+    """Return the faults of each command's help: its description and its options."""
+    commands = {name: import_module(one.module).command for name, one in COMMANDS.items()}
+    found = {}
+    for name, command in {"simalloc": main, **commands}.items():
+        texts = [command.help, *(getattr(one, "help", None) for one in command.params)]
+        found[name] = [fault for text in texts if text for fault in faults(text)]
+    return found
+
+
+def messages():
+    """Return the faults of the texts in `raise` statements by file."""
+    found = {}
+    for path in sorted((ROOT / "simalloc").rglob("*.py")):
+        raised = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if raises(node)]
+        texts = [text for node in raised for text in texts_in(node.exc)]
+        found[path.relative_to(ROOT).as_posix()] = [one for text in texts for one in faults(text)]
+    return found
+
+
+def raises(node):
+    """Return whether a node raises a new error."""
+    return isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+
+
+def texts_in(node):
+    """Yield the string constants below a node, f-strings with X for their values."""
+    if isinstance(node, ast.JoinedStr):
+        parts = (part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
+        yield "".join(parts)
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    for child in ast.iter_child_nodes(node):
+        yield from texts_in(child)
+
+
+KINDS = {"pages": pages, "helps": helps, "messages": messages}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_file_has_more_faults_than_before(kind):
+    left = json.loads(LEFT.read_text("utf-8"))[kind]
+    worse = {name: found for name, found in KINDS[kind]().items() if len(found) > left.get(name, 0)}
+    listed = [f"{name}: {fault}" for name, found in worse.items() for fault in found]
+    counts = {name: f"{len(found)} instead of {left.get(name, 0)}" for name, found in worse.items()}
+    assert not worse, "\n".join([str(counts), *listed])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is resident of the heap then is printed.",
+        "- Whether the heap was ever refused a request",
+        "| Pages of which a part was purged | 12 |",
+        "The heap is larger. Of these blocks none is free.",
+        "The policy 'list' is no policy.",
+    ],
+)
+def test_a_fault_is_found(text):
+    assert faults(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# What is resident",
+        "- **What is resident**: the pages that the program wrote.",
+        "Which malloc needs the least memory?",
+        "The heap is no larger than `what is` live.",
+        "What to do next is printed.",
+        "```\nWhat is resident of the heap then is printed.\n```",
+    ],
+)
+def test_questions_headings_and_code_are_not_faults(text):
+    assert not faults(text)
+
+
+def test_the_text_of_a_message_is_found_in_its_parts():
+    (node,) = ast.parse("raise E(f'{a} is no '\n 'core file of the kernel', key=b) from None").body
+    assert list(texts_in(node.exc)) == ["X is no core file of the kernel"]
+
+
+def lower():
+    """Write the counts of today, none above those of before."""
+    before = json.loads(LEFT.read_text("utf-8"))
+    counts = {
+        kind: {
+            name: min(len(found), before[kind][name])
+            for name, found in of_kind().items()
+            if found and name in before[kind]
+        }
+        for kind, of_kind in KINDS.items()
+    }
+    LEFT.write_text(json.dumps(counts, indent=2, sort_keys=True) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    lower()
