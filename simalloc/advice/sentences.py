@@ -45,15 +45,17 @@ def share_of_process(share: Share | None) -> str:
     """Say which share of the process malloc's heap is."""
     if share is None:
         return ""
-    rest = (
-        ""
-        if share.files is None or share.other is None
-        else f" Mapped files have {spelled(share.files)}, all else {spelled(share.other)}."
-    )
     return (
         f"At its peak the process has {spelled(share.process)} resident; malloc's heap is "
-        f"{100 * share.of_malloc:.0f} % of it ({spelled(share.heap)}).{rest}"
+        f"{100 * share.of_malloc:.0f} % of it ({spelled(share.heap)}).{_rest(share)}"
     )
+
+
+def _rest(share: Share) -> str:
+    """Say what the process has besides malloc's heap, if that is known."""
+    if share.files is None or share.other is None:
+        return ""
+    return f" Mapped files have {spelled(share.files)}, all else {spelled(share.other)}."
 
 
 def no_setting_can_help(share: Share) -> str:
@@ -62,6 +64,7 @@ def no_setting_can_help(share: Share) -> str:
     return (
         f"No change recommended: malloc is {part.replace('%', ' %')} of this process "
         f"({spelled(share.heap)} of {spelled(share.process)}); no malloc setting can help."
+        f"{_rest(share)}"
     )
 
 

@@ -119,6 +119,18 @@ def test_where_malloc_is_a_small_part_of_the_process_no_setting_can_help():
     assert "malloc's heap is 76 % of it" in most.text
 
 
+def test_what_else_the_process_has_is_named():
+    """Of the looks at the process the one at which most was resident counts."""
+    trace = sampled(read_trace(REPORTS / "two_large_blocks.txt"), 200 << 20, 201 << 20)
+    looks = [
+        [0, {"files": 50 << 20, "anonymous": 150 << 20}],
+        [1, {"files": 60 << 20, "anonymous": 9 << 20}],
+    ]
+    known = replace(trace, provenance={**trace.provenance, "resident_by_kind": looks})
+    assert " Mapped files have 50.00 MiB, all else 147.2 MiB." in verdict(known).text
+    assert "Mapped files" not in verdict(trace).text
+
+
 def test_another_release_than_that_of_the_program_is_named():
     trace = read_trace(REPORTS / "two_large_blocks.txt")
     text = verdict(replace(trace, provenance={"malloc": "glibc 2.39"})).text
