@@ -12,6 +12,7 @@ from typing import Any, Literal
 import click
 
 from simalloc.cli.messages import echo
+from simalloc.cli.options import plot_option
 from simalloc.cli.progress import progress
 from simalloc.files import replacing
 from simalloc.process import ProcessError, Snapshot, save_snapshot, snapshot_of, write_blocks
@@ -32,7 +33,8 @@ from simalloc.report.table import Table
     epilog="\b\nExamples:\n"
     "  simalloc snapshot 1234\n"
     "  simalloc snapshot $(pidof mariadbd) --format json\n"
-    "  simalloc snapshot core.1234 --blocks blocks.csv",
+    "  simalloc snapshot core.1234 --blocks blocks.csv\n"
+    "  simalloc snapshot 1234 --plot heap.png",
 )
 @click.argument("source", metavar="PID|CORE|FILE")
 @click.option(
@@ -48,6 +50,7 @@ from simalloc.report.table import Table
     metavar="FILE.csv",
     help="Write every block: its address, usable bytes, state and arena.",
 )
+@plot_option("Draw the arenas: what is live, cached, free and not resident, by address.")
 @click.option(
     "--content/--no-content",
     default=True,
@@ -66,6 +69,7 @@ def command(
     source: str,
     output: Path | None,
     blocks: Path | None,
+    plot: Path | None,
     *,
     content: bool,
     output_format: Literal["table", "json"],
@@ -83,13 +87,17 @@ def command(
         found = snapshot_of(source, content=content)
     if isinstance(found, Snapshot):
         _write_files(found, output, blocks)
+        if plot is not None:
+            _draw(found, plot)
         _print(
             snapshot_record(found), snapshot_answer(found), snapshot_tables(found), output_format
         )
         for problem in found.problems:
             echo(f"simalloc: {problem}", err=True)
-    elif output is not None or blocks is not None:
-        raise ProcessError(f"{source} has sums only; -o and --blocks need a process or a core file")
+    elif output is not None or blocks is not None or plot is not None:
+        raise ProcessError(
+            f"{source} has sums only; -o, --blocks and --plot need a process or a core file"
+        )
     else:
         _print(
             statistics_record(found), statistics_answer(found), statistics_tables(found),
@@ -104,6 +112,13 @@ def _write_files(snapshot: Snapshot, output: Path | None, blocks: Path | None) -
     if blocks is not None:
         with replacing(blocks) as stream, io.TextIOWrapper(stream, "ascii") as text:
             write_blocks(snapshot, text)
+
+
+def _draw(snapshot: Snapshot, target: Path) -> None:
+    from simalloc.report.figures.real_heap import draw_real_heap  # noqa: PLC0415 - an extra
+    from simalloc.report.figures.saving import save_figure  # noqa: PLC0415 - an extra
+
+    save_figure(draw_real_heap(snapshot), target)
 
 
 def _print(

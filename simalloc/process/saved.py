@@ -22,7 +22,7 @@ def _foreign(classes: Sequence[dict[str, int]], **rest: Any) -> Foreign:
 
 
 _FORMAT: Final = "simalloc snapshot 1"
-_COLUMNS: Final = ("address", "usable", "size", "state", "arena")
+_COLUMNS: Final = ("address", "usable", "size", "state", "arena", "resident")
 _SEQUENCES: Final[dict[str, Callable[..., Any]]] = {
     "parts": Part,
     "keepers": Keeper,

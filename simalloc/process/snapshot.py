@@ -31,6 +31,8 @@ class Blocks:
     """An index into `STATE_NAMES`."""
     arena: NDArray[np.int32]
     """The number of the arena, or `NO_ARENA`."""
+    resident: NDArray[np.int64]
+    """The bytes of the chunk in resident pages; all of them in a core file, which cannot tell."""
 
     def __len__(self) -> int:
         return len(self.address)

@@ -17,7 +17,7 @@ from simalloc.process.glibc.chunks import CACHED, MAPPED_ALONE
 from simalloc.process.glibc.layouts import HEADER
 from simalloc.process.glibc.main_arena import break_end
 from simalloc.process.glibc.own_figures import mallinfo
-from simalloc.process.glibc.pages import Pins, amounts, pins
+from simalloc.process.glibc.pages import Pins, amounts, pins, resident_bytes
 from simalloc.process.glibc.trim import predict_trim
 from simalloc.process.live import LiveProcess
 from simalloc.process.no_heap import no_heap
@@ -168,6 +168,7 @@ def _blocks(found: Capture) -> Blocks:
     size: list[NDArray[np.int64]] = []
     state: list[NDArray[np.uint8]] = []
     arena: list[NDArray[np.int32]] = []
+    resident: list[NDArray[np.int64]] = []
     number = 0
     for heap in found.heaps:
         for one in heap.arenas:
@@ -178,6 +179,7 @@ def _blocks(found: Capture) -> Blocks:
                 usable.append(size[-1] - _USABLE_LESS)
                 state.append(walk.kind)
                 arena.append(np.full(len(walk.kind), number, np.int32))
+                resident.append(resident_bytes(walk))
             number += 1
     blocks = found.mapped.blocks
     less = found.heaps[0].parameters.chunk_less if found.heaps else 0
@@ -187,12 +189,14 @@ def _blocks(found: Capture) -> Blocks:
     usable.append(size[-1] - (_USABLE_LESS if less else HEADER))
     state.append(np.where(_cached(found), CACHED, MAPPED_ALONE).astype(np.uint8))
     arena.append(np.full(len(blocks), NO_ARENA, np.int32))
+    resident.append(np.array([block.resident for block in blocks], np.int64))
     return Blocks(
         np.concatenate(address),
         np.concatenate(usable),
         np.concatenate(size),
         np.concatenate(state),
         np.concatenate(arena),
+        np.concatenate(resident),
     )
 
 

@@ -82,6 +82,16 @@ def test_what_cannot_be_read_is_an_error_of_one_line(source, message):
     assert any(part in result.stderr for part in message.split("|"))
 
 
+def test_the_heap_is_drawn_of_a_process_and_of_a_saved_snapshot(sleeper, tmp_path):
+    saved = tmp_path / "heap.npz"
+    pictures = [tmp_path / "live.png", tmp_path / "saved.png"]
+    simalloc("snapshot", sleeper, "-o", saved, "--plot", pictures[0])
+    assert simalloc("snapshot", saved, "--plot", pictures[1]).exit_code == 0
+    first, again = (picture.read_bytes() for picture in pictures)
+    assert first.startswith(b"\x89PNG")
+    assert first == again
+
+
 def test_a_process_that_has_ended_is_called_so():
     with subprocess.Popen(["true"]) as child:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
