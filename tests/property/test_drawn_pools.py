@@ -22,6 +22,7 @@ SETTINGS = {
     "esp-idf": ["release=53"],
     "newlib-nano": ["version=3.3", "start=4", "start=65", "version=3.3,start=13"],
     "picolibc": ["version=1.8.10", "align=16", "version=1.8.10,align=16,start=4", "start=3"],
+    "newlib": ["page=128", "align=16", "page=128,start=5"],
     "umm-malloc": ["fit=first", "realloc=mincopy", "port=upstream", "port=upstream,block=16"],
     "micropython": ["tables=plain", "tables=weak", "start=7"],
     "lwip": ["align=4", "align=8,idx=32,start=5"],

@@ -15,6 +15,7 @@ from simalloc.policy.pool import (
     Lvgl,
     Lwip,
     MicroPython,
+    Newlib,
     NewlibNano,
     O1heap,
     Picolibc,
@@ -61,4 +62,5 @@ POLICIES: Final = (
         "umm-malloc", UmmMalloc(), "ESP8266 Arduino core (f946290e), rhempel/umm_malloc (ed68d0b5)"
     ),
     _row("micropython", MicroPython(), "MicroPython 1.29.0-preview (1c3c2011), py/gc.c"),
+    _row("newlib", Newlib(), "newlib 4.5.0 (9dc06b7e), _mallocr.c"),
 )

@@ -7,6 +7,7 @@ from simalloc.policy.pool.freertos import Heap1, Heap2, Heap4, Heap5
 from simalloc.policy.pool.lvgl import Lvgl
 from simalloc.policy.pool.lwip import Lwip
 from simalloc.policy.pool.micropython import MicroPython
+from simalloc.policy.pool.newlib import Newlib
 from simalloc.policy.pool.newlib_nano import NewlibNano
 from simalloc.policy.pool.o1heap import O1heap
 from simalloc.policy.pool.picolibc import Picolibc
@@ -29,6 +30,7 @@ __all__ = [
     "Lvgl",
     "Lwip",
     "MicroPython",
+    "Newlib",
     "NewlibNano",
     "O1heap",
     "Picolibc",

@@ -20,7 +20,7 @@ FAMILIES = [
     "esp-idf", "esp-idf:release=53", "lvgl", "tlsf:mechanism=on,word=4,capacity=64K", "zephyr",
     "zephyr:through=malloc", "o1heap", "tlsf-bsd", "freertos-heap-2", "lwip:align=4", "rt-thread",
     "rt-thread-memheap", "threadx", "newlib-nano", "picolibc", "avr-libc",
-    "umm-malloc", "umm-malloc:fit=first", "umm-malloc:port=upstream",
+    "umm-malloc", "umm-malloc:fit=first", "umm-malloc:port=upstream", "newlib",
 ]  # fmt: skip
 """Allocators that say by how much a pool may grow and decide alike."""
 

@@ -22,7 +22,7 @@ static uint64_t wanted(const struct heap *heap)
  * enough is left for a chunk. */
 static uint32_t take(struct sbrk_list *state, uint64_t needed)
 {
-    struct heap *heap = &state->pool.heap;
+    struct heap *heap = &state->sbrk.pool.heap;
     struct block *blocks = heap->blocks;
     uint32_t best = NO_BLOCK;
     uint64_t visited = 0;
@@ -41,7 +41,7 @@ static uint32_t take(struct sbrk_list *state, uint64_t needed)
     uint64_t rest = blocks[best].size - needed;
     if (rest < 2 * header(heap))
         return best;
-    uint32_t high = pool_split(&state->pool, best, rest);
+    uint32_t high = pool_split(&state->sbrk.pool, best, rest);
     pool_list_enter(&state->list, best);
     return high;
 }
@@ -52,9 +52,9 @@ static uint32_t serve(struct sbrk_list *state, uint64_t needed)
         return NO_BLOCK;
     uint32_t id = take(state, needed);
     if (id == NO_BLOCK)
-        id = sbrk_raise(state, needed);
+        id = sbrk_raise(&state->sbrk, needed);
     if (id != NO_BLOCK)
-        pool_hand_out(&state->pool, id);
+        pool_hand_out(&state->sbrk.pool, id);
     return id;
 }
 
@@ -69,15 +69,15 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 /* Gives a waste block back: the break falls to it, or it enters the list. */
 static uint64_t give_back(struct sbrk_list *state, uint32_t id)
 {
-    struct heap *heap = &state->pool.heap;
-    if (heap->blocks[id].address + heap->blocks[id].size != sbrk_break(state))
+    struct heap *heap = &state->sbrk.pool.heap;
+    if (heap->blocks[id].address + heap->blocks[id].size != sbrk_break(&state->sbrk))
         return sbrk_list_give_back(state, id);
     uint64_t visited = state->list.tree.blocks;
-    sbrk_lower(state, id);
+    sbrk_lower(&state->sbrk, id);
     uint32_t below = sbrk_list_top(state);
     if (below != NO_BLOCK) {
         pool_list_leave(&state->list, below);
-        sbrk_lower(state, below);
+        sbrk_lower(&state->sbrk, below);
     }
     return visited;
 }
@@ -93,10 +93,10 @@ static void release(struct heap *heap, uint32_t id)
 /* Grows a block in use into the chunk of the list behind it; false: that is not large enough. */
 static bool join(struct sbrk_list *state, uint32_t id, uint64_t needed)
 {
-    struct heap *heap = &state->pool.heap;
+    struct heap *heap = &state->sbrk.pool.heap;
     uint32_t above = heap->blocks[id].next;
     uint64_t more = needed - heap->blocks[id].size;
-    if (above == state->room || !heap_is_free(heap, above) || heap->blocks[above].size < more)
+    if (above == state->sbrk.room || !heap_is_free(heap, above) || heap->blocks[above].size < more)
         return false;
     uint64_t rest = heap->blocks[above].size - more;
     if (rest > 2 * header(heap))
@@ -105,7 +105,7 @@ static bool join(struct sbrk_list *state, uint32_t id, uint64_t needed)
         pool_list_leave(&state->list, above);
     heap_mark(heap, id, STATE_WASTE);
     heap_join_next(heap, id);
-    pool_hand_out(&state->pool, id);
+    pool_hand_out(&state->sbrk.pool, id);
     return true;
 }
 
@@ -113,16 +113,16 @@ static bool join(struct sbrk_list *state, uint32_t id, uint64_t needed)
  * last byte of the pool cannot be had in this way. */
 static bool grow_last(struct sbrk_list *state, uint32_t id, uint64_t more)
 {
-    struct heap *heap = &state->pool.heap;
-    uint64_t room = sbrk_room(state);
+    struct heap *heap = &state->sbrk.pool.heap;
+    uint64_t room = sbrk_room(&state->sbrk);
     if (more >= room) {
         differs_from(heap, more - room + 1);
         return false;
     }
-    sbrk_raise(state, more);
+    sbrk_raise(&state->sbrk, more);
     heap_mark(heap, id, STATE_WASTE);
     heap_join_next(heap, id);
-    pool_hand_out(&state->pool, id);
+    pool_hand_out(&state->sbrk.pool, id);
     return true;
 }
 
@@ -138,7 +138,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     }
     if (needed <= held) {
         if (held > 3 * header(heap) && needed + 2 * header(heap) <= held) {
-            uint32_t rest = pool_split(&state->pool, id, needed);
+            uint32_t rest = pool_split(&state->sbrk.pool, id, needed);
             heap_mark(heap, rest, STATE_WASTE);
             give_back(state, rest);
         }
@@ -148,7 +148,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         return NO_BLOCK;
     if (join(state, id, needed))
         return id;
-    if (heap->blocks[id].address + held == sbrk_break(state) && needed > sbrk_list_largest(state))
+    if (heap->blocks[id].address + held == sbrk_break(&state->sbrk) && needed > sbrk_list_largest(state))
         return grow_last(state, id, needed - held) ? id : NO_BLOCK;
     uint32_t moved = serve(state, needed);
     if (moved != NO_BLOCK)
@@ -162,7 +162,7 @@ POOL_LAYER(allocate, release, pool_has_no_realloc, sbrk_list_reserve,
 static bool init(void *memory)
 {
     struct sbrk_list *state = memory;
-    state->pool.heap.setting.payload = state->pool.heap.setting.alignment;
+    state->sbrk.pool.heap.setting.payload = state->sbrk.pool.heap.setting.alignment;
     return sbrk_list_init(state, 1);
 }
 
@@ -172,9 +172,9 @@ static const char *const figure_names[] = {"brkval", "freelist_chunks", "freelis
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct sbrk_list *state = (const struct sbrk_list *)heap;
-    uint64_t largest = sbrk_list_largest(state), room = sbrk_room(state);
+    uint64_t largest = sbrk_list_largest(state), room = sbrk_room(&state->sbrk);
     largest = room > largest ? room : largest;
-    figures[0] = sbrk_break(state);
+    figures[0] = sbrk_break(&state->sbrk);
     figures[1] = state->list.tree.blocks;
     figures[2] = sbrk_list_bytes(state);
     figures[3] = largest >= 2 * header(heap) ? largest - header(heap) : 0;

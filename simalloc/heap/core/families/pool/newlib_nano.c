@@ -19,7 +19,7 @@ static uint64_t least(const struct heap *heap)
 /* What lies between a chunk's header and the program's bytes. */
 static uint64_t padding(const struct newlib_nano *state, uint64_t address, uint64_t alignment)
 {
-    const struct pool *pool = &state->base.pool;
+    const struct pool *pool = &state->base.sbrk.pool;
     uint64_t start = pool->skew + address + pool->heap.setting.word;
     return round_up(start, alignment) - start;
 }
@@ -28,12 +28,12 @@ static uint64_t padding(const struct newlib_nano *state, uint64_t address, uint6
 static uint32_t extend_last(struct newlib_nano *state, uint64_t wanted)
 {
     struct sbrk_list *base = &state->base;
-    struct heap *heap = &base->pool.heap;
+    struct heap *heap = &base->sbrk.pool.heap;
     uint32_t id = sbrk_list_top(base);
     if (state->old || id == NO_BLOCK)
         return NO_BLOCK;
     uint64_t more = wanted - heap->blocks[id].size;
-    uint32_t added = sbrk_raise(base, more);
+    uint32_t added = sbrk_raise(&base->sbrk, more);
     if (added == NO_BLOCK)
         return NO_BLOCK;
     pool_list_leave(&base->list, id);
@@ -44,7 +44,7 @@ static uint32_t extend_last(struct newlib_nano *state, uint64_t wanted)
 /* Takes so many bytes of a chunk of the list, or all of it. */
 static uint32_t take(struct newlib_nano *state, uint32_t id, uint64_t wanted)
 {
-    struct pool *pool = &state->base.pool;
+    struct pool *pool = &state->base.sbrk.pool;
     struct pool_list *list = &state->base.list;
     uint64_t rest = pool->heap.blocks[id].size - wanted;
     if (rest >= least(&pool->heap) && !state->old)
@@ -61,7 +61,7 @@ static uint32_t take(struct newlib_nano *state, uint32_t id, uint64_t wanted)
 static uint32_t serve(struct newlib_nano *state, uint64_t size)
 {
     struct sbrk_list *base = &state->base;
-    struct heap *heap = &base->pool.heap;
+    struct heap *heap = &base->sbrk.pool.heap;
     uint64_t wanted = round_up(size, heap->setting.word) + 8, visited;
     wanted = wanted < least(heap) ? least(heap) : wanted;
     if (size >= TOO_LARGE || wanted >= TOO_LARGE)
@@ -71,12 +71,12 @@ static uint32_t serve(struct newlib_nano *state, uint64_t size)
     if (id != NO_BLOCK)
         id = take(state, id, wanted);
     else
-        id = sbrk_raise_aligned(base, wanted, 0, heap->setting.word);
+        id = sbrk_raise_aligned(&base->sbrk, wanted, 0, heap->setting.word);
     if (id == NO_BLOCK)
         id = extend_last(state, wanted);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    pool_hand_out(&base->pool, id);
+    pool_hand_out(&base->sbrk.pool, id);
     heap->blocks[id].family_data =
         (uint32_t)padding(state, heap->blocks[id].address, USER_ALIGNMENT);
     return id;
@@ -85,7 +85,7 @@ static uint32_t serve(struct newlib_nano *state, uint64_t size)
 static uint32_t serve_aligned(struct newlib_nano *state, uint64_t alignment, uint64_t size)
 {
     struct sbrk_list *base = &state->base;
-    struct heap *heap = &base->pool.heap;
+    struct heap *heap = &base->sbrk.pool.heap;
     uint64_t word = heap->setting.word;
     alignment = alignment < USER_ALIGNMENT ? USER_ALIGNMENT : alignment;
     size = round_up(size < word ? word : size, word);
@@ -96,13 +96,13 @@ static uint32_t serve_aligned(struct newlib_nano *state, uint64_t alignment, uin
     heap_mark(heap, id, STATE_WASTE);
     if (before >= least(heap)) {
         uint32_t front = id;
-        id = pool_split(&base->pool, front, before);
+        id = pool_split(&base->sbrk.pool, front, before);
         sbrk_list_give_back(base, front);
         before = 0;
     }
     if (heap->blocks[id].size > word + before + size + least(heap))
         sbrk_list_cut(base, id, word + before + size);
-    pool_hand_out(&base->pool, id);
+    pool_hand_out(&base->sbrk.pool, id);
     heap->blocks[id].family_data = (uint32_t)before;
     return id;
 }
@@ -138,7 +138,7 @@ POOL_LAYER(allocate, sbrk_list_free, pool_has_no_realloc, sbrk_list_reserve,
 static bool init(void *memory)
 {
     struct newlib_nano *state = memory;
-    struct heap *heap = &state->base.pool.heap;
+    struct heap *heap = &state->base.sbrk.pool.heap;
     heap->setting.payload = heap->setting.word;
     return sbrk_list_init(&state->base, heap->setting.word);
 }
@@ -150,12 +150,12 @@ static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct newlib_nano *state = (const struct newlib_nano *)heap;
     const struct sbrk_list *base = &state->base;
-    uint64_t chunk = sbrk_list_largest(base), room = sbrk_room(base);
-    uint64_t missing = sbrk_missing(base, 0, heap->setting.word);
+    uint64_t chunk = sbrk_list_largest(base), room = sbrk_room(&base->sbrk);
+    uint64_t missing = sbrk_missing(&base->sbrk, 0, heap->setting.word);
     uint32_t top = state->old ? NO_BLOCK : sbrk_list_top(base);
     room = (top != NO_BLOCK ? heap->blocks[top].size : 0) + (room > missing ? room - missing : 0);
     chunk = room > chunk ? room : chunk;
-    figures[0] = sbrk_break(base);
+    figures[0] = sbrk_break(&base->sbrk);
     figures[2] = sbrk_list_bytes(base);
     figures[1] = figures[0] - figures[2];
     figures[3] = base->list.tree.blocks;

@@ -8,14 +8,14 @@ struct picolibc {
 
 static uint64_t least(const struct picolibc *state)
 {
-    const struct setting *setting = &state->base.pool.heap.setting;
+    const struct setting *setting = &state->base.sbrk.pool.heap.setting;
     uint64_t words = 2 * setting->word;
     return state->old ? words : round_up(words, setting->alignment);
 }
 
 static uint64_t chunk_of(const struct picolibc *state, uint64_t size)
 {
-    const struct setting *setting = &state->base.pool.heap.setting;
+    const struct setting *setting = &state->base.sbrk.pool.heap.setting;
     uint64_t chunk = state->old ? round_up(size, setting->alignment) + setting->alignment
                                 : round_up(size + setting->word, setting->alignment);
     return chunk < least(state) ? least(state) : chunk;
@@ -24,7 +24,7 @@ static uint64_t chunk_of(const struct picolibc *state, uint64_t size)
 /* By how much the last chunk of the list would grow at the break to have so many bytes. */
 static uint64_t growth(const struct picolibc *state, uint32_t top, uint64_t wanted)
 {
-    uint64_t more = wanted - state->base.pool.heap.blocks[top].size;
+    uint64_t more = wanted - state->base.sbrk.pool.heap.blocks[top].size;
     return more < least(state) ? least(state) : more;
 }
 
@@ -32,7 +32,7 @@ static uint64_t growth(const struct picolibc *state, uint32_t top, uint64_t want
 static uint32_t take(struct picolibc *state, uint64_t wanted)
 {
     struct sbrk_list *base = &state->base;
-    struct heap *heap = &base->pool.heap;
+    struct heap *heap = &base->sbrk.pool.heap;
     uint64_t visited;
     uint32_t id = pool_list_first(&base->list, wanted, &visited);
     count_search(heap, visited);
@@ -40,7 +40,7 @@ static uint32_t take(struct picolibc *state, uint64_t wanted)
         return pool_list_cut(&base->list, id, wanted);
     uint32_t top = sbrk_list_top(base);
     if (id == NO_BLOCK && state->old && top != NO_BLOCK) {
-        if (sbrk_raise(base, growth(state, top, wanted)) == NO_BLOCK)
+        if (sbrk_raise(&base->sbrk, growth(state, top, wanted)) == NO_BLOCK)
             return NO_BLOCK;
         id = top;
         pool_list_leave(&base->list, id);
@@ -56,25 +56,25 @@ static uint32_t take(struct picolibc *state, uint64_t wanted)
 /* Returns a waste block of so many bytes. */
 static uint32_t find(struct picolibc *state, uint64_t wanted)
 {
-    const struct setting *setting = &state->base.pool.heap.setting;
+    const struct setting *setting = &state->base.sbrk.pool.heap.setting;
     uint32_t id = take(state, wanted);
     return id != NO_BLOCK
                ? id
-               : sbrk_raise_aligned(&state->base, wanted, setting->word, setting->alignment);
+               : sbrk_raise_aligned(&state->base.sbrk, wanted, setting->word, setting->alignment);
 }
 
 static uint32_t serve(struct picolibc *state, uint64_t size)
 {
     uint32_t id = find(state, chunk_of(state, size));
     if (id != NO_BLOCK)
-        pool_hand_out(&state->base.pool, id);
+        pool_hand_out(&state->base.sbrk.pool, id);
     return id;
 }
 
 static uint32_t serve_aligned(struct picolibc *state, uint64_t alignment, uint64_t size)
 {
     struct sbrk_list *base = &state->base;
-    struct pool *pool = &base->pool;
+    struct pool *pool = &base->sbrk.pool;
     struct heap *heap = &pool->heap;
     uint64_t lowest = state->old ? least(state) : 4;
     alignment = alignment < lowest ? lowest : alignment;
@@ -113,15 +113,15 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void extend(struct picolibc *state, uint32_t id, uint64_t wanted)
 {
     struct sbrk_list *base = &state->base;
-    struct heap *heap = &base->pool.heap;
+    struct heap *heap = &base->sbrk.pool.heap;
     uint64_t held = heap->blocks[id].size;
-    if (heap->blocks[id].address + held != sbrk_break(base) || wanted <= held)
+    if (heap->blocks[id].address + held != sbrk_break(&base->sbrk) || wanted <= held)
         return;
-    if (sbrk_raise(base, growth(state, id, wanted)) == NO_BLOCK)
+    if (sbrk_raise(&base->sbrk, growth(state, id, wanted)) == NO_BLOCK)
         return;
     heap_mark(heap, id, STATE_WASTE);
     heap_join_next(heap, id);
-    pool_hand_out(&base->pool, id);
+    pool_hand_out(&base->sbrk.pool, id);
 }
 
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
@@ -138,7 +138,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t held = heap->blocks[id].size;
     if (wanted <= held) {
         if (held - wanted >= least(state)) {
-            uint32_t rest = pool_split(&state->base.pool, id, wanted);
+            uint32_t rest = pool_split(&state->base.sbrk.pool, id, wanted);
             heap_mark(heap, rest, STATE_WASTE);
             sbrk_list_give_back(&state->base, rest);
         }
@@ -156,7 +156,7 @@ POOL_LAYER(allocate, sbrk_list_free, pool_has_no_realloc, sbrk_list_reserve,
 static bool init(void *memory)
 {
     struct picolibc *state = memory;
-    struct heap *heap = &state->base.pool.heap;
+    struct heap *heap = &state->base.sbrk.pool.heap;
     heap->setting.payload = heap->setting.word;
     return sbrk_list_init(&state->base, heap->setting.word);
 }
@@ -168,12 +168,12 @@ static void report(const struct heap *heap, uint64_t *figures)
     const struct picolibc *state = (const struct picolibc *)heap;
     const struct sbrk_list *base = &state->base;
     uint64_t word = heap->setting.word, alignment = heap->setting.alignment;
-    uint64_t chunk = sbrk_list_largest(base), room = sbrk_room(base);
-    uint64_t missing = sbrk_missing(base, word, alignment);
+    uint64_t chunk = sbrk_list_largest(base), room = sbrk_room(&base->sbrk);
+    uint64_t missing = sbrk_missing(&base->sbrk, word, alignment);
     uint32_t top = state->old && room >= least(state) ? sbrk_list_top(base) : NO_BLOCK;
     room = (top != NO_BLOCK ? heap->blocks[top].size : 0) + (room > missing ? room - missing : 0);
     chunk = round_down(room > chunk ? room : chunk, alignment);
-    figures[0] = sbrk_break(base);
+    figures[0] = sbrk_break(&base->sbrk);
     figures[1] = sbrk_list_bytes(base);
     figures[2] = base->list.tree.blocks;
     figures[3] = chunk >= least(state) ? chunk - (state->old ? alignment : word) : 0;

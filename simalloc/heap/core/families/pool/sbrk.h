@@ -1,0 +1,53 @@
+/* An sbrk that has a limit: a break that rises into what is left of the pool.
+ *
+ *   0                                                        break                 capacity
+ *   +-------+-------+------------+-------+------------------+---------------------+
+ *   | chunk | chunk | free chunk | chunk | free chunk       | room                |
+ *   +-------+-------+------------+-------+------------------+---------------------+
+ *
+ * The room is a free block that is in no index and merges with none. Larger pools decide alike until
+ * the first sbrk that is refused, and sbrk_raise() notes each of these: nothing else depends on the
+ * limit. */
+#ifndef SIMALLOC_SBRK_H
+#define SIMALLOC_SBRK_H
+
+#include "families/pool/pool.h"
+
+struct sbrk {
+    struct pool pool;
+    uint32_t room; /* NO_BLOCK: the break is at the limit */
+};
+
+/* Makes the pool, which is all room. */
+bool sbrk_init(struct sbrk *state);
+
+/* Raises the break and returns what is new, waste; NO_BLOCK if there is not so much room. */
+uint32_t sbrk_raise(struct sbrk *state, uint64_t size);
+/* As sbrk_raise(), but what is `header` bytes behind the start lies at a multiple of `alignment`: a
+ * second sbrk asks for the bytes that this takes. If it is refused, the first one's are lost. */
+uint32_t sbrk_raise_aligned(struct sbrk *state, uint64_t size, uint64_t header,
+                            uint64_t alignment);
+/* Makes a waste block that ends at the break longer; false: there is not so much room. */
+bool sbrk_extend(struct sbrk *state, uint32_t id, uint64_t size);
+/* Gives the pool's end back, from a block on that is in no list and ends at the break. */
+void sbrk_lower(struct sbrk *state, uint32_t id);
+
+ALWAYS_INLINE uint64_t sbrk_room(const struct sbrk *state)
+{
+    return state->room == NO_BLOCK ? 0 : state->pool.heap.blocks[state->room].size;
+}
+
+ALWAYS_INLINE uint64_t sbrk_break(const struct sbrk *state)
+{
+    return state->pool.capacity - sbrk_room(state);
+}
+
+/* The bytes that a chunk at the break would be moved up by. */
+ALWAYS_INLINE uint64_t sbrk_missing(const struct sbrk *state, uint64_t header,
+                                    uint64_t alignment)
+{
+    uint64_t start = state->pool.skew + sbrk_break(state) + header;
+    return round_up(start, alignment) - start;
+}
+
+#endif

@@ -1,0 +1,52 @@
+"""newlib's full malloc in a limited sbrk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.policy.parts import PowerOfTwo, Range
+from simalloc.policy.pool.base import Pool, Word, round_up
+
+
+@dataclass(frozen=True, kw_only=True)
+class Newlib(Pool):
+    """Best fit below a top that grows by pages (newlib's full malloc)."""
+
+    family: ClassVar[str] = "newlib"
+    columns: ClassVar[tuple[str, ...]] = ("alignment",)
+
+    word: Word = 4
+    page: Annotated[
+        int, PowerOfTwo(128, 65536), "malloc_getpagesize: 4096; with SMALL_MEMORY 128."
+    ] = 4096
+    align: Annotated[
+        int, PowerOfTwo(8, 16), "MALLOC_ALIGNMENT: 8; 16 on MIPS and with 8-byte words."
+    ] = 8
+    start: Annotated[
+        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins."
+    ] = 0
+
+    @property
+    def grain(self) -> int:
+        """Any byte may decide whether the first top ends with a page."""
+        return 1 if self.start % self.align else self.align
+
+    @property
+    def payload(self) -> int:
+        """The size of the previous chunk, whose bytes they are in use, and the chunk's own."""
+        return 2 * self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """The least chunk and the least top, and what is lost to alignment."""
+        first = self.start + 2 * self.word
+        return round_up(first, self.align) - first + 8 * self.word
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        return {
+            "word": self.word,
+            "alignment": self.align,
+            "skew": self.start,
+            "page": self.page,
+        }
