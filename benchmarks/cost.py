@@ -106,7 +106,7 @@ def _pass_of_glibc(trace: Trace, repeats: int) -> float:
 
 
 def _simulation(trace: Trace, policy: Policy) -> Simulation:
-    return Setting.of(trace, policy, 16, Realloc.FREE_FIRST).simulation()
+    return Setting.of(trace, policy, scale=16, realloc=Realloc.FREE_FIRST).simulation()
 
 
 def _resident() -> int:

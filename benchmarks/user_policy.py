@@ -80,7 +80,7 @@ def nanoseconds(trace: Trace, policy: Policy, rounds: int) -> float:
     """Return the processor's time for an event, measures included: the median of the rounds."""
     times = []
     for _ in range(rounds):
-        simulation = Setting.of(trace, policy, 16, Realloc.FREE_FIRST).simulation()
+        simulation = Setting.of(trace, policy, scale=16, realloc=Realloc.FREE_FIRST).simulation()
         started = time.process_time()
         for stride in strides(trace, (), policy):
             replay(simulation, stride)

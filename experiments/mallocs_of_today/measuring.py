@@ -8,7 +8,7 @@ from typing import Final
 from experiments.mallocs import Progress
 from experiments.shipped import shipped
 from simalloc.heap import Footprint, Run, simulate_all
-from simalloc.heap.run import PAGE
+from simalloc.heap.run_options import PAGE
 from simalloc.policy import CATALOGUE
 from simalloc.trace.catalogue import open_source
 

@@ -13,7 +13,7 @@ from experiments.mallocs_of_today.running import Results
 from experiments.mallocs_of_today.seeds import SEEDS
 from experiments.mallocs_of_today.tables import tables
 from experiments.output import fill_page, listed
-from simalloc.heap.run import PAGE as OS_PAGE
+from simalloc.heap.run_options import PAGE as OS_PAGE
 from simalloc.measure.waste import Waste
 from simalloc.policy import CATALOGUE
 from simalloc.report import Table

@@ -18,7 +18,7 @@ from experiments.mallocs_of_today.measuring import (
 from experiments.mallocs_of_today.running import Results
 from experiments.mallocs_of_today.seeds import RANDOM, Seeded
 from simalloc.heap import Footprint, Run
-from simalloc.heap.run import PAGE
+from simalloc.heap.run_options import PAGE
 from simalloc.report import Rounded, Table
 from simalloc.report.table import Value
 

@@ -122,7 +122,7 @@ def _real(malloc: str, trace: Trace) -> Memory:
 
 
 def _model(malloc: str, trace: Trace) -> Memory:
-    setting = Setting.of(trace, MALLOCS[malloc].model, None, REALLOC, resident=True)
+    setting = Setting.of(trace, MALLOCS[malloc].model, realloc=REALLOC, resident=True)
     watched = Watched(setting)
     places = [watched.names.index(name) for name in MALLOCS[malloc].reported]
     mapped: list[NDArray[np.int64]] = []

@@ -70,7 +70,7 @@ def wrong_sizes(folder: Path, least: Least) -> list[int]:
 
 def refuses(source: EventSource, policy: str) -> bool:
     """Say whether a request of the trace is refused."""
-    setting = Setting(source, find_policy(policy), 1, Realloc.IN_PLACE)
+    setting = Setting.of(source, policy, realloc=Realloc.IN_PLACE)
     simulation = setting.simulation()
     replay_all(simulation, setting)
     return bool(simulation.figures()["refused"])

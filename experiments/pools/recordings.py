@@ -83,7 +83,7 @@ class Recording(NamedTuple):
         """Yield the rows of the model; the first is the state before any event."""
         policy = find_policy(self.policy)
         source = open_trace(self.path.parents[1], self.trace)
-        watched = Watched(Setting(source, policy, 1, Realloc.IN_PLACE, goes_on=True))
+        watched = Watched(Setting.of(source, policy, realloc=Realloc.IN_PLACE))
         description = policy.description
 
         def told(values: Sequence[int]) -> Row:

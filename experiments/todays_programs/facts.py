@@ -147,7 +147,7 @@ class HugeRequests:
 
 def huge_requests(trace: Trace, policy: str) -> HugeRequests:
     """Find the huge requests that raise a policy's heap, and what they cost it."""
-    setting = Setting.of(trace, policy, _SCALE, Realloc.FREE_FIRST)
+    setting = Setting.of(trace, policy, scale=_SCALE, realloc=Realloc.FREE_FIRST)
     simulation, reached = setting.simulation(), 0
 
     def run_until(event: int) -> Run:

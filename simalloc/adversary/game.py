@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import Realloc, RunOptions
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import parts_of, replay
-from simalloc.heap.simulate import ENGINES
 from simalloc.policy import AnyPolicy
 from simalloc.trace import Op, ReplayedEvents, Trace
 from simalloc.trace.shapes import empty_spans
@@ -58,15 +57,14 @@ class Game:
         engine: str = "core",
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        if engine not in ENGINES:
-            raise ValueError(f"engine is {engine!r}; it takes one of {', '.join(ENGINES)}")
-        self.setting = Setting.of(_NOTHING, policy, scale, Realloc.FREE_FIRST)
+        asked = RunOptions(scale=scale, realloc=Realloc.FREE_FIRST, engine=engine)
+        self.setting = Setting.of(_NOTHING, policy, asked)
         if self.setting.policy.description.runner == "offline":
             raise SimallocError(
                 f"{policy} cannot be played against: it has to know the whole trace beforehand"
             )
         self.live = 0
-        self._heap = _Core(self.setting, engine) if engine != "reference" else _Plain(self.setting)
+        self._heap = _Core(self.setting) if engine != "reference" else _Plain(self.setting)
         self._progress = progress
         self._objects = 0
         self._size = np.empty(0, np.int64)
@@ -127,8 +125,8 @@ class Game:
 class _Core:
     """The heap in C."""
 
-    def __init__(self, setting: Setting, engine: str) -> None:
-        self._simulation = setting.simulation(portable=engine == "core-portable", events=_EVENTS)
+    def __init__(self, setting: Setting) -> None:
+        self._simulation = setting.simulation(events=_EVENTS)
 
     @property
     def peak(self) -> int:

@@ -67,7 +67,7 @@ def held_arenas(
     That is after an event; without one, when most is mapped that is not live. `progress` is called
     with the number of events done since its last call. Raises as `simulate` does.
     """
-    setting = Setting.of(trace, policy, None, None)
+    setting = Setting.of(trace, policy)
     arena = np.full(len(trace), -1)
     unused = np.empty(len(trace))
     done = 0

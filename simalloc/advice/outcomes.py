@@ -142,7 +142,7 @@ def _replayed(
     every = candidate.trims_every
     policy = candidate.policy(version_for(candidate, process), machine)
     trace = with_trims(source.in_memory(), every) if every else source
-    return Replayed.of(trace, policy, None, None, page=machine.page, resident=True)
+    return Replayed.of(trace, policy, page=machine.page, resident=True)
 
 
 def _used(tried: Sequence[Candidate], process: Recorded) -> Candidate:

@@ -47,7 +47,7 @@ def thread_arenas(
     recent: set[int] = set()
     done = 0
     # One replay tells who is where, another what is resident: after each event that takes long.
-    with closing(Watched(Setting.of(source, policy, None, None)).seen()) as seen:
+    with closing(Watched(Setting.of(source, policy)).seen()) as seen:
         while done <= event:
             events, sight = next(seen)
             events, region = events.part(0, event + 1 - done), sight.region[: event + 1 - done]
@@ -59,7 +59,7 @@ def thread_arenas(
             recent.update(np.unique(region[late:][asks[late:]]).tolist())
             done += len(sight.region)
             progress(len(events.op))
-    resident = _resident(Setting.of(source, policy, None, None, resident=True), event)
+    resident = _resident(Setting.of(source, policy, resident=True), event)
     count = len(resident)
     held = arena >= 0
     unused = resident - np.bincount(arena[held], size[held], count).astype(np.int64)

@@ -70,7 +70,7 @@ def _live(trace: Trace, event: int) -> int:
 
 def _replayed(trace: Trace, setting: Setting) -> Replayed:
     run = setting.run
-    return Replayed.of(trace, run.policy, None, None, page=run.page, resident=True)
+    return Replayed.of(trace, run.policy, page=run.page, resident=True)
 
 
 def _came(

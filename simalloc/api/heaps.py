@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import Source, open_source
-from simalloc.heap import Checked, Realloc
+from simalloc.heap import Checked
 from simalloc.heap import check as check_of
-from simalloc.heap.run import PAGE
+from simalloc.heap.run_options import RunKeywords
 from simalloc.heap.watch.steps import Steps, take_steps
 from simalloc.measure import HeapMap, Pins, Waste
 from simalloc.measure import heap_map as map_of
@@ -23,13 +23,12 @@ def heap_map(
     trace: Source,
     policy: AnyPolicy,
     *,
-    scale: int | None = None,
-    realloc: Realloc | str = "free-first",
     events: tuple[int, int] | None = None,
     addresses: tuple[float, float] | None = None,
     columns: int = COLUMNS,
     rows: int = ROWS,
     progress: bool | None = None,
+    **given: Unpack[RunKeywords],
 ) -> HeapMap:
     """Return what is live, where and since when: time across, addresses up.
 
@@ -38,7 +37,7 @@ def heap_map(
     `draw_heap_maps` puts several side by side.
     """
     replayed = open_source(trace, progress=progress)
-    run = simulate(replayed, policy, scale=scale, realloc=realloc, progress=progress)
+    run = simulate(replayed, policy, progress=progress, **given)
     return map_of(replayed, run, events=events, addresses=addresses, columns=columns, rows=rows)
 
 
@@ -47,10 +46,9 @@ def pins(
     policy: AnyPolicy,
     event: int | None = None,
     *,
-    scale: int | None = None,
-    realloc: Realloc | str = "free-first",
     most: int = 10,
     progress: bool | None = None,
+    **given: Unpack[RunKeywords],
 ) -> Pins:
     """Return the live objects that keep free memory apart, and those that keep the heap high.
 
@@ -58,7 +56,7 @@ def pins(
     either are named, the worst first.
     """
     replayed = open_source(trace, progress=progress)
-    run = simulate(replayed, policy, scale=scale, realloc=realloc, progress=progress)
+    run = simulate(replayed, policy, progress=progress, **given)
     return pins_of(replayed, run, event, most=most)
 
 
@@ -67,32 +65,26 @@ def waste(
     policy: AnyPolicy,
     event: int | None = None,
     *,
-    scale: int = 1,
-    realloc: Realloc | str = "in-place",
-    page: int = PAGE,
-    writes: bool = True,
     progress: bool | None = None,
+    **given: Unpack[RunKeywords],
 ) -> Waste:
     """Return where the bytes of a heap are after an event: live, headers, rounding, free and so on.
 
     Without an event it is the one at which the heap first has its peak. `draw_waste` draws several.
     A policy's own headers and tables are switched on as in `"best-fit-ao:mechanism=on"`. Cached and
-    free bytes are also split by pages, of `page` bytes; `writes` says whether the program writes
-    every byte that it asks for, or none.
+    free bytes are also split by pages, of `page` bytes. Other arguments are those of `simulate`.
     """
     replayed = open_source(trace, progress=progress)
-    options: Any = {"scale": scale, "realloc": realloc, "page": page, "progress": progress}
-    run = simulate(replayed, policy, **options)
-    return waste_of(replayed, run, event, writes=writes)
+    run = simulate(replayed, policy, progress=progress, **given)
+    return waste_of(replayed, run, event)
 
 
 def check(
     policy: AnyPolicy,
     trace: Source,
     *,
-    scale: int | None = None,
-    realloc: Realloc | str | None = None,
     progress: bool | None = None,
+    **given: Unpack[RunKeywords],
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.
 
@@ -107,7 +99,7 @@ def check(
     """
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
-        return check_of(policy, replayed, scale=scale, realloc=realloc, progress=bar)
+        return check_of(policy, replayed, progress=bar, **given)
 
 
 def step(
@@ -115,8 +107,7 @@ def step(
     policy: AnyPolicy = "first-fit-ao",
     *,
     events: tuple[int, int] | None = None,
-    scale: int | None = None,
-    realloc: Realloc | str | None = None,
+    **given: Unpack[RunKeywords],
 ) -> Steps:
     """Return a small heap after each event: its blocks, and the free list in its order.
 
@@ -130,8 +121,8 @@ def step(
         A policy of the catalogue with a reference engine, or one in Python.
     events : tuple of int, optional
         The first and the last event to show, counted from 1; at most 2,000. All by default.
-    scale, realloc
-        As for `simulate`.
+    **given
+        Fields of `RunOptions`, as for `simulate`.
 
     Returns
     -------
@@ -153,4 +144,4 @@ def step(
     """
     first, last = events or (1, None)
     replayed = open_source(trace, progress=False)
-    return take_steps(replayed, policy, scale=scale, realloc=realloc, first=first, last=last)
+    return take_steps(replayed, policy, first=first, last=last, **given)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Unpack
 
 from simalloc.api.runs import Runs
 from simalloc.api.traces import Source, open_source, open_sources
-from simalloc.heap import Realloc, Run
+from simalloc.heap import Run
 from simalloc.heap import simulate as replay
 from simalloc.heap import simulate_all as replay_all
-from simalloc.heap.run import PAGE
+from simalloc.heap.run_options import RunKeywords
 from simalloc.policy import AnyPolicy, Grid, expand_policies
 from simalloc.progress import progress as any_progress
 
@@ -18,57 +19,32 @@ def simulate(
     trace: Source,
     policy: AnyPolicy,
     *,
-    scale: int | None = None,
-    realloc: Realloc | str | None = None,
-    page: int = PAGE,
-    resident: bool = False,
-    writes: bool = True,
-    occupied: Sequence[int] = (),
     addresses: bool = False,
     progress: bool | None = None,
+    **given: Unpack[RunKeywords],
 ) -> Run:
     """Replay a trace under a policy and return the run.
 
     The trace is a `Trace`, a name of the catalogue or a path; a trace file is read while it is
     replayed and may be of any length. The policy is a `Policy`, text such as
-    `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`. Sizes are multiplied by
-    `scale` before the policy sees them, and byte figures divided by it afterwards. `realloc` says
-    what a realloc does: `"free-first"`, `"move"` or `"in-place"`; None is in place if the policy's
-    mechanism is on, else free-first. With `resident` the run keeps track of the pages of `page`
-    bytes that are written and not given back; `writes` says whether the program writes every byte
-    that it asks for, or none. `occupied` has sizes of pages, of which those with live bytes are
-    counted (`Run.occupied`). With `addresses` the run keeps where each object was. `progress` shows
-    how far it is; None: in notebooks.
+    `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`. With `addresses` the run
+    keeps where each object was. `progress` shows a bar; None: in notebooks only. All other keyword
+    arguments are fields of `RunOptions`, which documents them: `scale`, `realloc`, `page`,
+    `resident`, `writes`, `occupied`, `on_refusal` and `engine`.
 
     Raises `TraceError` and `PolicyError` for what does not exist.
     """
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
-        return replay(
-            replayed,
-            policy,
-            scale=scale,
-            realloc=realloc,
-            page=page,
-            resident=resident,
-            writes=writes,
-            occupied=occupied,
-            addresses=addresses,
-            progress=bar,
-        )
+        return replay(replayed, policy, addresses=addresses, progress=bar, **given)
 
 
 def simulate_all(
     traces: Source | Iterable[Source],
     policies: AnyPolicy | Iterable[AnyPolicy] | Mapping[str, Grid] = "all",
     *,
-    scale: int | None = None,
-    realloc: Realloc | str | None = None,
-    page: int = PAGE,
-    resident: bool = False,
-    writes: bool = True,
-    occupied: Sequence[int] = (),
     progress: bool | None = None,
+    **given: Unpack[RunKeywords],
 ) -> Runs:
     """Replay one trace or several under several policies, on all cores.
 
@@ -84,15 +60,5 @@ def simulate_all(
     runs: list[Run] = []
     for trace in open_sources(traces, progress=progress):
         with any_progress(trace.name, len(trace) * len(described), shown=progress) as bar:
-            runs += replay_all(
-                trace,
-                described,
-                scale=scale,
-                realloc=realloc,
-                page=page,
-                resident=resident,
-                writes=writes,
-                occupied=occupied,
-                progress=bar,
-            )
+            runs += replay_all(trace, described, progress=bar, **given)
     return Runs(runs)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 import click
 
@@ -13,6 +15,7 @@ from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap import Run, simulate_all
+from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.policy import expand_policies
 from simalloc.policy.parts import parse_size
 from simalloc.report import Format, write_table
@@ -45,10 +48,9 @@ def command(
     traces: Sequence[str],
     policies: Sequence[str],
     sizes: str,
-    scale: int | None,
-    realloc: str | None,
     plot: Path | None,
     table_format: Format,
+    **asked: Unpack[RunKeywords],
 ) -> None:
     """Print the bytes in pages with at least one live byte, under each policy.
 
@@ -56,19 +58,13 @@ def command(
     fragmentation that remains, and with pages of 2M the one that huge pages see.
     """
     occupied = [parse_size(size) for size in sizes.split(",")]
+    options = replace(RunOptions(**asked), occupied=occupied)
     described = expand_policies(policies or "@default")
     runs: list[Run] = []
     for name in traces:
         source = open_source(name)
         with progress(source.name, len(source) * len(described)) as advance:
-            runs += simulate_all(
-                source,
-                described,
-                scale=scale,
-                realloc=realloc,
-                occupied=occupied,
-                progress=advance,
-            )
+            runs += simulate_all(source, described, options, progress=advance)
     if plot is not None:
         _plot(runs, plot)
     table = pages_records_table if table_format in {"json", "csv"} else pages_table

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, Unpack
 
 import click
 
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option, realloc_option, scale_option, write_option
 from simalloc.files import replacing
-from simalloc.heap import Realloc
+from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.heap.running.setting import Setting
 from simalloc.report.placements import write_placements
 from simalloc.trace.catalogue import open_source
@@ -63,10 +63,7 @@ def command(
     policy: str,
     output: Path | None,
     every: int,
-    writes: bool,  # noqa: FBT001 - click passes options so
-    page: int,
-    scale: int | None,
-    realloc: Realloc | str | None,
+    **asked: Unpack[RunKeywords],
 ) -> None:
     """Write the address of each object and the size of the heap after each event.
 
@@ -75,7 +72,7 @@ def command(
     own terms: `1:2928` is offset 2928 in arena 1 of glibc.
     """
     source = open_source(trace)
-    setting = Setting.of(source, policy, scale, realloc, page=page, resident=True, writes=writes)
+    setting = Setting.of(source, policy, RunOptions(**asked), resident=True)
     with (
         progress(source.name, len(source)) as advance,
         _opened(output) as stream,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, Unpack
 
 import click
 
@@ -16,12 +17,14 @@ from simalloc.cli.options import format_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
+    on_refusal_option,
     page_option,
     realloc_option,
     scale_option,
     write_option,
 )
 from simalloc.heap import Run, simulate_all
+from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.policy import Policy, expand_policies
 from simalloc.policy.range import Range
 from simalloc.report import Format, Table, write_table
@@ -74,18 +77,16 @@ _BYTES_AN_EVENT: Final = 165
 )
 @scale_option
 @realloc_option
+@on_refusal_option
 @format_option
 def command(
     traces: Sequence[str],
     policies: Sequence[str],
     values: str | None,
     of: Of,
-    page: int,
-    writes: bool,  # noqa: FBT001 - click passes options so
     sort: str | None,
-    scale: int | None,
-    realloc: str | None,
     table_format: Format,
+    **asked: Unpack[RunKeywords],
 ) -> None:
     """Replay traces under policies and print the fragmentation of each.
 
@@ -93,14 +94,8 @@ def command(
     it is replayed, once for all policies, and may be of any length.
     """
     described = expand_policies(policies or "@default")
-    simulated = partial(
-        simulate_all,
-        scale=scale,
-        realloc=realloc,
-        page=page,
-        resident=of == "resident",
-        writes=writes,
-    )
+    options = replace(RunOptions(**asked), resident=of == "resident")
+    simulated = partial(simulate_all, options=options)
     if values is not None and sort is not None:
         raise click.UsageError("--range and --sort exclude each other.")
     if values is not None:

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from simalloc.cli.size import Size
-from simalloc.heap import Realloc
+from simalloc.heap.run_options import OnRefusal, Realloc
 
 scale_option: Final = click.option(
     "--scale",
@@ -21,7 +21,13 @@ realloc_option: Final = click.option(
     default=None,
     help="What a realloc does. Default: in-place for policies with mechanism=on, else free-first.",
 )
-
+on_refusal_option: Final = click.option(
+    "--on-refusal",
+    type=click.Choice([each.value for each in OnRefusal]),
+    default=None,
+    help="Whether the program goes on without an object that was refused for want of memory, or "
+    "the run ends there. Default: stop for device allocators, else go-on.",
+)
 
 page_option: Final = click.option(
     "--page",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Unpack
 
 import click
 
 from simalloc.cli.messages import echo
 from simalloc.cli.simulation_options import realloc_option, scale_option
+from simalloc.heap.run_options import RunKeywords
 from simalloc.heap.watch.steps import take_steps
 from simalloc.trace.catalogue import load
 
@@ -45,13 +47,12 @@ def command(
     trace: str,
     policy: str,
     events: tuple[int, int] | None,
-    scale: int | None,
-    realloc: str | None,
     output: Path | None,
+    **asked: Unpack[RunKeywords],
 ) -> None:
     """Show a small heap after each event: its blocks and its free list."""
     first, last = events or (1, None)
-    steps = take_steps(load(trace), policy, scale=scale, realloc=realloc, first=first, last=last)
+    steps = take_steps(load(trace), policy, first=first, last=last, **asked)
     if output is None:
         echo(str(steps))
     else:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
-from simalloc.cli.simulation_options import page_option, write_option
-from simalloc.heap import Realloc, Run, simulate_all
+from simalloc.cli.simulation_options import (
+    on_refusal_option,
+    page_option,
+    realloc_option,
+    scale_option,
+    write_option,
+)
+from simalloc.heap import Run, simulate_all
 from simalloc.heap.real import (
     MODELS,
     Allocator,
@@ -22,6 +29,7 @@ from simalloc.heap.real import (
     passes,
     replay_natively,
 )
+from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.measure import Waste, real_waste, waste
 from simalloc.policy import Policy, expand_policies, with_and_without_mechanism
 from simalloc.report import Format, write_table
@@ -50,16 +58,8 @@ from simalloc.trace.catalogue import load
     help="Real allocators beside them, as `simalloc native` takes them; if not given, those that "
     "the policies are models of, as far as they are installed.",
 )
-@click.option(
-    "--scale", type=int, default=1, show_default=True, help="Multiply every size by this."
-)
-@click.option(
-    "--realloc",
-    type=click.Choice([rule.value for rule in Realloc]),
-    default=Realloc.IN_PLACE.value,
-    show_default=True,
-    help="What a realloc does.",
-)
+@scale_option
+@realloc_option
 @click.option(
     "--of",
     type=click.Choice(["mapped", "resident"]),
@@ -69,19 +69,17 @@ from simalloc.trace.catalogue import load
 )
 @page_option
 @write_option
+@on_refusal_option
 @plot_option("Draw one stacked bar for each heap.")
 @format_option
 def command(
     trace: str,
     policies: Sequence[str],
     allocators: str | None,
-    scale: int | None,
-    realloc: str,
     of: str,
-    page: int,
-    writes: bool,  # noqa: FBT001 - click passes options so
     plot: Path | None,
     table_format: Format,
+    **asked: Unpack[RunKeywords],
 ) -> None:
     """Print where the bytes of a heap go at its peak.
 
@@ -95,9 +93,8 @@ def command(
     described = with_and_without_mechanism(expand_policies(policies or "@default"))
     real = _allocators(allocators, described)
     replayed = load(trace)
-    options = {"scale": scale, "realloc": realloc, "page": page, "writes": writes}
-    runs = _runs(replayed, described, resident=of == "resident", **options)
-    wastes = [*_wastes(replayed, runs, writes=writes), *_real_wastes(replayed, real)]
+    runs = _runs(replayed, described, replace(RunOptions(**asked), resident=of == "resident"))
+    wastes = [*_wastes(replayed, runs), *_real_wastes(replayed, real)]
     table = waste_records_table if table_format in {"json", "csv"} else waste_table
     if plot is not None:
         _plot(wastes, plot)
@@ -115,19 +112,19 @@ def _allocators(names: str | None, policies: Sequence[Policy]) -> list[Allocator
     return find_allocators(names)
 
 
-def _runs(trace: Trace, policies: Sequence[Policy], **options: Any) -> list[Run]:
+def _runs(trace: Trace, policies: Sequence[Policy], options: RunOptions) -> list[Run]:
     """Replay the trace under all policies."""
     with progress(trace.name, len(trace) * len(policies)) as advance:
-        return simulate_all(trace, policies, **options, progress=advance)
+        return simulate_all(trace, policies, options, progress=advance)
 
 
-def _wastes(trace: Trace, runs: Sequence[Run], *, writes: bool) -> list[Waste]:
+def _wastes(trace: Trace, runs: Sequence[Run]) -> list[Waste]:
     """Replay the trace once more up to each peak, of the resident bytes if they are known."""
     with progress("Peaks", len(runs)) as advance:
         wastes = []
         for run in runs:
             event = None if run.resident is None else run.resident.peak_event
-            wastes.append(waste(trace, run, event, writes=writes))
+            wastes.append(waste(trace, run, event))
             advance(1)
     return wastes
 

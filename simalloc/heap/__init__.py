@@ -2,7 +2,8 @@
 
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.fragmentation import Fragmentation, fragmentation
-from simalloc.heap.run import Realloc, Run
+from simalloc.heap.run import Run
+from simalloc.heap.run_options import Realloc
 from simalloc.heap.running.check import Checked, check
 from simalloc.heap.simulate import simulate, simulate_all
 from simalloc.heap.snapshot import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from simalloc.heap.footprint import Footprint, Timeline
+from simalloc.heap.run_options import Realloc, RunOptions
 from simalloc.plural import counted
 from simalloc.policy import Policy
 from simalloc.printable import printable
@@ -18,24 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simalloc.heap.device_figures import DeviceFigures
-
-PAGE: Final = 4096
-"""Bytes of a page, if nothing else is said."""
-
-
-class Realloc(Enum):
-    """What a realloc event does (docs/policies.md)."""
-
-    FREE_FIRST = "free-first"
-    MOVE = "move"
-    IN_PLACE = "in-place"
-
-
-class OnRefusal(Enum):
-    """The behaviour of a program when a request is refused."""
-
-    GO_ON = "go-on"
-    STOP = "stop"
 
 
 @dataclass(frozen=True)
@@ -126,8 +108,8 @@ class Run(ShownAsTable):
 
     trace: str
     policy: Policy
-    scale: int
-    realloc: Realloc
+    options: RunOptions
+    """What was asked of it, with the policy's defaults."""
     events: int
     objects: int
     max_live_bytes: int
@@ -140,13 +122,27 @@ class Run(ShownAsTable):
     """How many of them the policy tells apart."""
     resident: Footprint | None = None
     occupied: Mapping[int, Footprint] = field(default_factory=dict)
-    page: int = PAGE
     addresses: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
     seconds: float = field(default=0.0, compare=False)
     costs: Costs | None = field(default=None, compare=False)
     device: DeviceFigures | None = None
     found: Found | None = None
     refusals: Refusals = NO_REFUSALS
+
+    @property
+    def scale(self) -> int:
+        """The number that every size was multiplied by."""
+        return self.options.exact_scale
+
+    @property
+    def realloc(self) -> Realloc:
+        """The rule for realloc events."""
+        return self.options.realloc_rule
+
+    @property
+    def page(self) -> int:
+        """Bytes of a page of the resident memory."""
+        return self.options.page
 
     @property
     def refused(self) -> int:

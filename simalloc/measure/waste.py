@@ -114,7 +114,6 @@ def waste(
     run: Run,
     event: int | None = None,
     *,
-    writes: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Waste:
     """Return where the bytes of a run's heap are after an event; without one, at its first peak.
@@ -124,7 +123,7 @@ def waste(
     Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
     sums = WasteSums(source, run, event)
-    replay = HeapReplay(source, run, [sums], events=0, pages=True, writes=writes, progress=progress)
+    replay = HeapReplay(source, run, [sums], events=0, pages=True, progress=progress)
     replay.go()
     return sums.waste()
 

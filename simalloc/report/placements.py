@@ -15,7 +15,6 @@ def write_placements(
     stream: TextIO,
     *,
     every: int = 1,
-    engine: str = "core",
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Write a row for each event, or each one in `every` and the last; events count from 1.
@@ -25,7 +24,7 @@ def write_placements(
     names. `progress` is called with the number of events done since its last call. Raises as
     `simulate` does.
     """
-    watched = Watched(setting, engine=engine)
+    watched = Watched(setting)
     description = setting.policy.description
     names = description.figure_columns(watched.names)
     writer = csv.writer(stream, lineterminator="\n")

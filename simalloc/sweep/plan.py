@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError, SimallocError
 from simalloc.heap import Realloc
-from simalloc.heap.running.setting import check_scale, find_realloc
+from simalloc.heap.run_options import RunOptions, check_scale
 from simalloc.policy import Policy
 from simalloc.policy.choice import listed
 from simalloc.sweep.task import Task
@@ -33,7 +33,10 @@ class Plan:
         """Return the runs, each once, even if the plan names it in several ways."""
         tasks = (
             Task(
-                source, policy, scale or policy.scale, find_realloc(realloc, policy), self.timelines
+                source,
+                policy,
+                RunOptions(scale=scale, realloc=realloc).resolved(policy),
+                self.timelines,
             )
             for source, policy, scale, realloc in product(
                 self.sources, self.policies, self.scales, self.reallocs

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simalloc.errors import SimallocError
-from simalloc.heap import Realloc, Timeline, simulate
+from simalloc.heap import Timeline, simulate
+from simalloc.heap.run_options import RunOptions
 from simalloc.policy import Policy, PolicyFromCode, modules_of, spell_exactly
 from simalloc.report.runs import flat_record
 from simalloc.trace import EventSource
@@ -44,8 +45,8 @@ class Task:
 
     source: Source
     policy: Policy
-    scale: int
-    realloc: Realloc
+    options: RunOptions
+    """What is asked of the run, with the policy's defaults."""
     timeline: bool = False
 
     @cached_property
@@ -54,8 +55,8 @@ class Task:
         return Key(
             self.source.identity.digest(self.columns),
             spell_exactly(self.policy),
-            self.scale,
-            self.realloc.value,
+            self.options.exact_scale,
+            self.options.realloc_rule.value,
             code_version(self.policy.description.core, modules_of(self.policy)),
         )
 
@@ -100,9 +101,7 @@ def carry_out(
 ) -> Outcome:
     """Replay a trace as a task says; whatever goes wrong is an outcome, too."""
     try:
-        run = simulate(
-            trace, task.policy, scale=task.scale, realloc=task.realloc, progress=progress
-        )
+        run = simulate(trace, task.policy, task.options, progress=progress)
     except Exception as error:  # noqa: BLE001 - one run's failure must not stop the others
         return failure(task, error)
     names = {"trace": task.source.name, "policy": task.key.policy}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_engines_agree import assert_same, cores, many_free_blocks, outcome
 
 from simalloc.heap import simulate
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import Realloc
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay, run_of
 from simalloc.policy import GROUPS, find_policy

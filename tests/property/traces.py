@@ -13,7 +13,7 @@ import numpy as np
 from drawn_parameters import COMMON, OLDER, OVERHEAD, drawn_parameters
 from hypothesis import strategies as st
 
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import Realloc
 from simalloc.policy import CATALOGUE, Policy
 from simalloc.policy.families.pymalloc import Pymalloc
 from simalloc.trace.trace import Op, Trace

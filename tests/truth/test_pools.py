@@ -34,7 +34,7 @@ def test_every_allocator_has_a_recording():
 def test_the_heap_is_right_after_every_event(recording):
     source = open_trace(recording.path.parents[1], recording.trace)
     policy = find_policy(recording.policy)
-    setting = Setting(source, policy, 1, Realloc.IN_PLACE, goes_on=True)
+    setting = Setting.of(source, policy, realloc=Realloc.IN_PLACE)
     simulation = setting.simulation(checked=True)
     replay_all(simulation, setting)
     assert simulation.figures()["events"] == len(source)

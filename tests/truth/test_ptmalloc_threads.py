@@ -46,7 +46,7 @@ def replayed(case, engine):
     model = find_policy("ptmalloc", version=version, cores=2, **given)
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     rows = io.StringIO()
-    asked = Setting.of(trace, model, None, None, resident=True, writes=writes == "w1")
+    asked = Setting.of(trace, model, resident=True, writes=writes == "w1")
     write_placements(asked, rows, engine=engine)
     found = csv.DictReader(rows.getvalue().splitlines())
     return {row["event"]: {name: row[name] for name in TOLD} for row in found}

@@ -38,7 +38,7 @@ def lines(trace, name):
 @pytest.mark.parametrize(("trace", "name", "options"), CASES)
 def test_every_block_lies_where_python_has_it(trace, name, options, below):
     source = open_source(DATA / f"{trace}.txt.zst")
-    setting = Setting.of(source, f"pymalloc:below={below},{options}", None, None)
+    setting = Setting.of(source, f"pymalloc:below={below},{options}")
     description = setting.policy.description
     places = [
         "f" if offset < 0 else description.spell_location(int(region), int(number), int(offset))

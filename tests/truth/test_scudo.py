@@ -33,7 +33,7 @@ def expected_rows(name):
 
 def rows(trace, policy):
     """Yield the same of the model's."""
-    setting = Setting.of(open_source(DATA / f"{trace}.txt.zst"), policy, None, None, resident=True)
+    setting = Setting.of(open_source(DATA / f"{trace}.txt.zst"), policy, resident=True)
     watched = Watched(setting)
     description = setting.policy.description
     columns = description.figure_columns(watched.names)

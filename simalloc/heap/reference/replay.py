@@ -17,7 +17,8 @@ from simalloc.heap.reference.layers.aligning import allocate_aligned
 from simalloc.heap.reference.layers.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import Exhausted, Refused, Residence, State
-from simalloc.heap.run import Realloc, Refusals
+from simalloc.heap.run import Refusals
+from simalloc.heap.run_options import Realloc
 from simalloc.heap.running.replayed_columns import sparse_numbers
 from simalloc.heap.running.run_from_states import Replay
 from simalloc.heap.running.setting import Setting
@@ -43,7 +44,9 @@ def replay(
     check: bool = False,
 ) -> Replay:
     """Carry out every event of `trace` under a description; as `replay_setting`."""
-    setting = Setting(trace, Policy(description.family, description), scale, realloc)
+    setting = Setting.of(
+        trace, Policy(description.family, description), scale=scale, realloc=realloc
+    )
     return replay_setting(setting, check=check)
 
 
@@ -55,7 +58,7 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
     """
     start = time.perf_counter()
     objects = Objects(setting)
-    states = np.empty((6 + len(setting.occupied), len(setting.source)), np.int64)
+    states = np.empty((6 + len(setting.options.occupied), len(setting.source)), np.int64)
     done = 0
     for address in _addresses(objects, setting):
         states[:, done] = (address, *objects.state())
@@ -69,8 +72,8 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
         heap,
         allocated,
         free_blocks,
-        resident if setting.resident else None,
-        dict(zip(setting.occupied, occupied, strict=True)),
+        resident if setting.options.resident else None,
+        dict(zip(setting.options.occupied, occupied, strict=True)),
         visited=np.array(objects.visited, np.int64),
         growths=objects.heap.growths,
         splits=objects.heap.splits,
@@ -85,7 +88,7 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
             objects.refused,
             objects.first_refused,
             objects.largest_free_then / setting.scale,
-            stopped=objects.is_over or (objects.refused > 0 and not setting.goes_on),
+            stopped=objects.is_over or (objects.refused > 0 and not setting.options.goes_on),
         ),
         mappings=np.array(objects.heap.mappings, np.int64).reshape(-1, 3),
     )
@@ -136,7 +139,7 @@ def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
             raise type(error)(f"event {event} (of {request.size} bytes): {error}") from error
         objects.heap.after_event()
         yield address
-        if objects.refused and not setting.goes_on:
+        if objects.refused and not setting.options.goes_on:
             return
 
 
@@ -178,11 +181,11 @@ class Objects:
         heap = heap_for(description)
         heap.scale = setting.scale
         heap.blocks.limit = description.capacity * setting.scale or None
-        heap.blocks.page = setting.page * setting.scale
-        if setting.resident:
+        heap.blocks.page = setting.options.page * setting.scale
+        if setting.options.resident:
             heap.blocks.residence = Residence(heap.blocks.page)
         heap.threads, heap.other_threads = setting.threads, setting.other_threads
-        heap.program_writes = setting.writes
+        heap.program_writes = setting.options.writes
         self.heap = heap
         self._setting = setting
         self._description = description
@@ -257,7 +260,7 @@ class Objects:
         Then come the bytes of occupied pages, for each size that is looked at.
         """
         heap = self.heap
-        occupied = [self._occupied(size) for size in self._setting.occupied]
+        occupied = [self._occupied(size) for size in self._setting.options.occupied]
         counts = self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count
         return *counts, heap.resident, *occupied
 
@@ -305,7 +308,7 @@ class Objects:
         size = request.size
         if not (request.is_zeroed and by_allocator):
             size -= min(request.unwritten, size)
-        if self._setting.writes or (request.is_zeroed and by_allocator):
+        if self._setting.options.writes or (request.is_zeroed and by_allocator):
             heap.touch(address + self._description.payload, size * scale)
 
     def _malloc(self) -> int:

@@ -14,11 +14,4 @@ def simulate_reference(setting: Setting, *, check: bool = False) -> Run:
     With `check` the invariants of the heap are asserted after each event. Raises `SimallocError` if
     the heap would exceed 2**62 scaled bytes.
     """
-    return run_of_replay(
-        replay_setting(setting, check=check),
-        setting.source.in_memory(),
-        setting.policy,
-        scale=setting.scale,
-        realloc=setting.realloc,
-        page=setting.page,
-    )
+    return run_of_replay(replay_setting(setting, check=check), setting)

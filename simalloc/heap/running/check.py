@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import PolicyError
-from simalloc.heap.run import Realloc, Run
+from simalloc.heap.run import Run
+from simalloc.heap.run_options import RunKeywords
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay_all, run_of
 from simalloc.plural import counted
@@ -44,9 +46,8 @@ def check(
     policy: AnyPolicy,
     trace: EventSource,
     *,
-    scale: int | None = None,
-    realloc: Realloc | str | None = None,
     progress: Callable[[int], None] | None = None,
+    **given: Unpack[RunKeywords],
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.
 
@@ -60,7 +61,7 @@ def check(
     (`trace.prefix(100_000)`). Raises `PolicyError`, which names the event, what is wrong and what
     the policy did in it, and whatever `simulate` raises.
     """
-    setting = Setting.of(trace, policy, scale, realloc)
+    setting = Setting.of(trace, policy, **given)
     simulation = setting.simulation(checked=True)
     placed, again = (np.empty(len(trace), np.int64) for _ in range(2))
     replay_all(simulation, setting, placed, progress)

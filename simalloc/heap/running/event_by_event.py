@@ -16,17 +16,16 @@ from simalloc.heap.running.strides import replay_all, run_of
 def run_one(
     setting: Setting,
     *,
-    engine: str = "core",
     addresses: bool = False,
     checked: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
     """Replay a trace as `simulate` does; the reference engine keeps the addresses anyway."""
-    if engine == "reference":
+    if setting.options.engine == "reference":
         from simalloc.heap.reference import simulate_reference  # noqa: PLC0415 - rarely needed
 
         return simulate_reference(setting, check=checked)
-    simulation = setting.simulation(checked=checked, portable=engine == "core-portable")
+    simulation = setting.simulation(checked=checked)
     placed = np.empty(len(setting.source), np.int64) if addresses else None
     seconds = replay_all(simulation, setting, placed, progress)
     return run_of(simulation, setting, addresses=placed, seconds=seconds)

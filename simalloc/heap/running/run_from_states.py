@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.heap.device_figures import DeviceFigures, device_figures
+from simalloc.heap.device_figures import device_figures
 from simalloc.heap.footprint import Footprint, Timeline
-from simalloc.heap.run import NO_REFUSALS, PAGE, Counters, Realloc, Refusals, Run
-from simalloc.policy import Policy
+from simalloc.heap.run import NO_REFUSALS, Counters, Refusals, Run
+from simalloc.heap.running.setting import Setting
 from simalloc.policy.device import Device
-from simalloc.trace.trace import Trace
 
 MAX_INTERVALS: Final = 2048
 """The most intervals that a timeline has."""
@@ -55,87 +53,42 @@ class Replay:
     """What a device took and gave back: event, address and bytes, below 0 if given back."""
 
 
-def run_of_replay(
-    raw: Replay, trace: Trace, policy: Policy, *, scale: int, realloc: Realloc, page: int = PAGE
-) -> Run:
-    """Return what the states after each event of a trace come to."""
-    return run_of_states(
-        trace,
-        policy,
-        scale=scale,
-        realloc=realloc,
-        live=raw.live,
-        scaled_heap=raw.heap,
-        scaled_resident=raw.resident,
-        scaled_occupied=raw.occupied,
-        counters=_counters(raw, scale, event_of_most(raw.heap)),
-        addresses=raw.addresses,
-        seconds=raw.seconds,
-        page=page,
-        device=_device(raw, policy.description),
-        refusals=raw.refusals,
+def run_of_replay(raw: Replay, setting: Setting) -> Run:
+    """Return what the states after each event of a trace, or of its beginning, come to."""
+    trace, description, scale = (
+        setting.source.in_memory(),
+        setting.policy.description,
+        setting.scale,
     )
-
-
-def _device(raw: Replay, description: object) -> DeviceFigures | None:
-    if not isinstance(description, Device):
-        return None
-    refusals = raw.refusals
-    return device_figures(description, raw.reported, refusals.refused, refusals.first_refused_event)
-
-
-def run_of_states(
-    trace: Trace,
-    policy: Policy,
-    *,
-    scale: int,
-    realloc: Realloc,
-    live: NDArray[np.int64],
-    scaled_heap: NDArray[np.int64],
-    counters: Counters,
-    addresses: NDArray[np.int64] | None,
-    seconds: float,
-    scaled_resident: NDArray[np.int64] | None = None,
-    scaled_occupied: Mapping[int, NDArray[np.int64]] = MappingProxyType({}),
-    page: int = PAGE,
-    device: DeviceFigures | None = None,
-    refusals: Refusals = NO_REFUSALS,
-) -> Run:
-    """Return a run of a trace, or of its beginning, of which `live` and `scaled_heap` have states.
-
-    Both have one entry an event that was carried out: bytes of the program, and scaled bytes; so
-    have `scaled_resident` and `scaled_occupied`, where those are asked for.
-    """
-    sizes, looked_at = trace.size[: len(live)], policy.description.looked_at
+    live, refusals = raw.live, raw.refusals
+    sizes = trace.size[: len(live)]
     if refusals.refused:
-        assert addresses is not None, "the engine that refuses keeps them"
-        sizes = np.where(addresses < 0, 0, sizes)
-    resident = (
-        None
-        if scaled_resident is None
-        else footprint_of_states(live, scaled_resident, sizes, scale)
-    )
+        sizes = np.where(raw.addresses < 0, 0, sizes)
+    device = None
+    if isinstance(description, Device):
+        refused = refusals.refused, refusals.first_refused_event
+        device = device_figures(description, raw.reported, *refused)
     return Run(
         trace=trace.name,
-        policy=policy,
-        scale=scale,
-        realloc=realloc,
+        policy=setting.policy,
+        options=setting.options,
         events=len(live),
         objects=trace.objects,
         max_live_bytes=int(_or_zero(live).max()),
         final_live_bytes=int(_or_zero(live)[-1]),
-        mapped=footprint_of_states(live, scaled_heap, sizes, scale),
+        mapped=footprint_of_states(live, raw.heap, sizes, scale),
         threads=trace.threads,
-        replayed_threads=trace.threads if device or "thread" in looked_at else 1,
-        resident=resident,
+        replayed_threads=setting.replayed_threads,
+        resident=None
+        if raw.resident is None
+        else footprint_of_states(live, raw.resident, sizes, scale),
         occupied={
             size: footprint_of_states(live, scaled, sizes, scale)
-            for size, scaled in scaled_occupied.items()
+            for size, scaled in raw.occupied.items()
         },
-        page=page,
-        counters=counters,
-        addresses=addresses,
-        seconds=seconds,
+        counters=_counters(raw, scale, event_of_most(raw.heap)),
+        addresses=raw.addresses,
+        seconds=raw.seconds,
         device=device,
         refusals=refusals,
     )

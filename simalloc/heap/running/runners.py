@@ -20,7 +20,6 @@ class Runner(Protocol):
         self,
         setting: Setting,
         *,
-        engine: str = "core",
         addresses: bool = False,
         checked: bool = False,
         progress: Callable[[int], None] | None = None,

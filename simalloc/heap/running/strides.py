@@ -132,8 +132,7 @@ def run_of(
     return Run(
         trace=setting.source.name,
         policy=setting.policy,
-        scale=scale,
-        realloc=setting.realloc,
+        options=setting.options,
         events=events,
         objects=setting.source.objects,
         max_live_bytes=int(figures["max_live"]),
@@ -141,9 +140,8 @@ def run_of(
         mapped=_footprint(mapped, figures, scale),
         threads=setting.source.threads,
         replayed_threads=setting.replayed_threads,
-        resident=others.pop(0) if setting.resident else None,
-        occupied=dict(zip(setting.occupied, others, strict=True)),
-        page=setting.page,
+        resident=others.pop(0) if setting.options.resident else None,
+        occupied=dict(zip(setting.options.occupied, others, strict=True)),
         counters=Counters(
             growths=int(figures["growths"]),
             splits=int(figures["splits"]),

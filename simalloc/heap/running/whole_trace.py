@@ -35,7 +35,6 @@ NODES_BY_OBJECTS: Final = 80_000_000
 def run_one(
     setting: Setting,
     *,
-    engine: str = "core",
     addresses: bool = False,
     checked: bool = False,
     progress: Callable[[int], None] | None = None,
@@ -48,7 +47,7 @@ def run_one(
     """
     del checked
     started = time.perf_counter()
-    placement, unit = placement_of(setting, engine, progress)
+    placement, unit = placement_of(setting, progress)
     trace, swept, table = setting.source.in_memory(), placement.swept, placement.table
     none = np.empty(0, np.int64)
     placed = placement.by_event()
@@ -70,7 +69,7 @@ def run_one(
         coalescing_frees=0,
         seconds=time.perf_counter() - started,
     )
-    run = run_of_replay(raw, trace, setting.policy, scale=setting.scale, realloc=setting.realloc)
+    run = run_of_replay(raw, setting)
     found = Found(
         bound_bytes=placement.bound * unit / setting.scale,
         is_bound=placement.is_bound,
@@ -80,7 +79,7 @@ def run_one(
         tries=placement.tries,
         stopped=placement.stopped,
     )
-    kept = addresses or engine == "reference"
+    kept = addresses or setting.options.engine == "reference"
     return replace(run, found=found, addresses=run.addresses if kept else None)
 
 
@@ -178,7 +177,6 @@ _KEPT: Final[dict[int, _Kept]] = {}
 
 def placement_of(
     setting: Setting,
-    engine: str = "core",
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Placement, int]:
     """Return the placement of an offline policy, and the scaled bytes of its unit.
@@ -190,6 +188,7 @@ def placement_of(
     overhead = description.applied_overhead
     plain = overhead == type(overhead)()
     unit = setting.scale if plain else 1
+    engine = setting.options.engine
     rule = description.rule if isinstance(description, Planner) else None
     key = (engine, rule, None if plain else (overhead, setting.scale))
     kept = _kept_of(setting.source)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap.device_figures import DeviceFigures, figures_of
-from simalloc.heap.run import Realloc, Run
+from simalloc.heap.run import Run
+from simalloc.heap.run_options import OnRefusal, Realloc
 from simalloc.heap.running.run_from_states import run_of_replay
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay_all, run_of
@@ -59,7 +60,7 @@ def replay_device(
     """
     setting = _setting(trace, description, realloc, goes_on=goes_on)
     if engine == "reference":
-        return _in_reference(setting, trace, checked=checked)
+        return _in_reference(setting, checked=checked)
     watched = Watched(setting, checked=checked, keeps_mappings=True)
     allocated = watched.names.index("allocated_bytes.all.current")
     parts = [(np.empty(0, np.int64),) * 5] + [
@@ -88,11 +89,11 @@ def figures_in_core(
     return figures
 
 
-def _in_reference(setting: Setting, trace: Trace, *, checked: bool) -> DeviceReplay:
+def _in_reference(setting: Setting, *, checked: bool) -> DeviceReplay:
     from simalloc.heap.reference.replay import replay_setting  # noqa: PLC0415 - rarely needed
 
     raw = replay_setting(setting, check=checked)
-    run = run_of_replay(raw, trace, setting.policy, scale=setting.scale, realloc=setting.realloc)
+    run = run_of_replay(raw, setting)
     states = raw.addresses, raw.live, raw.heap, raw.allocated, raw.free_blocks
     return DeviceReplay(*states, run, _granted(raw.mappings))
 
@@ -107,4 +108,5 @@ def _granted(mappings: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _setting(trace: Trace, description: Device, realloc: Realloc, *, goes_on: bool) -> Setting:
     policy = Policy(description.family, description)
-    return Setting(trace, policy, description.only_scale, realloc, goes_on=goes_on)
+    refusal = OnRefusal.GO_ON if goes_on else OnRefusal.STOP
+    return Setting.of(trace, policy, realloc=realloc, on_refusal=refusal)

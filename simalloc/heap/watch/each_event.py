@@ -57,17 +57,14 @@ class Watched:
         self,
         setting: Setting,
         *,
-        engine: str = "core",
         checked: bool = False,
         keeps_mappings: bool = False,
     ) -> None:
         if setting.policy.description.runner == "offline":
             raise SimallocError(f"{setting.policy.name} does not place objects event by event")
         self._setting = setting
-        self._in_python = engine == "reference"
-        self.simulation = setting.simulation(
-            portable=engine == "core-portable", checked=checked, keeps_mappings=keeps_mappings
-        )
+        self._in_python = setting.options.engine == "reference"
+        self.simulation = setting.simulation(checked=checked, keeps_mappings=keeps_mappings)
         self.names: Sequence[str] = self.simulation.figure_names()
 
     def sights(self) -> Generator[Sight]:

@@ -95,9 +95,8 @@ class HeapReplay:
     """A run's trace, gone through once, with the heap of the run for all who want to look at it.
 
     It ends after `events` events, or all if that is None, but not before the last observer has
-    seen what it wants to. With `pages` it knows which pages are resident and which were: `writes`
-    says whether the program writes every byte that it asks for, or none. `progress` is called with
-    the number of events done since its last call.
+    seen what it wants to. With `pages` it knows which pages are resident and which were. `progress`
+    is called with the number of events done since its last call.
 
     Raises `SimallocError` if the run is not the trace's, or an event to look at is not.
     """
@@ -110,7 +109,6 @@ class HeapReplay:
         *,
         events: int | None = None,
         pages: bool = False,
-        writes: bool = True,
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         check_run(source, run)
@@ -126,15 +124,7 @@ class HeapReplay:
         self._run = run
         self._observers = observers
         self._progress = progress
-        self._setting = Setting.of(
-            source,
-            run.policy,
-            run.scale,
-            run.realloc,
-            page=run.page,
-            resident=pages,
-            writes=writes,
-        )
+        self._setting = Setting.of(source, run.policy, run.options, resident=pages, occupied=())
         self._contents = _SlotContents(source.slots if observers else 0)
         self._heap: Simulation | OfflineHeap | None = None
         self._addresses = run.addresses
@@ -199,7 +189,7 @@ class HeapReplay:
 
         Then those in pages that are or were, since they were mapped. None: it is not known.
         """
-        if not isinstance(self._heap, Simulation) or not self._setting.resident:
+        if not isinstance(self._heap, Simulation) or not self._setting.options.resident:
             return None
         resident, touched = np.empty((2, len(snapshot)), np.int64)
         self._heap.in_pages(snapshot.exact_address, snapshot.exact_size, resident, touched)
@@ -211,7 +201,7 @@ class HeapReplay:
             return
         runner = runner_of(self._setting.policy)
         self._heap = runner.heap_of(self._setting)
-        if self._setting.resident and isinstance(self._heap, Simulation):
+        if self._setting.options.resident and isinstance(self._heap, Simulation):
             self._heap.keep_touched()
         if not isinstance(self._heap, Simulation) and self._addresses is None:
             self._addresses = runner.run_one(self._setting, addresses=True).addresses

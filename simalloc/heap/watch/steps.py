@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import RunKeywords
 from simalloc.heap.running.setting import Setting
 from simalloc.plural import counted
 from simalloc.policy import AnyPolicy, spell
@@ -110,17 +110,16 @@ def take_steps(
     source: EventSource,
     policy: AnyPolicy,
     *,
-    scale: int | None = None,
-    realloc: Realloc | str | None = None,
     first: int = 1,
     last: int | None = None,
+    **given: Unpack[RunKeywords],
 ) -> Steps:
     """Return the heap after each of the events `first` to `last`, counted from 1.
 
     Raises `SimallocError` if there are no such events, if they are more than `MOST_STEPS`, or if
     the policy has no reference engine.
     """
-    setting = Setting.of(source, policy, scale, realloc)
+    setting = Setting.of(source, policy, **given)
     last = len(source) if last is None else last
     if not 1 <= first <= last <= len(source):
         raise SimallocError(f"events {first} to {last}: the trace has events 1 to {len(source)}")

@@ -114,7 +114,7 @@ class Parting:
             provenance=trace.provenance,
             **columns,
         )
-        setting = Setting.of(part, self._policy, None, None, resident=True)
+        setting = Setting.of(part, self._policy, resident=True)
         counts, place = np.unique(np.cumsum(mine)[self._events], return_inverse=True)
         found: NDArray[np.float64] = (
             Watched(setting).resident_after(counts, progress)[place] / setting.scale

@@ -9,7 +9,7 @@ from typing import Final
 
 from simalloc.advice import is_worth
 from simalloc.heap import MAPPED_FROM, Run
-from simalloc.heap.running.setting import find_realloc
+from simalloc.heap.run_options import RunOptions
 from simalloc.measure import Pin
 from simalloc.plural import counted
 from simalloc.policy import spell
@@ -288,7 +288,7 @@ def _again(findings: Findings) -> str:
 
 def _options(run: Run) -> str:
     scale = f" --scale {run.scale}" if run.scale != 16 else ""
-    own = find_realloc(None, run.policy)
+    own = RunOptions().resolved(run.policy).realloc_rule
     return scale + (f" --realloc {run.realloc.value}" if run.realloc is not own else "")
 
 

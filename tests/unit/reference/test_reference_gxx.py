@@ -4,7 +4,7 @@ from small_traces import heap_with, trace
 
 from simalloc.heap.reference import heap_for, replay
 from simalloc.heap.reference.space import State
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import Realloc
 from simalloc.policy.families.gxx import Gxx
 from simalloc.policy.families.quick_fit import QuickFit
 

@@ -4,7 +4,7 @@ import pytest
 from small_traces import trace
 
 from simalloc.heap.reference import heap_for, replay
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import Realloc
 from simalloc.policy.families.kingsley import Kingsley, Variant
 
 BSD_4_2 = Kingsley(mechanism=True)

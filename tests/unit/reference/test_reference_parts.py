@@ -8,7 +8,7 @@ from simalloc.heap.reference import heap_for, replay
 from simalloc.heap.reference.layers.front import Front
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import State
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import Realloc
 from simalloc.policy import Fit, Order, Overhead, Series
 from simalloc.policy.families.binary_buddy import BinaryBuddy
 from simalloc.policy.families.binned_fit import BinnedFit

@@ -9,7 +9,7 @@ from small_traces import trace
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference import replay
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import Realloc
 from simalloc.heap.running.run_from_states import left_to_right_sum, timeline
 from simalloc.heap.simulate import simulate
 from simalloc.policy import find_policy

@@ -10,7 +10,7 @@ import pytest
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import check, simulate
 from simalloc.heap._core import Block, Heap
-from simalloc.heap.run import Realloc
+from simalloc.heap.run_options import Realloc
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay
 from simalloc.policy import UserPolicy

@@ -1,0 +1,145 @@
+"""What is asked of a run: one description for commands, Python and both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final, TypedDict, TypeVar
+
+import numpy as np
+
+from simalloc.errors import SimallocError
+from simalloc.policy import Policy
+
+PAGE: Final = 4096
+"""Bytes of a page unless another size is given."""
+ENGINES: Final = ("core", "core-portable", "reference")
+
+
+class Realloc(Enum):
+    """What a realloc event does (docs/policies.md)."""
+
+    FREE_FIRST = "free-first"
+    MOVE = "move"
+    IN_PLACE = "in-place"
+
+
+class OnRefusal(Enum):
+    """The behaviour of a program when a request is refused."""
+
+    GO_ON = "go-on"
+    STOP = "stop"
+
+
+class RunKeywords(TypedDict, total=False):
+    """The fields of `RunOptions` as keyword arguments, which all functions that simulate take."""
+
+    scale: int | None
+    realloc: Realloc | str | None
+    page: int
+    resident: bool
+    writes: bool
+    occupied: Sequence[int]
+    on_refusal: OnRefusal | str | None
+    engine: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What is asked of a run.
+
+    Commands and functions build it once, `resolved` fills in the defaults of the policy, and the
+    engines receive it unchanged. Therefore the same options give the same figures everywhere.
+    """
+
+    scale: int | None = None
+    """Every size is multiplied by this before the policy sees it, and every byte figure is divided
+    by it; from 1 to 4096. Default: the policy's own, which is 16 for the policies of the papers and
+    1 for models of real allocators."""
+    realloc: Realloc | str | None = None
+    """What a realloc does: `"free-first"`, `"move"` or `"in-place"`. Default: in place for policies
+    with `mechanism=on`, else free-first."""
+    page: int = PAGE
+    """Bytes of a page, for resident memory: a power of two from 1K to 1G."""
+    resident: bool = False
+    """Whether the pages that were written and not returned to the system are counted
+    (`Run.resident`)."""
+    writes: bool = True
+    """Whether the program writes every byte that it requests, or none."""
+    occupied: Sequence[int] = ()
+    """Sizes of pages, in bytes; the pages with at least one live byte are counted
+    (`Run.occupied`)."""
+    on_refusal: OnRefusal | str | None = None
+    """Whether the program goes on without an object that was refused (`"go-on"`), or the run ends
+    there (`"stop"`). Default: stop for device allocators, else go-on."""
+    engine: str = field(default="core", compare=False)
+    """`"core"`, in C; `"core-portable"`, in C without vector code; or `"reference"`, in Python."""
+
+    @property
+    def exact_scale(self) -> int:
+        """The scale of resolved options."""
+        assert self.scale is not None, "the options are resolved"
+        return self.scale
+
+    @property
+    def realloc_rule(self) -> Realloc:
+        """The realloc rule of resolved options."""
+        assert isinstance(self.realloc, Realloc), "the options are resolved"
+        return self.realloc
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether, by resolved options, the program goes on after a refused request."""
+        return self.on_refusal is OnRefusal.GO_ON
+
+    def resolved(self, policy: Policy) -> RunOptions:
+        """Return the same with the defaults of a policy filled in.
+
+        Raises `SimallocError` for a value that does not exist.
+        """
+        description = policy.description
+        scale = policy.scale if self.scale is None else self.scale
+        check_scale(scale)
+        for size in (self.page, *self.occupied):
+            check_page(size)
+        if self.engine not in ENGINES:
+            raise ValueError(f"engine is {self.engine!r}; it takes one of {', '.join(ENGINES)}")
+        realloc = Realloc.IN_PLACE if description.mechanism else Realloc.FREE_FIRST
+        refusal = OnRefusal.STOP if description.stops_when_refused else OnRefusal.GO_ON
+        return replace(
+            self,
+            scale=int(description.only_scale or scale),
+            realloc=_chosen("realloc", Realloc, self.realloc, realloc),
+            occupied=tuple(self.occupied),
+            on_refusal=_chosen("on_refusal", OnRefusal, self.on_refusal, refusal),
+        )
+
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+
+def _chosen(
+    name: str, choices: type[_Choice], given: _Choice | str | None, default: _Choice
+) -> _Choice:
+    """Return a choice by its name; raises `SimallocError` if there is none."""
+    if given is None:
+        return default
+    try:
+        return choices(given)
+    except ValueError:
+        known = ", ".join(each.value for each in choices)
+        raise SimallocError(f"{name} is {given!r}; it takes {known}") from None
+
+
+def check_page(page: int) -> None:
+    """Raise `SimallocError` unless a page may have these bytes: a power of two from 1K to 1G."""
+    if not 1 << 10 <= page <= 1 << 30 or page & (page - 1):
+        raise SimallocError(f"page is {page}; it takes a power of two from 1K to 1G, such as 4K")
+
+
+def check_scale(scale: object) -> None:
+    """Raise `SimallocError` unless sizes can be scaled by `scale`."""
+    is_whole = isinstance(scale, (int, np.integer)) and not isinstance(scale, bool)
+    if not is_whole or scale not in range(1, 4097):
+        raise SimallocError(f"scale is {scale!r}; it takes a whole number from 1 to 4096")
