@@ -82,7 +82,7 @@ def programs(draw):
 
 def placed(trace, policy):
     """Return where the object is after each event, whether it was refused, and what is reported."""
-    watched = Watched(Setting(trace, policy, 1, Realloc.IN_PLACE, goes_on=True), checked=True)
+    watched = Watched(Setting.of(trace, policy, realloc=Realloc.IN_PLACE), checked=True)
     names = list(watched.names)
     (sight,) = watched.sights()
     offsets = [

@@ -23,6 +23,9 @@ from traces import cases
 LISTS = [name for name in GROUPS["johnstone-wilson"] if name.startswith(("first-fit", "next-fit"))]
 BINS_BY_ADDRESS = ["best-fit-ao", "double-buddy", "binary-buddy:order=ao"]
 
+CODES = {False: "core", True: "core-portable"}
+"""The engines in C, by whether they do without vector code."""
+
 
 def codes(name):
     """Tell whether to take the portable code, for each code that a policy has."""
@@ -31,11 +34,10 @@ def codes(name):
 
 def in_changing_forms(trace, name, between, *, portable, **options):
     """Return the run for which the form was changed after each `every` events."""
-    setting = Setting.of(
-        trace, name, options.get("scale", 16), options.get("realloc", Realloc.FREE_FIRST)
-    )
+    asked = {"scale": 16, "realloc": Realloc.FREE_FIRST} | options
+    setting = Setting.of(trace, name, engine=CODES[portable], **asked)
     (events,) = trace.replayed_parts(setting.columns) if len(trace) else (trace.replayed,)
-    simulation = setting.simulation(portable=portable)
+    simulation = setting.simulation()
     placed = np.empty(len(trace), np.int64)
     for start in range(0, len(trace), between):
         assert simulation.change_form()
@@ -151,8 +153,8 @@ def assert_long_forms_agree(name, trace, portable, every=5000):
     The first one is a tree, or arrays.
     """
     events = trace.replayed
-    setting = Setting.of(trace, name, 16, Realloc.FREE_FIRST)
-    own, first, long = (setting.simulation(portable=portable) for _ in range(3))
+    setting = Setting.of(trace, name, scale=16, realloc=Realloc.FREE_FIRST, engine=CODES[portable])
+    own, first, long = (setting.simulation() for _ in range(3))
     first.change_form()
     for _ in range(3 if name == "first-fit-fifo" else 2):  # only that may be flat
         long.change_form()
@@ -249,8 +251,10 @@ def test_when_very_many_blocks_have_entered(portable):
     trace = Trace.from_events(*(np.tile(column, turns) for column in (op, slot, size)))
     repeats = 1 + (1 << 21) // (turns * np.count_nonzero(op == Op.FREE))
     again = Repeated(trace, 1 + repeats)
-    setting = Setting.of(again, "first-fit-fifo", 16, Realloc.FREE_FIRST)
-    tree, flat = (setting.simulation(portable=portable) for _ in range(2))
+    setting = Setting.of(
+        again, "first-fit-fifo", scale=16, realloc=Realloc.FREE_FIRST, engine=CODES[portable]
+    )
+    tree, flat = (setting.simulation() for _ in range(2))
     expected, placed = (np.empty(len(trace), np.int64) for _ in range(2))
     tree.change_form()
     replay(tree, trace.replayed)

@@ -54,10 +54,8 @@ def bytes_in(residence, address, size):
 
 def free_by_page(case):
     """Return what is free in the end: resident, never touched, given back; by plain Python."""
-    options = dict(case.pages)
-    setting = Setting.of(case.trace, case.policy, case.scale, case.realloc,
-                         page=options.get("page", 4096), resident=True,
-                         writes=options.get("writes", True))  # fmt: skip
+    asked = case.options | {"resident": True, "occupied": ()}
+    setting = Setting.of(case.trace, case.policy, **asked)
     objects = Objects(setting)
     residence = objects.heap.blocks.residence = TouchedToo(objects.heap.blocks.page)
     objects.heap.trace = case.trace
@@ -82,15 +80,13 @@ def free_by_page(case):
 @given(data=st.data())
 def test_on_drawn_traces(name, data):
     case = data.draw(cases(HEAP_POLICIES[name]))
-    page, writes = case.pages.get("page", 4096), case.pages.get("writes", True)
-    options = {"scale": case.scale, "realloc": case.realloc, "page": page}
     try:
-        run = simulate(case.trace, case.policy, **options)
+        run = simulate(case.trace, case.policy, **case.options)
     except SimallocError:
         return
     if not len(case.trace):
         return
-    found = waste(case.trace, run, len(case.trace) - 1, writes=writes)
+    found = waste(case.trace, run, len(case.trace) - 1)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Heap, "discard", discard)
         expected = free_by_page(case)

@@ -50,7 +50,7 @@ def replayed(case, engine="core", **options):
     told = {"version": version, "tick": 10**6, "stats": True}
     model = find_policy("jemalloc", **told, **threads, **SETTINGS[setting])
     rows = io.StringIO()
-    write_placements(Setting.of(trace, model, **options), rows, engine=engine)
+    write_placements(Setting.of(trace, model, **options, engine=engine), rows)
     return list(csv.reader(rows.getvalue().splitlines()))
 
 

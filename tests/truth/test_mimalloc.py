@@ -56,7 +56,7 @@ def pairs(case, engine):
     model = find_policy("mimalloc", version=version, **SETTINGS[setting], **place)
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     rows = io.StringIO()
-    write_placements(Setting.of(trace, model, resident=True), rows, engine=engine)
+    write_placements(Setting.of(trace, model, resident=True, engine=engine), rows)
     return list(zip(expected, csv.DictReader(rows.getvalue().splitlines()), strict=True))
 
 

@@ -33,13 +33,12 @@ def replayed(case, engine):
     setting = Setting.of(
         read_trace(MEASURED / f"{trace}.txt.zst"),
         find_policy("musl"),
-        None,
-        None,
         resident=True,
         writes=not unwritten,
+        engine=engine,
     )
     rows = io.StringIO()
-    write_placements(setting, rows, engine=engine)
+    write_placements(setting, rows)
     return list(csv.DictReader(rows.getvalue().splitlines()))
 
 

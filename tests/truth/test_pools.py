@@ -101,7 +101,7 @@ def test_a_request_for_nothing_is_refused_and_counts_as_no_refusal():
 def test_the_heap_s_largest_request_is_the_one_that_it_says():
     policy = "zephyr:capacity=2048"
     trace = simalloc.Trace.from_events([0], [0], [1])
-    setting = Setting(trace, find_policy(policy), 1, Realloc.IN_PLACE)
+    setting = Setting.of(trace, policy, realloc=Realloc.IN_PLACE)
     simulation = setting.simulation()
     largest = dict(zip(simulation.figure_names(), simulation.report(), strict=True))["largest"]
     served = simalloc.Trace.from_events([0], [0], [largest])

@@ -46,8 +46,8 @@ def replayed(case, engine):
     model = find_policy("ptmalloc", version=version, cores=2, **given)
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     rows = io.StringIO()
-    asked = Setting.of(trace, model, resident=True, writes=writes == "w1")
-    write_placements(asked, rows, engine=engine)
+    asked = Setting.of(trace, model, resident=True, writes=writes == "w1", engine=engine)
+    write_placements(asked, rows)
     found = csv.DictReader(rows.getvalue().splitlines())
     return {row["event"]: {name: row[name] for name in TOLD} for row in found}
 

@@ -39,7 +39,7 @@ def replayed(case, engine):
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     rows = io.StringIO()
     writes = program != "huge"
-    write_placements(Setting.of(trace, model, resident=True, writes=writes), rows, engine=engine)
+    write_placements(Setting.of(trace, model, resident=True, writes=writes, engine=engine), rows)
     return list(csv.DictReader(rows.getvalue().splitlines()))
 
 

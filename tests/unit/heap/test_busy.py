@@ -22,14 +22,14 @@ def trace():
 
 
 def heap(trace):
-    simulation = Setting.of(trace, "first-fit-ao", 1, None).simulation(checked=True)
+    simulation = Setting.of(trace, "first-fit-ao", scale=1).simulation(checked=True)
     op, size, slot, live, spans, _ = trace.replayed.part(0, PAIRS // 50)  # each is checked, slowly
     asked = simulation.figures, simulation.unsearchable, simulation.block_count, simulation.check
     return asked, lambda: simulation.replay(op, size, slot, live, spans, {})
 
 
 def device(trace):
-    simulation = Setting.of(trace, "no-cache", 1, None).simulation(keeps_mappings=True)
+    simulation = Setting.of(trace, "no-cache", scale=1).simulation(keeps_mappings=True)
     op, size, slot, live, spans, _ = trace.replayed
     asked = simulation.figures, simulation.report, simulation.mappings, simulation.figure_names
     return asked, lambda: simulation.replay(op, size, slot, live, spans, {})

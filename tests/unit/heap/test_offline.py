@@ -102,7 +102,7 @@ def test_a_free_block_just_below_a_power_of_two_is_not_of_that_power():
 
 def test_the_blocks_of_a_moment_are_found_once(monkeypatch):
     looked, live_after = [], Timetable.live_after
-    heap = heap_of(Setting.of(EXAMPLE, "best-possible", 16, None))
+    heap = heap_of(Setting.of(EXAMPLE, "best-possible", scale=16))
     monkeypatch.setattr(
         Timetable,
         "live_after",

@@ -120,8 +120,10 @@ def test_both_engines_see_the_same_after_each_event(name):
     op = np.repeat([Op.MALLOC, Op.FREE], 300)
     number = np.concatenate([np.arange(300), random.permutation(300)])
     trace = Trace.from_events(op, number, np.append(size, np.zeros(300, int)))
-    setting = Setting.of(trace, name, resident=True)
-    core, reference = (list(Watched(setting, engine=engine).sights()) for engine in ENGINES)
+    core, reference = (
+        list(Watched(Setting.of(trace, name, resident=True, engine=engine)).sights())
+        for engine in ENGINES
+    )
     assert len(core) == len(reference) == 1
     for some, others in zip(core[0], reference[0], strict=True):
         np.testing.assert_array_equal(some, others)

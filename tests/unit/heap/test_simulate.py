@@ -24,6 +24,9 @@ HOLE = Trace.from_events(
     [M, M, M, F, M], [0, 1, 2, 1, 3], [100, 100, 100, 0, 150], name="hole"
 )  # fmt: skip
 
+CODES = {False: "core", True: "core-portable"}
+"""The engines in C, by whether they do without vector code."""
+
 
 def test_measures_by_hand():
     run = simulate(HOLE, "first-fit-ao:growth=1600", addresses=True)
@@ -95,7 +98,7 @@ def test_the_core_takes_whatever_a_description_takes(name):
         for value in (allowed.low, allowed.high):
             with suppress(PolicyError):
                 extreme = described.with_parameters(**{parameter: value})
-                assert Setting.of(HOLE, extreme, 1, None).simulation().check() is None
+                assert Setting.of(HOLE, extreme, scale=1).simulation().check() is None
 
 
 def test_the_core_takes_the_alignment_that_leas_classes_make_of_an_odd_one():
@@ -135,8 +138,10 @@ def test_any_number_of_events_may_be_replayed_at_a_time(length, portable):
     number = np.stack([np.arange(700), np.arange(700, 1400), np.arange(700)], 1).ravel()
     size = np.where(op == M, random.integers(0, 500, len(op)), 0)
     trace = Trace.from_events(op, number, size)
-    setting = Setting.of(trace, "best-fit-ao", 16, Realloc.FREE_FIRST)
-    whole, parts = (setting.simulation(portable=portable) for _ in range(2))
+    setting = Setting.of(
+        trace, "best-fit-ao", scale=16, realloc=Realloc.FREE_FIRST, engine=CODES[portable]
+    )
+    whole, parts = (setting.simulation() for _ in range(2))
     replay(whole, trace.replayed)
     for start in range(0, len(op), length):
         replay(parts, trace.replayed.part(start, start + length))
@@ -155,7 +160,7 @@ def assert_nearly_same(some, others):
 
 @pytest.mark.parametrize(("op", "slot"), [([M, M], [0, 0]), ([F], [0]), ([M, 7], [0, 0])])
 def test_the_core_survives_columns_that_are_no_trace(op, slot):
-    simulation = Setting.of(HOLE, "first-fit-ao", 16, Realloc.FREE_FIRST).simulation()
+    simulation = Setting.of(HOLE, "first-fit-ao", scale=16, realloc=Realloc.FREE_FIRST).simulation()
     size = np.full(len(op), 8, np.int64)
     done, failure = simulation.replay(
         np.array(op, np.uint8), size, np.array(slot, np.uint32), size, empty_spans(0), {}
@@ -165,7 +170,7 @@ def test_the_core_survives_columns_that_are_no_trace(op, slot):
 
 
 def test_columns_of_other_shapes_are_refused():
-    simulation = Setting.of(HOLE, "best-fit-ao", 16, Realloc.FREE_FIRST).simulation()
+    simulation = Setting.of(HOLE, "best-fit-ao", scale=16, realloc=Realloc.FREE_FIRST).simulation()
     op, size, slot = np.zeros(2, np.uint8), np.ones(2, np.int64), np.zeros(3, np.uint32)
     none = empty_spans(0)
     with pytest.raises(ValueError, match="slot"):
@@ -179,7 +184,7 @@ def test_columns_of_other_shapes_are_refused():
 
 
 def test_more_events_than_the_trace_has_are_refused():
-    simulation = Setting.of(HOLE, "best-fit-ao", 16, Realloc.FREE_FIRST).simulation()
+    simulation = Setting.of(HOLE, "best-fit-ao", scale=16, realloc=Realloc.FREE_FIRST).simulation()
     replay(simulation, HOLE.replayed)
     with pytest.raises(ValueError, match="more events than the"):
         replay(simulation, HOLE.replayed.part(0, 1))
@@ -187,7 +192,7 @@ def test_more_events_than_the_trace_has_are_refused():
 
 
 def test_any_number_of_events_may_be_announced():
-    setting = Setting.of(HOLE, "best-fit-ao", 16, Realloc.FREE_FIRST)
+    setting = Setting.of(HOLE, "best-fit-ao", scale=16, realloc=Realloc.FREE_FIRST)
 
     def interval_of(events):
         return setting.simulation(events=events).figures()["mapped"]["interval"]
@@ -210,7 +215,7 @@ def test_the_heap_can_be_looked_at(name):
 
 
 def _blocks_after(trace, name):
-    simulation = Setting.of(trace, name, 16, Realloc.FREE_FIRST).simulation()
+    simulation = Setting.of(trace, name, scale=16, realloc=Realloc.FREE_FIRST).simulation()
     replay(simulation, trace.replayed)
     columns = [np.empty(simulation.block_count(), np.int64) for _ in range(3)]
     assert simulation.blocks(0, *columns) == len(columns[0])

@@ -112,8 +112,8 @@ def test_what_is_given_back_is_told_from_what_was_never_touched():
 
 def test_what_the_program_does_not_write_is_not_resident():
     trace = Trace.from_events([MALLOC, FREE], [1, 1], [5000, 0], name="t")
-    run = simulate(trace, "best-fit-ao", scale=1)
-    assert by_page(waste(trace, run, 1, writes=False)) == (0, 0, 8192, 0)
+    run = simulate(trace, "best-fit-ao", scale=1, writes=False)
+    assert by_page(waste(trace, run, 1)) == (0, 0, 8192, 0)
 
 
 def test_the_best_possible_has_no_pages():

@@ -12,6 +12,9 @@ from simalloc.trace.statistics import lives_of
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
+CODES = {False: "core", True: "core-portable"}
+"""The engines in C, by whether they do without vector code."""
+
 
 def churn(objects=3000, seed=5):
     """Make a trace in which all objects, of 0 to 99 bytes, come, change their size, and go."""
@@ -72,8 +75,10 @@ def test_a_part_has_the_spans_that_are_whole_in_it():
 @pytest.mark.parametrize("portable", [False, True])
 def test_measures_do_not_depend_on_spans_that_are_known(portable):
     trace = churn()
-    setting = Setting.of(trace, "best-fit-ao", 16, "free-first")
-    with_spans, without = (setting.simulation(portable=portable) for _ in range(2))
+    setting = Setting.of(
+        trace, "best-fit-ao", scale=16, realloc="free-first", engine=CODES[portable]
+    )
+    with_spans, without = (setting.simulation() for _ in range(2))
     replay(with_spans, trace.replayed)
     replay(without, trace.replayed._replace(spans=empty_spans(0)))
     some, others = with_spans.figures()["mapped"], without.figures()["mapped"]

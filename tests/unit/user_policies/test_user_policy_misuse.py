@@ -37,7 +37,7 @@ def failing(own, trace=TRACE, realloc="free-first"):
 
 
 def simulation_of(own):
-    return Setting.of(TRACE, own, 16, Realloc.MOVE).simulation()
+    return Setting.of(TRACE, own, scale=16, realloc=Realloc.MOVE).simulation()
 
 
 def answering(answer):
@@ -53,7 +53,6 @@ def answering(answer):
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        (lambda *_: None, "None is not a Block"),
         (lambda *_: 160, "160 is not a Block"),
         (lambda _, heap, __: heap, "is not a Block"),
         (lambda _, heap, __: heap.first, r"\[0, 160\) held> was given out twice"),
@@ -205,7 +204,7 @@ def test_the_heap_is_the_policys_during_its_events_only():
 
 
 def test_a_simulation_that_failed_stays_failed():
-    simulation = simulation_of(answering(lambda *_: None))
+    simulation = simulation_of(answering(lambda *_: 160))
     events = TRACE.replayed.part(0, 2)
     with pytest.raises(PolicyError):
         replay(simulation, events)
