@@ -98,14 +98,14 @@ def curve(traces: Sequence[Trace], found: Answer, points: int = 48) -> tuple[lis
 
 def _refused(trace: Trace, policy: Policy) -> int:
     """Return how many requests are refused to a program that goes on."""
-    setting = Setting.of(trace, policy, None, None, on_refusal="go-on")
+    setting = Setting.of(trace, policy, on_refusal="go-on")
     simulation = setting.simulation()
     replay_all(simulation, setting)
     return int(simulation.figures()["refused"])
 
 
 def _run(trace: Trace, policy: Policy) -> Run:
-    return run_one(Setting.of(trace, policy, None, None, on_refusal="go-on"))
+    return run_one(Setting.of(trace, policy, on_refusal="go-on"))
 
 
 def _high_water(trial: PoolTrial) -> int:

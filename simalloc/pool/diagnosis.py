@@ -84,7 +84,7 @@ def diagnose(
     """
     trial = PoolTrial.of(policy, [trace])
     chosen = trial.with_capacity(capacity)
-    setting = Setting.of(trace, chosen, None, None, on_refusal="stop")
+    setting = Setting.of(trace, chosen, on_refusal="stop")
     simulation = setting.simulation()
     replay_all(simulation, setting)
     event = int(simulation.figures()["first_refused"])

@@ -140,7 +140,7 @@ def _with_columns(trace: Trace, columns: Sequence[str]) -> ReplayedEvents:
 
 def _replay(trace: Trace, policy: Policy, events: ReplayedEvents) -> tuple[int, int]:
     """Return the first refused event, and by how many bytes a pool may grow and behave the same."""
-    setting = Setting.of(trace, policy, None, None, on_refusal="stop")
+    setting = Setting.of(trace, policy, on_refusal="stop")
     simulation = setting.simulation()
     for part in parts_of(events, policy):
         if replay(simulation, part) < len(part.op):

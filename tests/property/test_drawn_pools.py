@@ -120,7 +120,7 @@ def test_objects_lie_in_the_pool_apart_from_each_other(name, data):
 def test_a_pool_that_is_said_to_decide_alike_does(name, data):
     policy, trace = data.draw(policies(name)), data.draw(programs())
     grain, capacity = policy.description.grain, policy.description.capacity
-    setting = Setting(trace, policy, 1, Realloc.IN_PLACE, goes_on=True)
+    setting = Setting.of(trace, policy, realloc=Realloc.IN_PLACE)
     simulation = setting.simulation()
     replay_all(simulation, setting)
     same = min(simulation.figures()["same_for"], 4 * capacity)

@@ -100,7 +100,7 @@ def drawn(seed, events=1200):
 
 
 def addresses(trace, policy):
-    setting = Setting(trace, policy, 1, Realloc.IN_PLACE, goes_on=False)
+    setting = Setting.of(trace, policy, realloc=Realloc.IN_PLACE, on_refusal="stop")
     return run_one(setting, addresses=True).addresses
 
 
@@ -144,7 +144,7 @@ def refuses(trace, policy):
 
 
 def trace_is_refused_last(trace, policy):
-    setting = Setting(trace, policy, 1, Realloc.IN_PLACE, goes_on=False)
+    setting = Setting.of(trace, policy, realloc=Realloc.IN_PLACE, on_refusal="stop")
     simulation = setting.simulation()
     for part in trace.replayed_parts(setting.columns):
         simulation.replay(*part[:5], part.columns)
