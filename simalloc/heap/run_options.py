@@ -110,9 +110,9 @@ class RunOptions:
         return replace(
             self,
             scale=int(description.only_scale or scale),
-            realloc=_chosen("realloc", Realloc, self.realloc, realloc),
+            realloc=_chosen("realloc rule", Realloc, self.realloc, realloc),
             occupied=tuple(self.occupied),
-            on_refusal=_chosen("on_refusal", OnRefusal, self.on_refusal, refusal),
+            on_refusal=_chosen("behaviour on refusal", OnRefusal, self.on_refusal, refusal),
         )
 
 
@@ -129,7 +129,7 @@ def _chosen(
         return choices(given)
     except ValueError:
         known = ", ".join(each.value for each in choices)
-        raise SimallocError(f"{name} is {given!r}; it takes {known}") from None
+        raise SimallocError(f"there is no {name} {given!r}; there are {known}") from None
 
 
 def check_page(page: int) -> None:

@@ -100,6 +100,10 @@ class Waste(ShownAsTable):
     """Cached or free, in pages that were not touched since they were mapped."""
     free_given_back: float | None = None
     """Cached or free, in pages that the allocator has given back; they remain mapped."""
+    scale: int = 1
+    """The number that sizes were multiplied by; 1 for a real allocator."""
+    realloc: str | None = None
+    """The realloc rule; None for a real allocator, which follows its own."""
     own_words: Mapping[str, float] = field(default_factory=dict)
     """The lines of the malloc's own statistics, and the parts that they are made of."""
 
@@ -118,8 +122,8 @@ def waste(
 ) -> Waste:
     """Return where the bytes of a run's heap are after an event; without one, at its first peak.
 
-    The trace is replayed up to there; `writes` says whether the program writes every byte that it
-    asks for, or none, and `progress` is called with the number of events done since its last call.
+    The trace is replayed up to there. `progress` is called with the number of events done since its
+    last call.
     Raises `SimallocError` if there is no such event, or the run is not the trace's.
     """
     sums = WasteSums(source, run, event)
@@ -162,6 +166,8 @@ class WasteSums:
             threads=self._run.threads,
             replayed_threads=self._run.replayed_threads,
             **self._pages,
+            scale=self._run.scale,
+            realloc=self._run.realloc.value,
             own_words=self._own_words(parts),
         )
 

@@ -13,6 +13,7 @@ from simalloc.heap.fragmentation import MEASURES
 from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.table import Table, Value
+from simalloc.report.units import spell_bytes
 
 if TYPE_CHECKING:
     from simalloc.measure import Waste
@@ -40,8 +41,9 @@ def sorted_runs(
 ) -> list[Run]:
     """Return runs in order of a measure, `#1` to `#4`, or of any column of `flat_record`.
 
-    The least comes first, and what is not defined last. Raises `SimallocError` for a column that
-    there is not.
+    The minimum comes first. Whatever the order, a run that refused requests follows those that did
+    not, and a run that was stopped follows those that finished. A run without a value comes last of
+    its kind. Raises `SimallocError` for a column that does not exist.
     """
     records = [(flat_record(run, of), run) for run in runs]
     column = _BY_NUMBER.get(by, by)
@@ -51,7 +53,12 @@ def sorted_runs(
     defined = [(record[column], run) for record, run in records if record[column] is not None]
     defined.sort(key=lambda row: row[0], reverse=reverse)
     others = [run for record, run in records if record[column] is None]
-    return [*(run for _, run in defined), *others]
+    return sorted([*(run for _, run in defined), *others], key=incompleteness)
+
+
+def incompleteness(run: Run) -> tuple[bool, bool]:
+    """Return what orders runs before any figure: whether it was stopped, and whether it refused."""
+    return not run.finished, run.refused > 0
 
 
 def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
@@ -76,6 +83,11 @@ def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
         **(_resident(run.resident) if run.resident else {}),
         "fragmentation": {number: measures[int(number)] for number in MEASURES},
         "fragmentation_1_by_bytes": measures.mean_by_bytes,
+        "capacity_bytes": run.capacity_bytes,
+        "finished": run.finished,
+        "refused": run.refused,
+        "first_refused_event": run.first_refused_event,
+        "largest_free_bytes_when_refused": run.refusals.largest_free_bytes if run.refused else None,
         "seconds": run.seconds,
         **asdict(run.counters),
         "bound_bytes": None if run.found is None else run.found.bound_bytes,
@@ -121,6 +133,7 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
         **{f"#{number} %": [_percent(run, of, int(number)) for run in runs] for number in MEASURES},
         f"peak {name}": [footprint(run, of).peak_bytes for run in runs],
         "peak live": [run.max_live_bytes for run in runs],
+        **({"refused": [run.refused for run in runs]} if any(run.refused for run in runs) else {}),
     }
     if of == "resident":
         columns["final resident"] = [footprint(run, of).final_bytes for run in runs]
@@ -130,15 +143,26 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
     found = tuple(
         f"{spell(run.policy)} of {run.trace}: {run.found}." for run in runs if run.found is not None
     )
-    out = tuple(
-        f"{spell(run.policy)} of {run.trace}: out of memory at event "
-        f"{run.first_refused_event:,}, where the run ends; "
-        f"{counted(run.device.retries, 'time')} all was given back to make room."
-        for run in runs
-        if run.device is not None and run.first_refused_event
-    )
+    out = tuple(refusal_note(run) for run in runs if run.refused)
     notes = (*MEASURES_NOTES, *threads_notes(runs), *found, *out)
     return Table("Fragmentation", list(columns), rows, notes)
+
+
+def refusal_note(run: Run) -> str:
+    """Return a sentence about the refused requests of a run."""
+    name = f"{spell(run.policy)} of {run.trace}"
+    largest = spell_bytes(run.refusals.largest_free_bytes)
+    if run.finished:
+        return (
+            f"{name}: {counted(run.refused, 'request')} refused, the first at event "
+            f"{run.first_refused_event:,}, when the largest free block had {largest}."
+        )
+    returned = run.device.retries if run.device is not None else 0
+    tried = f" {counted(returned, 'time')} all was given back to make room." if returned else ""
+    return (
+        f"{name}: out of memory at event {run.first_refused_event:,}, where the run ends; the "
+        f"largest free block had {largest}.{tried}"
+    )
 
 
 def threads_notes(runs: Iterable[Run | Waste]) -> tuple[str, ...]:
@@ -172,6 +196,7 @@ def _differing(runs: Sequence[Run]) -> dict[str, list[Value]]:
     """Return the columns of what the runs are meant for, each if it is not the same for all."""
     columns: dict[str, list[Value]] = {
         "scale": [run.scale for run in runs],
+        "realloc": [run.realloc.value for run in runs],
         "mechanism": ["on" if run.policy.description.mechanism else "off" for run in runs],
     }
     return {name: values for name, values in columns.items() if len(set(values)) > 1}

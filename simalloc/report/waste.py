@@ -15,16 +15,19 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
     """Return a row a heap: its bytes, by what they are; parts that no heap has are left out."""
     words = {**PARTS, "resident": "resident", **FREE_PARTS}
     parts = [part for part in words if any(getattr(waste, part) for waste in wastes)]
+    options = {name: [getattr(waste, name) for waste in wastes] for name in ("scale", "realloc")}
+    differing = [name for name, values in options.items() if len({*values} - {None}) > 1]
     rows: list[tuple[Value, ...]] = [
         (
             waste.policy,
+            *(getattr(waste, name) for name in differing),
             _bytes(waste.heap),
             percent(waste.heap / waste.live - 1) if waste.live else None,
             *(_bytes(_part(waste, part)) for part in parts),
         )
         for waste in wastes
     ]
-    columns = ("policy", "heap", "above live %", *(words[part] for part in parts))
+    columns = ("policy", *differing, "heap", "above live %", *(words[part] for part in parts))
     names = ", ".join(dict.fromkeys(waste.trace for waste in wastes))
     notes = _notes(wastes)
     return Table(f"Where the bytes are; {names}", columns, rows, notes)
@@ -39,7 +42,18 @@ def own_words_table(waste: Waste) -> Table:
 def waste_records_table(wastes: Sequence[Waste]) -> Table:
     """Return a row a heap with every part, for JSON and CSV."""
     names = {"threads": "replayed_threads", "trace_threads": "threads"}
-    columns = ("trace", "policy", "event", *names, "heap", *PARTS, "resident", *FREE_PARTS)
+    columns = (
+        "trace",
+        "policy",
+        "scale",
+        "realloc",
+        "event",
+        *names,
+        "heap",
+        *PARTS,
+        "resident",
+        *FREE_PARTS,
+    )
     rows = [
         tuple(getattr(waste, names.get(column, column)) for column in columns) for waste in wastes
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 AVERAGE: Final = "Average"
 DEVIATION: Final = "Std Dev"
+_OF_REFUSALS: Final = ("refused", "first_refused_event", "largest_free_bytes_when_refused")
+"""Measures that a run has also if a refused request ended it."""
 DIGITS: Final = 12
 """Of a trace's SHA-256 where it stands for the trace in tables."""
 
@@ -54,13 +56,17 @@ class Column(NamedTuple):
 class Pivot:
     """A measure by setting (rows) and trace (columns).
 
-    `values` (float64, settings x traces) is nan where there is no run that has the figure.
+    `values` (float64, settings x traces) is nan where there is no run that has the figure, and
+    where a refused request ended the run. `incomplete` has one entry a setting: 2 if a run was
+    ended by a refused request, else 1 if a run refused requests, else 0. Settings with a higher
+    entry follow in every order by figures.
     """
 
     measure: Measure
     settings: tuple[Setting, ...]
     traces: tuple[Column, ...]
     values: NDArray[np.float64] = field(repr=False)
+    incomplete: tuple[int, ...]
 
     @property
     def averages(self) -> NDArray[np.float64]:
@@ -83,13 +89,14 @@ class Pivot:
         if name == "policy":
             order = sorted(range(len(self.settings)), key=lambda row: self.settings[row])
         else:
-            order = np.argsort(self._column(name), kind="stable").tolist()
+            order = np.lexsort((self._column(name), np.array(self.incomplete))).tolist()
         return self.reordered(order)
 
     def reordered(self, order: Sequence[int]) -> Pivot:
         """Return the pivot with its rows in another order, or only some of them."""
         settings = tuple(self.settings[row] for row in order)
-        return Pivot(self.measure, settings, self.traces, self.values[order])
+        incomplete = tuple(self.incomplete[row] for row in order)
+        return Pivot(self.measure, settings, self.traces, self.values[order], incomplete)
 
     def complete(self) -> Pivot:
         """Return the pivot without rows that have no figure, and then without columns with gaps."""
@@ -100,6 +107,7 @@ class Pivot:
             tuple(self.settings[row] for row in rows),
             tuple(self.traces[column] for column in columns),
             self.values[np.ix_(rows, columns)],
+            tuple(self.incomplete[row] for row in rows),
         )
 
     def table(self, *, full: bool = False) -> Table:
@@ -151,7 +159,19 @@ class Pivot:
             f"Traces: {', '.join(column.label for column in self.traces)} (name and SHA-256).",
             *([shared] if shared else ()),
             *([f"{empty} empty, and so are averages over such cells."] if gaps else ()),
+            *self._refusal_notes(),
         )
+
+    def _refusal_notes(self) -> Iterator[str]:
+        words = {
+            2: "A refused request ended a run of {}: its cell is empty.",
+            1: "Requests were refused under {}.",
+        }
+        for kind, sentence in words.items():
+            pairs = zip(self.settings, self.incomplete, strict=True)
+            names = dict.fromkeys(setting.policy for setting, has in pairs if has == kind)
+            if names:
+                yield sentence.format(", ".join(names))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the full table; needs pandas (the `frame` extra)."""
@@ -184,14 +204,26 @@ def pivot(rows: Sequence[Row], measure: str | int) -> Pivot:
     chosen = Measure.of(measure)
     first = {events_of(row): row for row in reversed(rows)}
     traces = sorted(Column(row["trace"], sha256, program_of(row)) for sha256, row in first.items())
-    settings = sorted({_setting(row) for row in rows})
+    incomplete = _incomplete(rows)
+    settings = sorted(incomplete, key=lambda setting: (incomplete[setting], setting))
     values = np.full((len(settings), len(traces)), np.nan)
     _check_columns(rows)
     row_of = {setting: place for place, setting in enumerate(settings)}
     column_of = {column.sha256: place for place, column in enumerate(traces)}
     for row in rows:
-        values[row_of[_setting(row)], column_of[events_of(row)]] = chosen.value(row)
-    return Pivot(chosen, tuple(settings), tuple(traces), values)
+        if not row.get("stopped") or chosen.column in _OF_REFUSALS:
+            values[row_of[_setting(row)], column_of[events_of(row)]] = chosen.value(row)
+    kinds = tuple(incomplete[setting] for setting in settings)
+    return Pivot(chosen, tuple(settings), tuple(traces), values, kinds)
+
+
+def _incomplete(rows: Sequence[Row]) -> dict[Setting, int]:
+    """Return `Pivot.incomplete` by setting."""
+    kinds: dict[Setting, int] = {}
+    for row in rows:
+        kind = 2 if row.get("stopped") else 1 if row.get("refused") else 0
+        kinds[_setting(row)] = max(kinds.get(_setting(row), 0), kind)
+    return kinds
 
 
 def events_of(row: Row) -> str:

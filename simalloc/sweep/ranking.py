@@ -42,6 +42,9 @@ _ROUNDING: Final = 1e-9
 class Ranking:
     """The rows of a pivot from best (lowest average over programs) to worst.
 
+    Rows with refused requests follow all others, and rows with a run that a refused request ended
+    come last.
+
     Attributes
     ----------
     pivot : Pivot
@@ -143,7 +146,7 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) 
         )
     programs = [column.program for column in complete.traces]
     means = program_means(complete.values, programs)
-    order = np.argsort(means.mean(axis=1), kind="stable")
+    order = np.lexsort((means.mean(axis=1), np.array(complete.incomplete)))
     ordered, means = complete.reordered(order.tolist()), means[order]
     low = high = np.full(len(means), np.nan)
     if means.shape[1] > 1:

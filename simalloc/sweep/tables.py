@@ -64,18 +64,20 @@ def runs_table(rows: Sequence[Row]) -> Table:
     """Return a row a run with the four measures in percent, and bytes, or with its error."""
     apart = varying(rows, _SETTING)
     errors = ["error"] if any(row["error"] is not None for row in rows) else []
+    refused = ["refused"] if any(row.get("refused") for row in rows) else []
+    rows = sorted(rows, key=lambda row: (bool(row.get("stopped")), bool(row.get("refused"))))
     measures = [Measure.of(number) for number in MEASURES]
     cells = [
         (
             *(row[name] for name in ("trace", "policy", *apart)),
             *(measure.shown(measure.value(row)) if measure.column in row else None
               for measure in measures),
-            *(row.get(name) for name in ("peak_heap_bytes", "max_live_bytes", *errors)),
+            *(row.get(name) for name in ("peak_heap_bytes", "max_live_bytes", *refused, *errors)),
         )
         for row in rows
     ]  # fmt: skip
     percents = [f"#{number} %" for number in MEASURES]
-    columns = ("trace", "policy", *apart, *percents, "peak heap", "peak live", *errors)
+    columns = ("trace", "policy", *apart, *percents, "peak heap", "peak live", *refused, *errors)
     return Table("Results", columns, cells, _notes(rows))
 
 
@@ -88,4 +90,10 @@ def failures_table(rows: Sequence[Row]) -> Table:
 def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the provenance that all rows share."""
     shared = provenance(rows, _SETTING)
-    return (*MEASURES_NOTES, *([shared] if shared else []))
+    stopped = [
+        f"A refused request ended the run of {row['trace']} under {row['policy']} at event "
+        f"{row['first_refused_event']:,}: its figures are those of the events before."
+        for row in rows
+        if row.get("stopped")
+    ]
+    return (*MEASURES_NOTES, *([shared] if shared else []), *stopped)

@@ -81,9 +81,10 @@ class Outcome:
     """What came out of a run: a row of plain values, and the timeline if it was asked for.
 
     The row holds the fields of `Key`, `events_sha256` (of the trace without any optional column),
-    `trace` (its name), `program` and, for a generated trace, `seed`, `parameters` (all of the
-    policy's, by name), `finished` (UTC), `host`, `error` (None or why it failed) and, unless it
-    failed, every figure of `simalloc.report.runs.flat_record` that the run has.
+    `stopped` (whether a refused request ended the run), `trace` (its name), `program` and, for a
+    generated trace, `seed`, `parameters` (all of the policy's, by name), `finished` (UTC), `host`,
+    `error` (None or why it failed) and, unless it failed, every figure of
+    `simalloc.report.runs.flat_record` that the run has.
     """
 
     key: Key
@@ -106,6 +107,7 @@ def carry_out(
         return failure(task, error)
     names = {"trace": task.source.name, "policy": task.key.policy}
     figures = {name: value for name, value in flat_record(run).items() if value is not None}
+    figures["stopped"] = not figures.pop("finished")  # in a row, that is when the run was done
     row = _identity(task) | figures | names | {"error": None}
     return Outcome(task.key, row, run.timeline if task.timeline else None)
 

@@ -10,7 +10,7 @@ from simalloc.trace import Trace, write_trace
 
 
 def waste(*args):
-    return simalloc("waste", *args)
+    return simalloc("waste", "--scale", "1", "--realloc", "in-place", *args)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_threads_that_are_replayed_as_one_are_told(tmp_path):
 def test_real_allocators_stand_beside_when_asked_for(trace):
     result = waste(trace, "-p", "best-fit-ao", "-a", "glibc", "--format", "csv")
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[-1].startswith("small,glibc,,")
+    assert result.stdout.splitlines()[-1].startswith("small,glibc,1,,,")
     table = waste(trace, "-p", "best-fit-ao", "-a", "glibc", "--format", "markdown").stdout
     (row,) = [line for line in table.splitlines() if "| glibc |" in line]
     assert "| 0 |" not in row, "what it does not tell is not nothing"

@@ -72,7 +72,7 @@ def test_a_plan_without_a_realloc_rule_takes_each_policys_own():
         "policies": {"first-fit-ao": {"mechanism": ["off", "on"]}},
     }
     tasks = plan_of(document, Path()).tasks()
-    assert [task.realloc.value for task in tasks] == ["free-first", "in-place"]
+    assert [task.options.realloc_rule.value for task in tasks] == ["free-first", "in-place"]
 
 
 def test_names_texts_and_policies_in_a_list():
