@@ -33,6 +33,7 @@ papers: page
 	$(BIN)/python -m experiments.sites --out docs > out/sites-policies.txt
 	$(BIN)/python -m experiments.bounds --out out/bounds > out/bounds.txt
 	cp out/bounds/bounds.md out/bounds/bounds.png docs
+	$(BIN)/python -m experiments.planners --out docs > out/planners.txt
 
 # JupyterLab, which comes into the environment for it.
 notebook: $(VENV)/notebook

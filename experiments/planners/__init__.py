@@ -1,0 +1,1 @@
+"""How far static planners of production compilers and runtimes are from the lowest placement."""
