@@ -23,6 +23,7 @@ SETTINGS = {
     "newlib-nano": ["version=3.3", "start=4", "start=65", "version=3.3,start=13"],
     "picolibc": ["version=1.8.10", "align=16", "version=1.8.10,align=16,start=4", "start=3"],
     "newlib": ["page=128", "align=16", "page=128,start=5"],
+    "nuttx": ["small=on,word=4", "align=16,skew=9", "align=4,word=4"],
     "umm-malloc": ["fit=first", "realloc=mincopy", "port=upstream", "port=upstream,block=16"],
     "micropython": ["tables=plain", "tables=weak", "start=7"],
     "lwip": ["align=4", "align=8,idx=32,start=5"],
@@ -55,7 +56,8 @@ def policies(draw, name):
         draw(st.integers(7000, 20000) if name == "tlsf" else st.integers(2000, 9000)) // 8 * 8
     )
     tail = ",mechanism=on" if name == "tlsf" else ""
-    settings = f"capacity={capacity},word={word}{tail}{',' if given else ''}{given}"
+    words = "" if "word=" in given else f",word={word}"
+    settings = f"capacity={capacity}{words}{tail}{',' if given else ''}{given}"
     return find_policy(f"{name}:{settings}")
 
 

@@ -17,6 +17,7 @@ from simalloc.policy.pool import (
     MicroPython,
     Newlib,
     NewlibNano,
+    Nuttx,
     O1heap,
     Picolibc,
     Pool,
@@ -63,4 +64,5 @@ POLICIES: Final = (
     ),
     _row("micropython", MicroPython(), "MicroPython 1.29.0-preview (1c3c2011), py/gc.c"),
     _row("newlib", Newlib(), "newlib 4.5.0 (9dc06b7e), _mallocr.c"),
+    _row("nuttx", Nuttx(), "Apache NuttX 13.0.0 (273c77128), mm/mm_heap"),
 )

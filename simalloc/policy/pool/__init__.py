@@ -9,6 +9,7 @@ from simalloc.policy.pool.lwip import Lwip
 from simalloc.policy.pool.micropython import MicroPython
 from simalloc.policy.pool.newlib import Newlib
 from simalloc.policy.pool.newlib_nano import NewlibNano
+from simalloc.policy.pool.nuttx import Nuttx
 from simalloc.policy.pool.o1heap import O1heap
 from simalloc.policy.pool.picolibc import Picolibc
 from simalloc.policy.pool.rt_thread import RtThread
@@ -32,6 +33,7 @@ __all__ = [
     "MicroPython",
     "Newlib",
     "NewlibNano",
+    "Nuttx",
     "O1heap",
     "Picolibc",
     "Pool",

@@ -1,0 +1,283 @@
+/* NuttX's heap: best fit, the newest of equals (simalloc/policy/pool/nuttx.md). */
+#include "families/pool/larger.h"
+#include "families/pool/pool_list.h"
+
+struct nuttx {
+    struct pool pool;
+    struct pool_list list; /* by size, those of one size newest first */
+    uint64_t control;      /* bytes of the heap's own structure */
+    uint64_t field;        /* bytes of a size in a chunk's header */
+    uint64_t least;        /* bytes of a chunk */
+    uint64_t start, end;   /* of the chunks, guards included */
+    uint64_t counted, most; /* bytes in use as the heap counts them, and the most; in words */
+};
+
+static uint64_t chunk_of(const struct nuttx *state, uint64_t size)
+{
+    uint64_t chunk = round_up(size + state->field, state->pool.heap.setting.alignment);
+    return chunk < state->least ? state->least : chunk;
+}
+
+/* The heap's own count of bytes in use changes. */
+static void count(struct nuttx *state, uint64_t more)
+{
+    state->counted = (state->counted + more) & word_most(&state->pool.heap);
+    state->most = state->counted > state->most ? state->counted : state->most;
+}
+
+static void enter(struct nuttx *state, uint32_t id)
+{
+    pool_list_enter_by_size(&state->list, id);
+}
+
+static uint32_t serve(struct nuttx *state, uint64_t wanted)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t visited;
+    if (wanted > word_most(heap))
+        return NO_BLOCK;
+    uint32_t id = pool_list_first(&state->list, wanted, &visited);
+    count_search(heap, visited);
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    pool_list_leave(&state->list, id);
+    if (heap->blocks[id].size - wanted >= state->least)
+        enter(state, pool_split(&state->pool, id, wanted));
+    pool_hand_out(&state->pool, id);
+    count(state, heap->blocks[id].size);
+    return id;
+}
+
+/* Frees a waste chunk, without counting. */
+static void give_back(struct nuttx *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    uint32_t above = heap->blocks[id].next, below = heap->blocks[id].previous;
+    if (heap_is_free(heap, above)) {
+        pool_list_leave(&state->list, above);
+        heap_join_next(heap, id);
+        heap->counters.coalescings++;
+    }
+    if (heap_is_free(heap, below)) {
+        pool_list_leave(&state->list, below);
+        heap_join_previous(heap, id);
+        heap->counters.coalescings++;
+    }
+    enter(state, id);
+}
+
+/* Makes a chunk in use smaller, if it can be; the heap counts as if it always could. */
+static void shrink(struct nuttx *state, uint32_t id, uint64_t wanted)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t over = heap->blocks[id].size - wanted;
+    if (over == 0)
+        return;
+    state->counted = (state->counted - over) & word_most(heap);
+    if (!heap_is_free(heap, heap->blocks[id].next) && over < state->least)
+        return;
+    uint32_t rest = pool_split(&state->pool, id, wanted);
+    heap_mark(heap, rest, STATE_WASTE);
+    give_back(state, rest);
+}
+
+static uint32_t serve_aligned(struct nuttx *state, uint64_t alignment, uint64_t size)
+{
+    struct pool *pool = &state->pool;
+    struct heap *heap = &pool->heap;
+    uint64_t unit = heap->setting.alignment, lowest = state->least - state->field;
+    alignment = alignment < state->least ? state->least : alignment;
+    size = size < lowest ? lowest : size;
+    uint32_t id = serve(state, chunk_of(state, round_up(size, unit) + 2 * alignment));
+    if (id == NO_BLOCK)
+        return NO_BLOCK;
+    uint64_t start = pool->skew + heap->blocks[id].address + heap->setting.payload;
+    uint64_t before = round_up(start, alignment) - start;
+    uint64_t wanted = round_up(size + state->field, unit);
+    if (before > 0) {
+        before += before < state->least ? alignment : 0;
+        uint32_t front = id;
+        heap_mark(heap, id, STATE_WASTE);
+        id = pool_split(pool, front, before);
+        pool_hand_out(pool, id);
+        give_back(state, front);
+        state->counted = (state->counted - before) & word_most(heap);
+    }
+    if (before == 0 || heap->blocks[id].size - state->field > wanted)
+        shrink(state, id, wanted);
+    return id;
+}
+
+static uint32_t allocate(struct heap *heap, uint64_t size)
+{
+    struct nuttx *state = (struct nuttx *)heap;
+    uint64_t alignment = heap->request.alignment, asked = heap->request.size;
+    (void)size;
+    if (asked > word_most(heap))
+        return NO_BLOCK;
+    return alignment <= heap->setting.alignment ? serve(state, chunk_of(state, asked))
+                                                : serve_aligned(state, alignment, asked);
+}
+
+static void release(struct heap *heap, uint32_t id)
+{
+    struct nuttx *state = (struct nuttx *)heap;
+    uint64_t coalescings = heap->counters.coalescings;
+    state->counted = (state->counted - heap->blocks[id].size) & word_most(heap);
+    heap_mark(heap, id, STATE_WASTE);
+    give_back(state, id);
+    count_deallocation(heap, 0, coalescings);
+}
+
+static uint64_t free_bytes(const struct heap *heap, uint32_t id)
+{
+    return heap_is_free(heap, id) ? heap->blocks[id].size : 0;
+}
+
+/* What is taken of a free neighbour: all, if what is left would be no chunk. */
+static uint64_t taken_of(const struct nuttx *state, uint64_t size, uint64_t wanted)
+{
+    return wanted > 0 && size - wanted < state->least ? size : wanted;
+}
+
+/* Grows a chunk by parts of its neighbours, of the smaller one first; false: they are not enough. */
+static bool grow(struct nuttx *state, uint32_t id, uint64_t wanted)
+{
+    struct heap *heap = &state->pool.heap;
+    uint32_t next = heap->blocks[id].next, previous = heap->blocks[id].previous;
+    uint64_t above = free_bytes(heap, next), below = free_bytes(heap, previous);
+    uint64_t needed = wanted - heap->blocks[id].size;
+    if (above + below < needed)
+        return false;
+    uint64_t of_below, of_above;
+    if (above > below) {
+        of_below = needed < below ? needed : below;
+        of_above = needed - of_below;
+    } else {
+        of_above = needed < above ? needed : above;
+        of_below = needed - of_above;
+    }
+    of_below = taken_of(state, below, of_below);
+    of_above = taken_of(state, above, of_above);
+    heap_mark(heap, id, STATE_WASTE);
+    if (of_below > 0) {
+        pool_list_leave(&state->list, previous);
+        if (of_below < below) {
+            pool_split(&state->pool, previous, below - of_below);
+            enter(state, previous);
+        }
+        heap_join_previous(heap, id);
+    }
+    if (of_above > 0) {
+        pool_list_leave(&state->list, next);
+        if (of_above < above)
+            enter(state, pool_split(&state->pool, next, of_above));
+        heap_join_next(heap, id);
+    }
+    pool_hand_out(&state->pool, id);
+    count(state, of_below + of_above);
+    return true;
+}
+
+static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
+{
+    struct nuttx *state = (struct nuttx *)heap;
+    uint64_t wanted = chunk_of(state, heap->request.size);
+    (void)size;
+    if (heap->request.size > word_most(heap))
+        return NO_BLOCK;
+    if (wanted <= heap->blocks[id].size) {
+        shrink(state, id, wanted);
+        return id;
+    }
+    if (grow(state, id, wanted))
+        return id;
+    uint32_t moved = serve(state, wanted);
+    if (moved != NO_BLOCK)
+        release(heap, id);
+    return moved;
+}
+
+static bool reserve(struct heap *heap)
+{
+    return pool_list_reserve(&((struct nuttx *)heap)->list, heap);
+}
+
+POOL_LAYER(allocate, release, pool_has_no_realloc, reserve, .reallocate = reallocate_block)
+
+static void release_all(void *memory)
+{
+    block_list_release(&((struct nuttx *)memory)->list.tree);
+}
+
+static bool init(void *memory)
+{
+    struct nuttx *state = memory;
+    struct pool *pool = &state->pool;
+    struct heap *heap = &pool->heap;
+    uint64_t guard = 2 * state->field;
+    heap->setting.payload = guard;
+    uint32_t id = pool_add_region(pool, 0, pool->capacity);
+    if (id == NO_BLOCK || !pool_list_init(&state->list, heap, heap->setting.alignment))
+        return false;
+    id = pool_take_table(pool, id, state->start + guard);
+    pool_close(pool, id, state->end - state->start - 2 * guard);
+    heap_mark(heap, id, STATE_WASTE);
+    enter(state, id);
+    state->counted = state->most = state->control + 2 * guard;
+    return true;
+}
+
+static const char *check(const void *memory)
+{
+    const struct nuttx *state = memory;
+    const char *wrong = block_list_check(&state->list.tree, false, false);
+    return wrong != NULL ? wrong : pool_check(&state->pool, state->list.tree.blocks);
+}
+
+static const char *const figure_names[] = {
+    "arena", "ordblks", "aordblks", "mxordblk", "uordblks", "fordblks", "usmblks", "mm_heapfree",
+    "largest",
+};
+
+static void report(const struct heap *heap, uint64_t *figures)
+{
+    const struct nuttx *state = (const struct nuttx *)heap;
+    uint64_t chunks = state->end - state->start, arena = chunks + state->control;
+    uint64_t most = 0, free = 0, used = 2;
+    for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
+        uint64_t size = free_bytes(heap, id);
+        free += size;
+        most = size > most ? size : most;
+        used += heap->blocks[id].index_slot == STATE_ALLOCATED;
+    }
+    const uint64_t told[] = {
+        arena,
+        heap->counters.free_blocks,
+        used,
+        most,
+        arena - free,
+        free,
+        (uint64_t)(int64_t)(int32_t)(state->most + state->control), /* an int */
+        (chunks - state->counted) & word_most(heap),
+        most > 0 ? most - state->field : 0,
+    };
+    memcpy(figures, told, sizeof told);
+}
+
+static const struct parameter parameters[] = {
+    POOL_PARAMETERS,
+    SIZE_PARAMETER(struct nuttx, control),
+    PARAMETER(struct nuttx, field, 2, 8),
+    UNIT_PARAMETER(struct nuttx, least),
+    SIZE_PARAMETER(struct nuttx, start),
+    SIZE_PARAMETER(struct nuttx, end),
+};
+
+const struct family nuttx = {
+    .name = "nuttx",
+    .blocks_an_event = 4,
+    .columns = COLUMN_ALIGNMENT,
+    .release = release_all,
+    POOL_FAMILY_OF(struct nuttx),
+};
