@@ -63,6 +63,8 @@ def _batches(log: Log) -> Iterator[Batch]:
     if not ranges:
         ranges = _beside(log)
     known = {name: value for name, value in values.items() if name in ranges}
+    if values and not known:
+        raise log.wrong("has no value with a live range: do both files come from one program?")
     log.leave_out("values without a live range (constants, values of called code)",
                   len(values) - len(known))  # fmt: skip
     return batches_of(_merged(known, ranges))

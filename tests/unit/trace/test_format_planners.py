@@ -157,3 +157,9 @@ def test_xla_without_ranges_says_what_is_missing(load, tmp_path):
     (tmp_path / "m-live-range.txt").write_text("nothing\n")
     with pytest.raises(TraceError, match="BufferLiveRange"):
         load(ASSIGNMENT, "m-buffer-assignment.txt")
+
+
+def test_xla_ranges_of_another_program_are_an_error(load, tmp_path):
+    (tmp_path / "m-live-range.txt").write_text("  BufferLiveRange:\n    other{}:0-3\n")
+    with pytest.raises(TraceError, match="one program"):
+        load(ASSIGNMENT, "m-buffer-assignment.txt")
