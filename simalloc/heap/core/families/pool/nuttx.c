@@ -48,6 +48,11 @@ static uint32_t serve(struct nuttx *state, uint64_t wanted)
     return id;
 }
 
+static void count_less(struct nuttx *state, uint64_t less)
+{
+    state->counted = (state->counted - less) & word_most(&state->pool.heap);
+}
+
 /* Frees a waste chunk, without counting. */
 static void give_back(struct nuttx *state, uint32_t id)
 {
@@ -66,15 +71,12 @@ static void give_back(struct nuttx *state, uint32_t id)
     enter(state, id);
 }
 
-/* Makes a chunk in use smaller, if it can be; the heap counts as if it always could. */
+/* Makes a chunk in use smaller, if it can be. */
 static void shrink(struct nuttx *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t over = heap->blocks[id].size - wanted;
-    if (over == 0)
-        return;
-    state->counted = (state->counted - over) & word_most(heap);
-    if (!heap_is_free(heap, heap->blocks[id].next) && over < state->least)
+    if (over == 0 || (!heap_is_free(heap, heap->blocks[id].next) && over < state->least))
         return;
     uint32_t rest = pool_split(&state->pool, id, wanted);
     heap_mark(heap, rest, STATE_WASTE);
@@ -93,7 +95,7 @@ static uint32_t serve_aligned(struct nuttx *state, uint64_t alignment, uint64_t 
         return NO_BLOCK;
     uint64_t start = pool->skew + heap->blocks[id].address + heap->setting.payload;
     uint64_t before = round_up(start, alignment) - start;
-    uint64_t wanted = round_up(size + state->field, unit);
+    uint64_t wanted = round_up(size + state->field, unit), held = heap->blocks[id].size;
     if (before > 0) {
         before += before < state->least ? alignment : 0;
         uint32_t front = id;
@@ -101,10 +103,10 @@ static uint32_t serve_aligned(struct nuttx *state, uint64_t alignment, uint64_t 
         id = pool_split(pool, front, before);
         pool_hand_out(pool, id);
         give_back(state, front);
-        state->counted = (state->counted - before) & word_most(heap);
     }
     if (before == 0 || heap->blocks[id].size - state->field > wanted)
         shrink(state, id, wanted);
+    count_less(state, held - heap->blocks[id].size);
     return id;
 }
 
@@ -123,7 +125,7 @@ static void release(struct heap *heap, uint32_t id)
 {
     struct nuttx *state = (struct nuttx *)heap;
     uint64_t coalescings = heap->counters.coalescings;
-    state->counted = (state->counted - heap->blocks[id].size) & word_most(heap);
+    count_less(state, heap->blocks[id].size);
     heap_mark(heap, id, STATE_WASTE);
     give_back(state, id);
     count_deallocation(heap, 0, coalescings);
@@ -187,6 +189,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->request.size > word_most(heap))
         return NO_BLOCK;
     if (wanted <= heap->blocks[id].size) {
+        count_less(state, heap->blocks[id].size - wanted); /* also if nothing is given back */
         shrink(state, id, wanted);
         return id;
     }
