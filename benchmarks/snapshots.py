@@ -1,0 +1,148 @@
+"""How snapshots of a process under load come out, and what they cost it.
+
+A program whose threads allocate without a pause is read again and again. Every snapshot has to
+walk every arena, and every arena's figures have to add up to what the arena says it has.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import which
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import click
+
+from benchmarks.command import say
+from simalloc.errors import SimallocError
+from simalloc.process import LiveProcess, ProcessError, Snapshot, take_snapshot
+
+
+@dataclass
+class Loaded:
+    """A program under load."""
+
+    child: subprocess.Popen[str]
+
+    def rounds(self) -> int:
+        """Return how many blocks its threads have taken so far."""
+        if self.child.stdin is None or self.child.stdout is None or self.child.poll() is not None:
+            raise SimallocError("the program under load has ended")
+        self.child.stdin.write("\n")
+        self.child.stdin.flush()
+        return int(self.child.stdout.readline())
+
+    def rate(self, seconds: float) -> float:
+        """Return how many blocks a second its threads take, undisturbed."""
+        before, began = self.rounds(), time.perf_counter()
+        time.sleep(seconds)
+        return (self.rounds() - before) / (time.perf_counter() - began)
+
+
+@dataclass
+class Outcome:
+    """What became of the snapshots."""
+
+    taken: int = 0
+    errors: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    wrong_sums: int = 0
+    arenas: int = 0
+    arena_bytes: int = 0
+    pauses: list[float] = field(default_factory=list)
+    """The longest of each snapshot, in seconds."""
+    stopped: float = 0.0
+    """In seconds, all together."""
+    cpu: float = 0.0
+    """Seconds of CPU of the reader."""
+
+
+@contextmanager
+def under_load(threads: int, mebibytes: int) -> Iterator[Loaded]:
+    """Build and run the program while the block runs."""
+    with TemporaryDirectory(prefix="simalloc-") as folder:
+        program = Path(folder) / "snapshots"
+        source = str(Path(__file__).with_suffix(".c"))
+        compiler = which("cc")
+        if compiler is None:
+            raise SimallocError("there is no C compiler: install gcc")
+        subprocess.run([compiler, "-O2", "-pthread", source, "-o", program], check=True)
+        pipe = subprocess.PIPE
+        words = [str(program), str(threads), str(mebibytes)]
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as child:
+            try:
+                yield Loaded(child)
+            finally:
+                child.kill()
+
+
+def sums_agree(snapshot: Snapshot) -> bool:
+    """Return whether the figures of each arena add up to its bytes, and its blocks to both."""
+    blocks = snapshot.blocks
+    for number, part in enumerate(snapshot.parts[:-1]):
+        kinds = part.live + part.headers + part.tables + part.tcache + part.fastbin
+        kinds += part.bins + part.top + part.holes
+        mine = int(blocks.size[blocks.arena == number].sum())
+        own = part.bytes - part.holes - mine
+        if kinds != part.bytes or not 0 <= own <= part.tables:
+            return False
+    return True
+
+
+def examine(process: int, count: int, limit: float) -> Outcome:
+    """Take snapshots of a process, until a number of seconds is over."""
+    found, until = Outcome(), time.monotonic() + limit
+    while found.taken < count and time.monotonic() < until:
+        found.taken += 1
+        say(f"snapshot {found.taken} of {count}")
+        began = time.process_time()
+        try:
+            snapshot = take_snapshot(LiveProcess(process))
+        except ProcessError as error:
+            found.errors.append(str(error))
+            continue
+        finally:
+            found.cpu += time.process_time() - began
+        found.problems += snapshot.problems
+        found.wrong_sums += not sums_agree(snapshot)
+        found.arenas = max(found.arenas, len(snapshot.parts) - 1)
+        found.arena_bytes = max(found.arena_bytes, snapshot.total("bytes"))
+        found.pauses.append(snapshot.pauses.longest)
+        found.stopped += snapshot.pauses.total
+    return found
+
+
+@click.command()
+@click.option("--snapshots", default=500, show_default=True)
+@click.option("--threads", default=16, show_default=True)
+@click.option("--mebibytes", default=64, show_default=True, help="Live bytes of the program.")
+@click.option("--limit", default=150.0, show_default=True, help="Seconds after which to end.")
+def main(snapshots: int, threads: int, mebibytes: int, limit: float) -> None:
+    """Take snapshots of a program under load, and count errors, wrong sums and pauses."""
+    with under_load(threads, mebibytes) as loaded:
+        time.sleep(2)
+        free_rate = loaded.rate(3)
+        before, began = loaded.rounds(), time.perf_counter()
+        found = examine(loaded.child.pid, snapshots, limit)
+        seconds = time.perf_counter() - began
+        rate = (loaded.rounds() - before) / seconds
+    longest = max(found.pauses, default=0.0)
+    click.echo(f"{found.taken} snapshots in {seconds:.0f} s: {threads} threads, "
+               f"{found.arenas} arenas of {found.arena_bytes / 2**20:.0f} MiB at most")  # fmt: skip
+    click.echo(f"errors {len(found.errors)}, wrong sums {found.wrong_sums}, "
+               f"other problems {len(found.problems)}")  # fmt: skip
+    click.echo(f"pause of a snapshot: median {1e3 * median(found.pauses or [0.0]):.1f} ms, "
+               f"longest {1e3 * longest:.1f} ms; {found.stopped:.1f} s in all")  # fmt: skip
+    click.echo(f"CPU of a snapshot: {1e3 * found.cpu / max(found.taken, 1):.0f} ms")
+    click.echo(f"blocks a second: {free_rate:,.0f} alone, {rate:,.0f} while it was read")
+    for text in dict.fromkeys([*found.errors, *found.problems]):
+        click.echo(text)
+
+
+if __name__ == "__main__":
+    main()
