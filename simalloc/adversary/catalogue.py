@@ -104,7 +104,7 @@ def played(
     sizes that it cannot play.
     """
     if name not in ADVERSARIES:
-        raise SimallocError(f"there is no adversary {name!r}; there are {', '.join(ADVERSARIES)}")
+        raise SimallocError(f"unknown adversary {name!r}; choose one of {', '.join(ADVERSARIES)}")
     if largest < 2 or largest > LARGEST or largest & (largest - 1):
         raise SimallocError(f"largest is {largest}; it takes a power of two from 2 to {LARGEST}")
     if not largest <= live <= MOST_LIVE:

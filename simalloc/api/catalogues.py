@@ -28,7 +28,7 @@ class Catalogue(Mapping[str, Item]):
         if name not in self._items:
             near = get_close_matches(str(name), self._items, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "list(...) has their names"
-            raise KeyError(f"there is no {name!r} among the {self._table.title.lower()}; {hint}")
+            raise KeyError(f"{name!r} is not among the {self._table.title.lower()}; {hint}")
         return self._items[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -48,7 +48,7 @@ def record(
     """
     words = shlex.split(command) if isinstance(command, str) else [*command]
     if not words:
-        raise SimallocError("there is no command to record")
+        raise SimallocError("the command to record is empty")
     if isinstance(command, str) and _SHELL & set(words):
         raise SimallocError(
             f"record() starts a program without a shell, and {command!r} needs one; "

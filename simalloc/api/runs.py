@@ -42,8 +42,8 @@ class Runs(Sequence[Run]):
         name = place.__name__ if isinstance(place, type) else place
         found = [run for run in self._runs if name in (spell(run.policy), _class_name(run))]
         if len(found) != 1:
-            there = f"there are {len(found)}" if found else "there is none"
-            raise SimallocError(f"one run of the policy {name!r} is asked for, and {there}")
+            there = f"{len(found)} are given" if found else "none is given"
+            raise SimallocError(f"one run of the policy {name!r} is required, but {there}")
         return found[0]
 
     def __len__(self) -> int:

@@ -40,7 +40,7 @@ def workload(
     if name not in ADVERSARIES:
         if name not in WORKLOADS:
             known = ", ".join((*WORKLOADS, *ADVERSARIES))
-            raise SimallocError(f"there is no workload {name!r}; there are {known}")
+            raise SimallocError(f"unknown workload {name!r}; choose one of {known}")
         if policy is not None:
             raise SimallocError(f"{name} plays against no policy")
         return catalogued(name, seed)

@@ -34,7 +34,7 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     below address 0, reaches beyond 2**63 - 1, or is not at a multiple of its alignment.
     """
     if len(address) != len(table):
-        raise ValueError(f"{len(address)} addresses are not those of {len(table)} lives")
+        raise ValueError(f"{len(address)} addresses are given for {len(table)} lives")
     if len(address) and address.min() < 0:
         raise ValueError(f"life {int(address.argmin())} is at address {int(address.min())}")
     beyond = np.flatnonzero(address > np.iinfo(np.int64).max - table.size)

@@ -71,7 +71,7 @@ class LazyGroup(click.Group):
         if name not in self._lazy_commands and not name.startswith("-"):
             near = get_close_matches(name, self._lazy_commands, n=1)
             hint = f"did you mean {near[0]}?" if near else "`simalloc --help` lists them"
-            raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+            raise click.UsageError(f"unknown command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
@@ -146,7 +146,7 @@ def _terminable() -> Iterator[None]:
 def _why(error: OSError) -> str | None:
     folder = Path(os.fsdecode(error.filename)).parent
     is_missing = isinstance(error, FileNotFoundError) and not folder.exists()
-    return f"there is no folder {folder}" if is_missing else error.strerror
+    return f"folder {folder} does not exist" if is_missing else error.strerror
 
 
 def _fail(message: str, ctx: click.Context | None = None) -> NoReturn:

@@ -54,13 +54,13 @@ def _patterns(_context: Any, _option: Any, patterns: Sequence[str]) -> Sequence[
         try:
             re.compile(pattern)
         except re.error as error:
-            raise click.BadParameter(f"{pattern!r} is no regular expression: {error}") from None
+            raise click.BadParameter(f"{pattern!r} is not a regular expression: {error}") from None
     return patterns
 
 
 def _number(_context: Any, _option: Any, given: float) -> float:
     if isnan(given):
-        raise click.BadParameter("nan is no number")
+        raise click.BadParameter("nan is not a number")
     return given
 
 

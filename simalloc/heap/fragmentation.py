@@ -45,7 +45,7 @@ def measure_number(measure: int | str) -> int:
     """
     text = str(measure).removeprefix("#").removeprefix("fragmentation_")
     if text not in MEASURES:
-        raise SimallocError(f"there is no measure {measure!r}; write 1 to {len(MEASURES)}, or '#4'")
+        raise SimallocError(f"unknown measure {measure!r}; write 1 to {len(MEASURES)}, or '#4'")
     return int(text)
 
 

@@ -129,7 +129,7 @@ def _chosen(
         return choices(given)
     except ValueError:
         known = ", ".join(each.value for each in choices)
-        raise SimallocError(f"there is no {name} {given!r}; there are {known}") from None
+        raise SimallocError(f"unknown {name} {given!r}; choose one of {known}") from None
 
 
 def check_page(page: int) -> None:

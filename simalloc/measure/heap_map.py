@@ -233,7 +233,7 @@ def _window(
     low, high = addresses or (0, run.peak_heap_bytes)
     lowest, highest = int(low * run.scale), round(high * run.scale)
     if not 0 <= first <= last <= run.events or not 0 <= lowest <= highest:
-        raise ValueError(f"events {first} to {last}, addresses {low} to {high} are no window")
+        raise ValueError(f"events {first} to {last}, addresses {low} to {high} are not a window")
     return first, last, lowest, highest
 
 

@@ -44,7 +44,7 @@ def ranking(runs: Iterable[Run], measure: int = 4) -> list[Rank]:
     for name, row in table.items():
         missing = [trace for trace in traces if trace not in row]
         if missing:
-            raise SimallocError(f"there is no run of {', '.join(missing)} under {name}")
+            raise SimallocError(f"no run of {', '.join(missing)} under {name} is given")
     return rank_values(table)
 
 

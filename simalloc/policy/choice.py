@@ -46,7 +46,7 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
         for policy in _named(name, folder):
             found += _with_grid(policy, grid, ("policies", str(name)))
     if not found:
-        raise PlanError("there are no policies", key=("policies",))
+        raise PlanError("the plan has no policies", key=("policies",))
     return tuple(_unique(found))
 
 
@@ -82,7 +82,7 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
     names = _matching(name)
     if not names and name.startswith("@"):
         known = ", ".join(f"@{group}" for group in GROUPS)
-        raise PlanError(f"there is no group {name}; there are {known}", key=key)
+        raise PlanError(f"unknown group {name}; choose one of {known}", key=key)
     if not names:
         raise PlanError(f"no policy matches {name!r}; `simalloc policies` lists them", key=key)
     return [_checked(f"{known}{colon}{parameters}", key) for known in names]

@@ -30,8 +30,8 @@ class PoolTrial:
         """Return the trial of a policy; raises `PolicyError` if it has no capacity."""
         if "capacity" not in policy.all_parameters:
             raise PolicyError(
-                f"{policy.name} has no capacity, so there is no pool to size; "
-                "`simalloc policies @pool` lists allocators that have one"
+                f"{policy.name} has no capacity, so it cannot be used as a pool; "
+                "`simalloc policies @pool` lists the policies with a capacity"
             )
         return cls(policy, tuple(traces))
 

@@ -50,7 +50,7 @@ class CoreFile(Target):
         with path.open("rb") as file:
             size = file.seek(0, 2)
             if size < 64:
-                raise ProcessError(f"{path} is no core file: it has only {size} bytes")
+                raise ProcessError(f"{path} is not a core file: it has only {size} bytes")
             self._file = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._bytes = np.frombuffer(self._file, np.uint8)
         self._segments: list[_Segment] = []
@@ -131,7 +131,7 @@ class CoreFile(Target):
         """Check that this is a core file of a machine that is known."""
         identity = self._file[:6]
         if identity[:4] != _ELF_64_LITTLE[:4]:
-            raise ProcessError(f"{self.name} is no core file: it is not in ELF")
+            raise ProcessError(f"{self.name} is not a core file: it is not in ELF")
         if identity != _ELF_64_LITTLE:
             raise ProcessError(
                 f"{self.name} is from a 32-bit or big-endian machine; only x86-64 can be read"
@@ -143,7 +143,7 @@ class CoreFile(Target):
                 "read"
             )
         if kind != _CORE:
-            raise ProcessError(f"{self.name} is no core file, but a program or library")
+            raise ProcessError(f"{self.name} is not a core file, but a program or library")
 
     def _read_header(self, at: int) -> None:
         kind, flags, offset, start, _, stored, size = struct.unpack_from("<IIQQQQQ", self._file, at)
@@ -159,7 +159,9 @@ class CoreFile(Target):
             self._read_notes(offset, offset + stored)
         elif size:
             if start % PAGE or start + size > 1 << 64 or stored > size:
-                raise ProcessError(f"{self.name} is a damaged core file: a segment is no mapping")
+                raise ProcessError(
+                    f"{self.name} is a damaged core file: a segment is not a mapping"
+                )
             end = start + -(-size // PAGE) * PAGE
             self._segments.append(_Segment(start, end, offset, stored, flags))
 

@@ -173,7 +173,9 @@ class LiveProcess(Target):
         try:
             text = (self._root / "status").read_text("utf-8", "surrogateescape")
         except OSError as error:
-            raise GoneError(f"there is no process {self.process}; `ps` lists processes") from error
+            raise GoneError(
+                f"process {self.process} does not exist; `ps` lists processes"
+            ) from error
         pairs = (line.partition(":") for line in text.splitlines())
         return {name: value.strip() for name, _, value in pairs}
 

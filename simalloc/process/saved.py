@@ -64,4 +64,4 @@ def load_snapshot(path: Path) -> Snapshot:
             raise ProcessError(f"{path}: the columns of the blocks differ in length")
         return Snapshot(blocks=Blocks(*columns), **rest)
     except (KeyError, ValueError, TypeError, zipfile.BadZipFile, EOFError) as error:
-        raise ProcessError(f"{path} is no snapshot, or is damaged: {error}") from None
+        raise ProcessError(f"{path} is not a snapshot, or is damaged: {error}") from None

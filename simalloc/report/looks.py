@@ -72,7 +72,7 @@ def png_of(heap: HeapMap | DeviceMap) -> tuple[bytes, dict[str, Any]] | None:
 @singledispatch
 def tables_of(thing: object) -> Sequence[Table]:
     """Return what a thing looks like as tables; a kind of thing is registered below."""
-    raise TypeError(f"there is no table for {type(thing).__name__}")
+    raise TypeError(f"a {type(thing).__name__} cannot be shown as a table")
 
 
 @tables_of.register(Profile)

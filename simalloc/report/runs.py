@@ -49,7 +49,7 @@ def sorted_runs(
     column = _BY_NUMBER.get(by, by)
     if records and column not in records[0][0]:
         known = ", ".join((*_BY_NUMBER, *records[0][0]))
-        raise SimallocError(f"there is no column {by!r}; there are {known}")
+        raise SimallocError(f"unknown column {by!r}; choose one of {known}")
     defined = [(record[column], run) for record, run in records if record[column] is not None]
     defined.sort(key=lambda row: row[0], reverse=reverse)
     others = [run for record, run in records if record[column] is None]

@@ -112,8 +112,8 @@ class _Dispatch:
         batch = self._under_way.pop(future)
         if isinstance(result, CancelledError):
             raise SimallocError(
-                "the cluster's scheduler is gone; what was finished is safe in the file. "
-                "Run the same command again when there is a scheduler: it does what is missing"
+                "the cluster's scheduler has ended; the finished runs are stored in the file. "
+                "When a scheduler runs again, repeat the same command to finish the rest"
             )
         if not isinstance(result, tuple):
             return self._received(batch, result)
@@ -182,7 +182,7 @@ def _connect(address: str) -> Iterator[Client]:
         get_address_host_port(normalize_address(address))  # a Client would wait for a wrong one
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise SimallocError(f"there is no Dask scheduler at {address}: {error}") from None
+        raise SimallocError(f"cannot reach a Dask scheduler at {address}: {error}") from None
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)

@@ -74,7 +74,7 @@ def _synthetic(name: str, described: dict[str, Any], folder: Path) -> Synthetic:
     if not described:
         listing = ", ".join(WORKLOADS)
         raise PlanError(
-            f"there is no workload {name!r}; there are {listing}, and those that you describe "
+            f"unknown workload {name!r}; choose one of {listing}, or a distribution described "
             f"by {', '.join(known)}",
             key=("workloads", name),
         )

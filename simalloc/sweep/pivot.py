@@ -185,8 +185,8 @@ class Pivot:
             return self.averages
         labels = self.labels()
         if name not in labels:
-            raise ResultsError(f"there is no {name!r} to sort by; there are average, policy and "
-                               f"the traces {', '.join(labels)}")  # fmt: skip
+            raise ResultsError(f"cannot sort by {name!r}; choose one of average, policy, "
+                               f"{', '.join(labels)}")  # fmt: skip
         return self.values[:, labels.index(name)]
 
     def _cells(self, values: Iterable[float]) -> list[Value]:
@@ -200,7 +200,7 @@ def _plain(values: Iterable[float]) -> list[Value]:
 def pivot(rows: Sequence[Row], measure: str | int) -> Pivot:
     """Return a measure of runs by setting and trace; raises `ResultsError` if there are none."""
     if not rows:
-        raise ResultsError("there are no runs to show")
+        raise ResultsError("no run is left to show; loosen the conditions")
     chosen = Measure.of(measure)
     first = {events_of(row): row for row in reversed(rows)}
     traces = sorted(Column(row["trace"], sha256, program_of(row)) for sha256, row in first.items())

@@ -59,7 +59,7 @@ def check_scales(scales: object) -> tuple[int | None, ...]:
         except SimallocError as error:
             raise PlanError(str(error), key=("scales",), value=value) from None
     if not values:
-        raise PlanError("there are no scales", key=("scales",))
+        raise PlanError("the plan has no scales", key=("scales",))
     return tuple(values)
 
 
@@ -71,8 +71,8 @@ def check_reallocs(reallocs: object) -> tuple[Realloc | None, ...]:
     known = [rule.value for rule in Realloc]
     for value in values:
         if not isinstance(value, Realloc) and value not in known:
-            reason = f"there is no realloc rule {value!r}; there are {', '.join(known)}"
+            reason = f"unknown realloc rule {value!r}; choose one of {', '.join(known)}"
             raise PlanError(reason, key=("reallocs",), value=value)
     if not values:
-        raise PlanError("there are no realloc rules", key=("reallocs",))
+        raise PlanError("the plan has no realloc rules", key=("reallocs",))
     return tuple(Realloc(value) for value in values)

@@ -54,7 +54,7 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
     traces = find_sources(document.get("traces", []), folder)
     sources = unique((*traces, *find_workloads(document.get("workloads", {}), folder)))
     if not sources:
-        raise PlanError("there are no traces", key=("traces",))
+        raise PlanError("the plan has no traces", key=("traces",))
     policies = document.get("policies", {})
     if not isinstance(policies, dict):
         raise PlanError("policies are tables, as in [policies.first-fit-ao]", key=("policies",))
@@ -70,6 +70,6 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
 def _keeps_timelines(keep: object) -> bool:
     for value in listed(keep):
         if value not in KEEP:
-            reason = f"there is no {value!r} to keep; there are {', '.join(KEEP)}"
+            reason = f"cannot keep {value!r}; choose one of {', '.join(KEEP)}"
             raise PlanError(reason, key=("keep",), value=value)
     return "timelines" in listed(keep)

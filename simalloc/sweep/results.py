@@ -114,7 +114,7 @@ class Results(Sequence[Row]):
     def timeline(self, row: Row) -> Timeline | None:
         """Return the timeline of a run, read from the file, if the sweep kept it."""
         if self._path is None:
-            raise ResultsError("these results come from no file, so there are no timelines")
+            raise ResultsError("these results were not read from a file, so they have no timelines")
         with Store(self._path) as store:
             return store.timeline(row["id"])
 

@@ -70,7 +70,7 @@ def connect(
             f"{Path(path).with_suffix('.sqlite')} and write other formats with `simalloc results`"
         )
     if not create and not Path(path).exists():
-        raise ResultsError(f"{path}: there is no such file of results")
+        raise ResultsError(f"{path}: file of results not found")
     connection = sqlite3.connect(
         path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )

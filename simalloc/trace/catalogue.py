@@ -97,13 +97,13 @@ def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
     if path.is_dir():
         raise TraceError("is a directory", path=path)
     if path.exists():
-        raise TraceError("is no regular file; `simalloc import` makes one of a pipe", path=path)
+        raise TraceError(
+            "is not a regular file; `simalloc import` converts a pipe to a trace", path=path
+        )
     names = {file.stem for folder in folders() for file in folder.glob(f"*{SUFFIX}")}
     near = get_close_matches(str(name_or_path), sorted(names), n=3)
-    hint = (
-        f"did you mean {' or '.join(near)}?" if near else "`simalloc traces` lists those there are"
-    )
-    raise TraceError(f"there is no such file, nor a trace of that name; {hint}", path=path)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`simalloc traces` lists the names"
+    raise TraceError(f"neither a file nor a trace has this name; {hint}", path=path)
 
 
 def load(
@@ -159,7 +159,7 @@ def _is_trace_file(path: Path, device: int | None) -> bool:
         return False
     if device is not None:
         raise TraceError(
-            "is a trace, so there is no device to choose: leave out --device", path=path
+            "is a trace, which has no devices to choose from: leave out --device", path=path
         )
     return True
 

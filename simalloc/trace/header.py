@@ -94,7 +94,7 @@ class Header:
         except (ValueError, RecursionError):
             given = None
         if not isinstance(given, dict) or given.get("format") != _IDENTITY["format"]:
-            raise TraceError("its header is not that of a simalloc trace")
+            raise TraceError("the file is not a simalloc trace: its header differs")
         if given.get("version") not in _READ:
             raise TraceError(
                 f"is a trace of version {given.get('version')!r}; this simalloc reads {_READ[0]} "

@@ -77,7 +77,7 @@ def test_a_placement_that_does_not_hold(tmp_path, table, complaint):
     ("arguments", "complaint"),
     [
         (["make", "cfrac", "-o", "x.csv"], "-o writes the placement of one trace, but 2 are given"),
-        (["no-such-trace"], "there is no such file"),
+        (["no-such-trace"], "neither a file nor a trace"),
         ([], "Missing argument"),
         (["make", "-o", "missing/x.csv"], "missing/x.csv"),
     ],

@@ -185,7 +185,7 @@ def test_recorded_settings_that_are_not_known_are_said(snapshot):
     result = device(snapshot)
     assert result.exit_code == 0
     told = " ".join(result.stdout.split())
-    assert "recorded settings cannot be modelled: settings 'colour:red': there is no sett" in told
+    assert "recorded settings cannot be modelled: settings 'colour:red': unknown sett" in told
 
 
 def test_a_trace_does_as_well(snapshot, tmp_path):
@@ -232,7 +232,7 @@ def test_a_table_says_that_memory_was_out(snapshot):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--settings", "colour:red"], "there is no setting 'colour'"),
+        (["--settings", "colour:red"], "unknown setting 'colour'"),
         (["--settings", "max_split_size_mb:5"], "it takes 20 or more"),
         (["--settings", "large_segment_size_mb:9"], "it takes 11 to"),
         (["--settings", f"large_segment_size_mb:{10**18}"], "it takes 11 to"),

@@ -82,7 +82,7 @@ def test_version():
         (
             FileNotFoundError(2, "No such file", "nowhere/x.npz"),
             2,
-            "simalloc: error: nowhere/x.npz: there is no folder nowhere\n",
+            "simalloc: error: nowhere/x.npz: folder nowhere does not exist\n",
         ),
         (
             MemoryError("Unable to allocate 7 GiB"),
@@ -180,7 +180,7 @@ def test_policies_lists_the_whole_catalogue():
 
 
 def test_policies_that_do_not_exist():
-    for name, reason in (("worst-fit", "no policy"), ("@nobody", "there is no group @nobody")):
+    for name, reason in (("worst-fit", "unknown policy"), ("@nobody", "unknown group @nobody")):
         result = simalloc("policies", name)
         assert result.exit_code == 2
         assert reason in result.stderr
@@ -189,4 +189,4 @@ def test_policies_that_do_not_exist():
 def test_an_unknown_command_is_answered_by_the_nearest():
     ended = simalloc("rum")
     assert ended.exit_code == 2
-    assert "there is no command 'rum'; did you mean run?" in ended.stderr
+    assert "unknown command 'rum'; did you mean run?" in ended.stderr

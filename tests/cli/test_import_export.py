@@ -59,7 +59,7 @@ def test_a_device_is_only_chosen_where_there_are_several(tmp_path):
         assert result.exit_code == 2
         assert "log: is of no device that could be chosen" in result.stderr
     result = simalloc("device", "make", "--device", "1")
-    assert "is a trace, so there is no device to choose: leave out --device" in result.stderr
+    assert "which has no devices to choose from: leave out --device" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
@@ -127,7 +127,7 @@ def test_a_trace_is_not_read_from_a_pipe_but_a_log_is_imported_from_it(tmp_path,
         os.mkfifo(tmp_path / name)
     result = simalloc(*args)
     assert result.exit_code == 2
-    assert "is no regular file; `simalloc import` makes one of a pipe" in result.stderr
+    assert "is not a regular file; `simalloc import` converts a pipe to a trace" in result.stderr
     with subprocess.Popen(["sh", "-c", "echo m 0 8 > pipe"], cwd=tmp_path):
         assert simalloc("import", "pipe", "-o", "t.npz").exit_code == 0
     assert len(read_trace(tmp_path / "t.npz")) == 1

@@ -95,10 +95,10 @@ def test_tables_for_people(trace, table_format):
     [
         (
             "nonsense",
-            "no allocator 'nonsense'; it is glibc, jemalloc, mimalloc, tcmalloc or a path",
+            "unknown allocator 'nonsense'; write glibc, jemalloc, mimalloc, tcmalloc or a path",
         ),
-        ("glibc,", "no allocator ''"),
-        ("./nothing.so", "./nothing.so: there is no such file"),
+        ("glibc,", "unknown allocator ''"),
+        ("./nothing.so", "./nothing.so: file not found"),
     ],
 )
 def test_an_allocator_that_does_not_exist(trace, name, words):
@@ -171,7 +171,7 @@ def test_a_library_that_crashes(trace, shared_library):
 def test_a_trace_that_does_not_exist():
     result = native("nothing-of-the-kind")
     assert result.exit_code == 2
-    assert "nothing-of-the-kind: there is no such file" in result.stderr
+    assert "nothing-of-the-kind: file not found" in result.stderr
 
 
 def test_running_out_of_memory(greedy):

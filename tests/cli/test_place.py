@@ -62,7 +62,7 @@ def test_an_object_may_lie_below_where_addresses_are_told_from(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["-p", "nosuch"], "no policy 'nosuch'"),
+        (["-p", "nosuch"], "unknown policy 'nosuch'"),
         (["-p", "best-possible"], "does not place objects event by event"),
         (["-p", "first-fit-ao", "--page", "3000"], "a power of two"),
         (["-p", "first-fit-ao", "--page", "wide"], "is not a size"),

@@ -172,7 +172,7 @@ def test_progress_is_not_shown_where_nobody_looks(run):
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [
-        (["no-such-program"], 127, "no-such-program: there is no such program"),
+        (["no-such-program"], 127, "no-such-program: program not found"),
         (["/"], 126, "/: is a directory"),
         (["./script"], 126, "neither a program nor a script"),
     ],
@@ -311,7 +311,7 @@ def test_what_is_damaged_keeps_nothing_else_from_being_recovered(run, tmp_path):
 def test_a_folder_without_recordings_is_an_error(run, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "no raw recordings here" in run("-o", "x.npz", "--recover", empty).stderr
+    assert "contains no raw recordings" in run("-o", "x.npz", "--recover", empty).stderr
 
 
 @pytest.mark.parametrize(

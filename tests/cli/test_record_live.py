@@ -142,8 +142,8 @@ def test_processes_that_begin_after_the_end_are_not_complained_about(tmp_path):
     ("words", "message"),
     [
         (["--snapshot", "."], "Missing option -o"),
-        (["--snapshot", ".", "-o", "x.npz"], "no raw recordings here"),
-        (["--stop", "."], "no raw recordings here"),
+        (["--snapshot", ".", "-o", "x.npz"], "contains no raw recordings"),
+        (["--stop", "."], "contains no raw recordings"),
         (["--stop", ".", "ls"], "exclude each other and COMMAND"),
         (["--stop", ".", "--recover", "."], "exclude each other and COMMAND"),
         (["--for", "0", "-o", "x.npz", "ls"], "is not a duration"),

@@ -324,8 +324,8 @@ def test_a_page_lies_beside_its_trace_and_names_it_as_it_was_given(tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [
-    (["no-such-trace"], "no such file"),
-    (["make", "-p", "worst-fit"], "no policy 'worst-fit'"),
+    (["no-such-trace"], "neither a file nor a trace"),
+    (["make", "-p", "worst-fit"], "unknown policy 'worst-fit'"),
     (["make", "--scale", "0"], "scale is 0"),
 ])  # fmt: skip
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, arguments, complaint):

@@ -146,7 +146,7 @@ def test_measures_of_resident_bytes(trace):
     ("arguments", "complaint"),
     [
         (("run", "nowhere.npz", "-p", "first-fit-ao"), "nowhere.npz"),
-        (("run", "TRACE", "-p", "worst-fit"), "no policy 'worst-fit'"),
+        (("run", "TRACE", "-p", "worst-fit"), "unknown policy 'worst-fit'"),
         (("run", "TRACE", "-p", "worst-*"), "no policy matches 'worst-*'"),
         (("run", "TRACE", "-p", "first-fit-ao:growth=0"), "growth"),
         (("run", "TRACE", "-p", "first-fit-ao", "--scale", "0"), "scale"),
@@ -154,7 +154,7 @@ def test_measures_of_resident_bytes(trace):
         (("run", "TRACE", "-p", "first-fit-ao", "--range", "growth"), "PARAMETER=VALUE"),
         (("run", "TRACE", "-p", "first-fit-ao", "--range", "growth=1,0"), "growth"),
         (("run", "TRACE", "-p", "first-fit-ao", "--realloc", "sometimes"), "realloc"),
-        (("run", "TRACE", "--sort", "beauty"), "no column 'beauty'"),
+        (("run", "TRACE", "--sort", "beauty"), "unknown column 'beauty'"),
         (("run",), "TRACE"),
     ],
 )

@@ -56,10 +56,10 @@ def test_it_proposes_what_to_put_apart(trace):
     [
         (["--apart", "remember"], "name one with -p"),
         (["--propose"], "name one with -p"),
-        (["--wrapper", "("], "'(' is no regular expression"),
-        (["--least", "nan"], "nan is no number"),
+        (["--wrapper", "("], "'(' is not a regular expression"),
+        (["--least", "nan"], "nan is not a number"),
         (["-p", "first-fit-ao", "--apart", "nobody"], "no call site is in a function 'nobody'"),
-        (["-p", "nosuch"], "no policy 'nosuch'"),
+        (["-p", "nosuch"], "unknown policy 'nosuch'"),
     ],
 )
 def test_what_cannot_be(trace, arguments, complaint):

@@ -69,9 +69,9 @@ def test_a_saved_snapshot_prints_the_same(sleeper, tmp_path):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("999999999", "there is no process"),
+        ("999999999", "does not exist"),
         ("nothing", "neither the number of a process nor a file"),
-        ("2", "thread of the kernel|no heap|may not be read|there is no process"),
+        ("2", "thread of the kernel|no heap|may not be read|does not exist"),
         (os.devnull, "neither the number"),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_damaged_snapshot_is_an_error(sleeper, tmp_path):
     path.write_bytes(path.read_bytes()[:-40])
     result = simalloc("snapshot", path)
     assert result.exit_code == 2
-    assert "is no snapshot, or is damaged" in result.stderr
+    assert "is not a snapshot, or is damaged" in result.stderr
 
 
 def test_statistics_have_no_blocks(tmp_path):

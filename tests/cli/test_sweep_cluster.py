@@ -112,9 +112,9 @@ def test_a_policy_in_python_travels_as_text(cluster, tmp_path):
 
 def test_without_a_scheduler_the_message_says_so(monkeypatch):
     monkeypatch.setattr("simalloc.sweep.cluster.PATIENCE", 1)
-    with pytest.raises(SimallocError, match="no Dask scheduler at tcp://127"):
+    with pytest.raises(SimallocError, match="cannot reach a Dask scheduler at tcp://127"):
         run_sweep(TRACE, "first-fit-ao", dask="tcp://127.0.0.1:9")
-    with pytest.raises(SimallocError, match="no Dask scheduler at nonsense"):
+    with pytest.raises(SimallocError, match="cannot reach a Dask scheduler at nonsense"):
         run_sweep(TRACE, "first-fit-ao", dask="nonsense://x")
 
 
@@ -132,5 +132,5 @@ def test_a_lost_scheduler_ends_the_sweep_with_what_to_do(cluster, plan, tmp_path
         cluster.scheduler.kill()
         text = running.stderr.read()
         assert running.wait() == 2, text
-    assert "scheduler is gone; what was finished is safe" in text
+    assert "scheduler has ended; the finished runs are stored" in text
     assert len(Results.read(path)) > 0

@@ -74,7 +74,7 @@ def test_a_picture(trace, tmp_path, ending):
     ("args", "complaint"),
     [
         (["-p", "nonesuch"], "nonesuch"),
-        (["-p", "best-fit-ao", "-a", "nonesuch"], "there is no allocator 'nonesuch'"),
+        (["-p", "best-fit-ao", "-a", "nonesuch"], "unknown allocator 'nonesuch'"),
         (["-p", "best-fit-ao", "--scale", "0"], "scale is 0"),
         (["-p", "best-fit-ao", "--plot", "waste.bmp"], ".png, .svg or .pdf"),
     ],

@@ -146,11 +146,11 @@ def find_allocator(text: str) -> Allocator:
         return Allocator(text, found)
     if not _is_path(text):
         raise SimallocError(
-            f"there is no allocator {text!r}; it is {', '.join(NAMES)} or a path such as ./my.so"
+            f"unknown allocator {text!r}; write {', '.join(NAMES)} or a path such as ./my.so"
         )
     path = Path(text).resolve()
     if not path.is_file():
-        raise SimallocError(f"{text}: there is no such file; an allocator is a shared library")
+        raise SimallocError(f"{text}: file not found; give the path of a shared library")
     if any(separator in str(path) for separator in ": "):
         raise SimallocError(
             f"{text}: the dynamic linker cannot preload a path with a colon or a space"

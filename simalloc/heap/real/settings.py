@@ -93,7 +93,7 @@ def environment_of(allocator: str, settings: Settings) -> dict[str, str]:
     for name, _ in own:
         if not _OWN_NAME.fullmatch(name) or allocator not in _CONVENTIONS:
             raise SimallocError(
-                f"{allocator}: {name!r} is no setting; a variable of the environment is in capitals"
+                f"{allocator}: unknown setting {name!r}; environment variables are in capitals"
             )
     if not own:
         return variables

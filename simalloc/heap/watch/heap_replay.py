@@ -82,12 +82,12 @@ def check_run(source: EventSource, run: Run) -> None:
     """Raise `SimallocError` unless the run may be one of the whole trace, by how long both are."""
     if run.device is not None and 0 < run.first_refused_event == run.events < len(source):
         raise SimallocError(
-            f"the run of {run.trace} ends at event {run.events:,}, where memory is out; a device "
-            "with more of it, or without a capacity, can be looked at"
+            f"the run of {run.trace} ran out of memory at event {run.events:,}; simulate "
+            "with a larger capacity, or without one"
         )
     if run.events != len(source) or run.objects != source.objects:
         raise SimallocError(
-            f"the run of {run.trace} belongs to another trace than this one, {source.name}"
+            f"the run is of {run.trace}, not of {source.name}; give the trace of the run"
         )
 
 

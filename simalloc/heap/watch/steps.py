@@ -125,7 +125,7 @@ def take_steps(
         raise SimallocError(f"events {first} to {last}: the trace has events 1 to {len(source)}")
     if last - first >= MOST_STEPS:
         raise SimallocError(
-            f"{last - first + 1:,} steps are too many to look at; choose up to {MOST_STEPS:,}, "
+            f"{last - first + 1:,} steps are too many to show; choose up to {MOST_STEPS:,}, "
             f"such as events {first} to {first + 99}"
         )
     if setting.policy.description.runner == "offline":

@@ -93,9 +93,9 @@ def find_policy(text: AnyPolicy, **parameters: Value) -> Policy:
         return user_policy(text, parameters)
     name, _, tail = text.strip().partition(":")
     if name.startswith("@"):
-        raise PolicyError(f"{name} is a group, and one policy is asked for")
+        raise PolicyError(f"{name} is a group, but one policy is required")
     if name not in CATALOGUE:
-        raise PolicyError(f"there is no policy {name!r}; {_hint(name)}")
+        raise PolicyError(f"unknown policy {name!r}; {_hint(name)}")
     given = read_parameters(text, tail)
     return CATALOGUE[name].with_parameters(**{**given, **parameters})
 

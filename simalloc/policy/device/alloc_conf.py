@@ -83,7 +83,7 @@ def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
         only, why = _ONLY[key]
         raise PolicyError(f"settings {text!r}: {key} {value} {why}; {key} takes {only}")
     if key not in _WITHOUT_EFFECT:
-        raise PolicyError(f"settings {text!r}: there is no setting {key!r}")
+        raise PolicyError(f"settings {text!r}: unknown setting {key!r}")
     return None
 
 

@@ -77,8 +77,8 @@ def user_policy(
     code = code_in_file(match["file"], match["name"].strip(), folder or Path())
     if match["digest"] not in (None, code.digest):
         raise PolicyError(
-            f"{match['file']} has changed: its digest is {code.digest}, and {match['digest']} is "
-            "asked for"
+            f"{match['file']} has changed: its digest is {code.digest}, but the name requests "
+            f"{match['digest']}"
         )
     given = read_parameters(text, match["parameters"] or "")
     return _policy(code, code.make({**given, **(parameters or {})}))
@@ -91,8 +91,8 @@ def policy_of(given: UserPolicy | type[UserPolicy], **parameters: Value) -> Poli
     """
     if not isinstance(given, (type, UserPolicy)):
         raise PolicyError(
-            f"{type(given).__name__!r} is no policy, nor the name or the class of one; that of a "
-            "run is its attribute `policy`, and that of a description is Policy(NAME, DESCRIPTION)"
+            f"a {type(given).__name__} is not a policy. Give a policy, its name or its class; a "
+            "run has the attribute `policy`; for a description write Policy(NAME, DESCRIPTION)"
         )
     code = code_of_class(given if isinstance(given, type) else type(given))
     values = {} if isinstance(given, type) else values_of(given)

@@ -25,9 +25,7 @@ def draw_pages(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
     """
     sizes = list(dict.fromkeys(size for run in runs for size in run.occupied))
     if not sizes or any(set(run.occupied) != set(sizes) for run in runs):
-        raise SimallocError(
-            "the pages of these runs were not looked at: simulate with occupied=..."
-        )
+        raise SimallocError("these runs have no record of their pages: simulate with occupied=...")
     with styled(theme) as palette:
         figure = new_figure_of_rows((len(sizes) + 1) * len(runs) // 2 + 1)
         axes = figure.add_subplot()

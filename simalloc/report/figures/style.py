@@ -20,7 +20,7 @@ PAPER_WIDTH: Final = 7.0
 def styled(theme: Theme) -> Iterator[Palette]:
     """Draw what the block draws in a theme."""
     if theme not in PALETTES:
-        raise SimallocError(f"there is no theme {theme!r}; there are {' and '.join(PALETTES)}")
+        raise SimallocError(f"unknown theme {theme!r}; choose one of {', '.join(PALETTES)}")
     palette = PALETTES[theme]
     settings: Any = {
         "axes.edgecolor": palette.ink,
@@ -62,7 +62,7 @@ def new_figure_of_rows(rows: int) -> Picture:
     Raises `SimallocError` if there are none.
     """
     if not rows:
-        raise SimallocError("there are no runs to draw")
+        raise SimallocError("the list of runs is empty; give at least one run to draw")
     return new_figure(0.75 + 0.2 * rows)
 
 

@@ -48,7 +48,7 @@ def export_trace(
     """
     if to_format not in WRITERS:
         raise TraceError(
-            f"there is no format {to_format!r} to write; there are {', '.join(WRITERS)}"
+            f"unknown format {to_format!r} to write; choose one of {', '.join(WRITERS)}"
         )
     keep_apart(target, [source])
     with ExitStack() as stack:

@@ -102,7 +102,7 @@ class Opened:
                 f"has no return addresses of a board ({self.format.title}): leave out --elf"
             )
         if self.log.elf is not None and not Path(self.log.elf).is_file():
-            raise TraceError("there is no such file; --elf takes the firmware", path=self.log.elf)
+            raise TraceError("file not found; --elf requires the firmware image", path=self.log.elf)
         return reading
 
     def called(self, name: str) -> str:
@@ -138,7 +138,7 @@ def open_log(
     Raises `TraceError` for an unknown format and for damaged compression.
     """
     if isinstance(from_format, str) and from_format not in FORMATS:
-        raise TraceError(f"there is no format {from_format!r}; there are {', '.join(FORMATS)}")
+        raise TraceError(f"unknown format {from_format!r}; choose one of {', '.join(FORMATS)}")
     with ExitStack() as stack:
         if str(source) == STDIN:
             stdin = cast("BufferedReader", sys.stdin.buffer)

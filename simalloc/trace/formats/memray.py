@@ -100,7 +100,7 @@ def _batch(log: Log, numbers: NDArray[np.int64], threads: Numbering, sites: _Sit
     known = np.isin(allocator, _KNOWN)
     if not known.all():
         unknown = int(allocator[np.argmin(known)])
-        raise log.wrong(f"memray cannot read it: there is no allocator {unknown}")
+        raise log.wrong(f"memray cannot read it: unknown allocator {unknown}")
     mapped = np.isin(allocator, _MAPPINGS)
     log.leave_out("mappings of memory (mmap and munmap)", int(np.count_nonzero(mapped)))
     free = np.isin(allocator, _FREES)

@@ -69,7 +69,9 @@ class PatternFormat:
 
     def __post_init__(self) -> None:
         if unknown := set(self.patterns) - set(_KINDS):
-            raise TraceError(f"there is no kind of line {min(unknown)!r}: {', '.join(_KINDS)}")
+            raise TraceError(
+                f"unknown kind of line {min(unknown)!r}; choose one of {', '.join(_KINDS)}"
+            )
         for kind in ("malloc", "free"):
             if kind not in self.patterns:
                 raise TraceError(f"a pattern for {kind} is missing")
@@ -115,7 +117,9 @@ class PatternFormat:
             with warnings.catch_warnings(action="ignore", category=FutureWarning):
                 compiled = re.compile(self.patterns[kind])
         except (re.error, OverflowError, RecursionError) as error:
-            raise TraceError(f"the pattern for {kind} is no regular expression: {error}") from error
+            raise TraceError(
+                f"the pattern for {kind} is not a regular expression: {error}"
+            ) from error
         group, given = _GROUPS.get(kind), set(compiled.groupindex)
         if group is not None and not {group, f"hex{group}"} & given:
             raise TraceError(f"the pattern for {kind} lacks its group: (?P<{group}>...)")
@@ -204,7 +208,7 @@ class _Reader:
                 try:
                     now = int(Decimal(text.replace(",", "")).scaleb(power))
                 except (ArithmeticError, ValueError):
-                    reason = f"the time {text[:40]!r} is no number"
+                    reason = f"the time {text[:40]!r} is not a number"
                     self._log.complain("times that are no numbers", reason, line)
                     continue
                 self._begun = now if self._begun is None else self._begun
@@ -248,8 +252,8 @@ class _Reader:
         except ValueError:
             hint = ""
             if re.fullmatch("[0-9a-fA-F]+", text):
-                hint = "; hexadecimal without 0x takes the group (?P<hexsize>...)"
-            reason = f"the {what} {text[:40]!r} is no number{hint}"
+                hint = "; hexadecimal without 0x requires the group (?P<hexsize>...)"
+            reason = f"the {what} {text[:40]!r} is not a number{hint}"
             self._log.complain(f"{what}s that are no numbers", reason, line)
             return None
 

@@ -131,7 +131,7 @@ def _history(log: Log, loaded: entries.Loaded) -> History:
     snapshot = loaded.whole if isinstance(loaded.whole, dict) else {}
     traces = snapshot.get("device_traces")
     if not isinstance(traces, list) or not all(isinstance(each, list) for each in traces):
-        raise log.wrong("has no device_traces: it is no memory snapshot of PyTorch")
+        raise log.wrong("has no device_traces, so it is not a memory snapshot of PyTorch")
     device = _device(log, traces)
     places = [np.arange(each.start, each.stop) for each in traces[device] if type(each) is range]
     if len(places) < len(traces[device]):
@@ -155,8 +155,8 @@ def _device(log: Log, traces: list[list[Any]]) -> int:
     used = [device for device, entries_ in enumerate(traces) if entries_]
     if not used:
         raise log.wrong(
-            "has no events: call torch.cuda.memory._record_memory_history() before what is to be "
-            "seen"
+            "has no events: call torch.cuda.memory._record_memory_history() before the code to "
+            "be recorded"
         )
     listed = ", ".join(map(str, used))
     if log.device is not None:

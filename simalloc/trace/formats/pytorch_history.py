@@ -222,5 +222,5 @@ def live_blocks(segments: Sequence[Any], device: int, pool: Any) -> tuple[LiveBl
 
 def _number(found: object) -> int:
     if type(found) is not int or not 0 <= found < entries.MOST:
-        raise ValueError(f"{found!r:.40} is no size or address")
+        raise ValueError(f"{found!r:.40} is not a size or address")
     return found

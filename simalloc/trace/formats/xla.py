@@ -101,7 +101,7 @@ def _beside(log: Log) -> dict[bytes, tuple[int, int]]:
     ending = name[place + len(_SUFFIX) :]
     path = Path(name[:place] + _RANGES_SUFFIX + ending)
     if not path.is_file():
-        raise log.wrong(f"needs the live ranges that XLA writes beside it: there is no {path.name}")
+        raise log.wrong(f"needs the live ranges that XLA writes beside it: {path.name} is missing")
     with path.open("rb") as raw:
         stream = LogStream(raw, str(path), lenient=log.lenient)
         number = 0

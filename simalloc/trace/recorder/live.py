@@ -67,7 +67,7 @@ def snapshot(
     """
     recordings = raw_recordings(directory)
     if not recordings:
-        raise TraceError("there are no raw recordings here", path=directory)
+        raise TraceError("the folder contains no raw recordings", path=directory)
     main = recordings[0].process
     before = {raw.path: raw.counts.records for raw in recordings if is_running(raw)}
     time.sleep(_SETTLE_SECONDS if before else 0)
@@ -87,7 +87,7 @@ def stop(directory: Path) -> Sequence[int]:
     """
     recordings = raw_recordings(directory)
     if not recordings:
-        raise TraceError("there are no raw recordings here", path=directory)
+        raise TraceError("the folder contains no raw recordings", path=directory)
     running = [raw for raw in recordings if is_running(raw)]
     (directory / ASKED).touch(mode=0o600)
     for raw in running:

@@ -40,9 +40,8 @@ def check_python(program: Path) -> None:
     """Raise `ProgramError` for a Python that cannot serve its objects from malloc."""
     if built_in(program.resolve()) == FREE_THREADED:
         raise ProgramError(
-            f"{program}: it is a free-threaded Python, whose objects only its own mimalloc can "
-            "serve; record a Python with the GIL, or leave out --python: then there is what is not "
-            "Python's objects"
+            f"{program}: a free-threaded Python allocates its objects only with its own mimalloc. "
+            "Record a Python with the GIL, or leave out --python to record all other memory"
         )
 
 
@@ -64,7 +63,7 @@ def _found(name: str) -> Path:
         return Path(found).absolute()
     path = Path(name)
     if "/" not in name or not path.exists():
-        raise ProgramError(f"{name}: there is no such program", EXIT_NOT_FOUND)
+        raise ProgramError(f"{name}: program not found", EXIT_NOT_FOUND)
     what = "is a directory" if path.is_dir() else "may not be executed"
     raise ProgramError(f"{name}: {what}", EXIT_NOT_EXECUTABLE)
 

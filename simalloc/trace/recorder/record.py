@@ -164,7 +164,7 @@ def recover(directory: Path, output: Path, *, alone: bool = False) -> Recovered:
             main = recordings[0].process if recordings else 0
             recorded = list(convert_all(recordings, output, main, damaged.append, alone=alone))
     if not recordings and not damaged:
-        raise TraceError("there are no raw recordings here", path=directory)
+        raise TraceError("the folder contains no raw recordings", path=directory)
     if not damaged:
         shutil.rmtree(directory)
     return Recovered(recorded, damaged)
@@ -257,7 +257,7 @@ def _recoverable(directory: Path, output: Path) -> Iterator[None]:
         yield
     except (SimallocError, OSError, KeyboardInterrupt) as error:
         raise SimallocError(
-            f"the trace could not be written: {error or 'interrupted'}; what was recorded is kept, "
+            f"the trace could not be written: {error or 'interrupted'}. The recording is kept, "
             f"and `simalloc record --recover {directory} -o {output}` writes it"
         ) from error
 

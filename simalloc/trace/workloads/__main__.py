@@ -23,7 +23,7 @@ def main() -> None:
     if arguments.seed < 0:
         parser.error("a seed is not negative")
     if not arguments.folder.is_dir():
-        parser.error(f"there is no folder {arguments.folder}")
+        parser.error(f"folder {arguments.folder} does not exist")
     for name in names:
         write_trace(workload(name, arguments.seed), arguments.folder / f"{name}.npz")
 

@@ -54,5 +54,5 @@ def workload(name: str, seed: int = SEED) -> Trace:
     Raises `SimallocError` if there is no such workload.
     """
     if name not in WORKLOADS:
-        raise SimallocError(f"there is no workload {name!r}; there are {', '.join(WORKLOADS)}")
+        raise SimallocError(f"unknown workload {name!r}; choose one of {', '.join(WORKLOADS)}")
     return WORKLOADS[name].generate(seed)

@@ -291,7 +291,7 @@ def read_distribution(text: str, kinds: Mapping[str, Callable[..., T]], what: st
     """
     name, _, tail = text.strip().partition(":")
     if name not in kinds:
-        raise SimallocError(f"there are no {what} {name!r}; there are {', '.join(kinds)}")
+        raise SimallocError(f"unknown {what} {name!r}; choose one of {', '.join(kinds)}")
     kind: Any = kinds[name]
     known = {field.name: field for field in fields(kind)}
     given: dict[str, float | str] = {}

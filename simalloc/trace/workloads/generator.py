@@ -187,7 +187,7 @@ def _phased(
 def _read_phases(text: str) -> tuple[str, dict[str, float]]:
     name, _, tail = text.strip().partition(":")
     if name not in PHASES:
-        raise SimallocError(f"there are no phases {name!r}; there are {', '.join(PHASES)}")
+        raise SimallocError(f"unknown phases {name!r}; choose one of {', '.join(PHASES)}")
     values = dict(_PHASE_DEFAULTS)
     for part in filter(None, tail.split(",")):
         key, _, value = part.partition("=")

@@ -116,7 +116,7 @@ def test_a_game_tells_where_things_are():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"name": "tarzan"}, "there is no workload 'tarzan'"),
+        ({"name": "tarzan"}, "unknown workload 'tarzan'"),
         ({"name": "robson"}, "plays against a policy"),
         ({"name": "hyper", "policy": "first-fit-ao"}, "plays against no policy"),
         ({"name": "robson", "policy": "first-fit-ao", "largest": 3}, "a power of two"),

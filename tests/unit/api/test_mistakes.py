@@ -19,16 +19,19 @@ def test_measures_are_given_in_every_way(run):
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [
-        (lambda run: simalloc.fragmentation(run)["#5"], "no measure '#5'; write 1 to 4, or '#4'"),
+        (
+            lambda run: simalloc.fragmentation(run)["#5"],
+            "unknown measure '#5'; write 1 to 4, or '#4'",
+        ),
         (lambda _run: simalloc.fragmentation("make"), "takes a run, as simulate.. returns it, not"),
         (lambda _run: simalloc.draw_ranking(simalloc.read_trace("make")), "takes a Run or several"),
-        (lambda run: simalloc.draw_fragmentation([run], "#9"), "no measure '#9'"),
+        (lambda run: simalloc.draw_fragmentation([run], "#9"), "unknown measure '#9'"),
         (lambda _run: simalloc.draw_timelines("gcc"), "draw_timelines.. takes a Run .* not 'gcc'"),
         (lambda run: simalloc.draw_timelines([run, "gcc"]), "takes a Run or several, not a list"),
         (simalloc.draw_waste, "draw_waste.. takes a Waste or several, not a Run"),
         (
             lambda run: simalloc.draw_timelines(run, theme="Dark"),
-            "no theme 'Dark'; there are",
+            "unknown theme 'Dark'; choose one of",
         ),
         (lambda _run: simalloc.record("ls | wc"), r"record\(\['sh', '-c', 'ls \| wc'\]\)"),
     ],
@@ -41,7 +44,7 @@ def test_what_cannot_be_is_said(run, mistake, words):
 
 
 def test_a_catalogue_has_names_and_no_places():
-    with pytest.raises(KeyError, match="no 0 among the traces"):
+    with pytest.raises(KeyError, match="0 is not among the traces"):
         simalloc.traces()[0]
     with pytest.raises(KeyError, match="did you mean 'first-fit-ao'"):
         simalloc.policies()["first-fit-oa"]
@@ -57,5 +60,5 @@ def test_results_are_not_kept_in_a_file_of_another_kind(tmp_path):
 
 def test_a_measure_of_results_that_there_is_not_is_said(tmp_path):
     results = simalloc.run_sweep("make", "first-fit-ao", results=tmp_path / "r.sqlite")
-    with pytest.raises(SimallocError, match="no measure '9'; write 1 to 4"):
+    with pytest.raises(SimallocError, match="unknown measure '9'; write 1 to 4"):
         results.pivot("9")

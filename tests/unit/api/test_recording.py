@@ -30,7 +30,7 @@ def test_a_command_may_be_a_line_and_leaves_nothing_behind(tmp_path, monkeypatch
 
 
 def test_what_cannot_be_recorded_is_an_error():
-    with pytest.raises(SimallocError, match="no command"):
+    with pytest.raises(SimallocError, match="command to record is empty"):
         simalloc.record([])
-    with pytest.raises(ProgramError, match="no such program"):
+    with pytest.raises(ProgramError, match="program not found"):
         simalloc.record("no-such-program-anywhere")

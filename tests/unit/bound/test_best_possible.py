@@ -67,7 +67,7 @@ def test_who_overlaps_is_named():
         verify(table, np.array([0, -1, 2, 10, 11, 12]))
     with pytest.raises(ValueError, match=f"life 5 at {2**63 - 3} ends beyond"):
         verify(table, np.array([0, 2, 3, 10, 11, 2**63 - 3]))
-    with pytest.raises(ValueError, match="5 addresses are not those of 6 lives"):
+    with pytest.raises(ValueError, match="5 addresses are given for 6 lives"):
         verify(table, np.arange(5))
 
 

@@ -67,7 +67,7 @@ def test_there_is_no_such_event(event):
 
 def test_a_run_of_another_trace_is_refused():
     other = Trace.from_events([M], [0], [1], name="other")
-    with pytest.raises(SimallocError, match="belongs to another trace"):
+    with pytest.raises(SimallocError, match="give the trace of the run"):
         pins(ALONE, simulate(other, POLICY))
 
 

@@ -73,7 +73,7 @@ def test_device_allocators_are_spelled_with_quotes(text):
     [
         ("pytorch:settings='max_split_size_mb:64", "not closed"),
         ("pytorch:settings='max_split_size_mb'", "not of the form KEY:VALUE"),
-        ("pytorch:settings='max_split:64'", "there is no setting 'max_split'"),
+        ("pytorch:settings='max_split:64'", "unknown setting 'max_split'"),
         ("pytorch:settings=max_split_size_mb:x", "max_split_size_mb cannot be 'x'"),
         ("pytorch:settings=max_split_size_mb:10", "it takes 20 or more"),
         ("pytorch:settings=expandable_segments:yes", "cannot be 'yes'"),
@@ -117,15 +117,15 @@ def test_what_is_spelled_is_read_again(name):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("worst-fit", "no policy"),
+        ("worst-fit", "unknown policy"),
         ("first-fit", "did you mean"),
-        ("", "no policy"),
+        ("", "unknown policy"),
         ("first-fit-ao:growth", "NAME=VALUE"),
         ("first-fit-ao:growth=", "NAME=VALUE"),
         ("first-fit-ao:speed=9", "no parameter 'speed'; it has fit, order, growth"),
         ("first-fit-ao:growth=many", "growth is 'many'; it takes a size: a whole number"),
         ("first-fit-ao:order='ao", "quote is not closed"),
-        ("@johnstone-wilson", "is a group, and one policy is asked for"),
+        ("@johnstone-wilson", "is a group, but one policy is required"),
         ("first-fit-ao:minimum_split=0", "minimum_split is 0; it takes a size from 1"),
         ("first-fit-ao:word=5", "word is 5; it takes a size from 4 to 8 that is a multiple of 4"),
         ("first-fit-ao:mechanism=on,header=8", "the allocator's own header"),

@@ -78,8 +78,8 @@ def test_settings_are_variables_of_the_environment(text, environment):
         ("tcmalloc:release_rate=few", "'few' is not a size"),
         ("glibc:arena_max", "'arena_max' is not of the form NAME=VALUE"),
         ("glibc:arena_max=1,arena_max=2", "arena_max is given twice"),
-        ("glibc:arena_max=1,jemallok", "there is no allocator 'jemallok'"),
-        ("glibc:Arena=1", "'Arena' is no setting"),
+        ("glibc:arena_max=1,jemallok", "unknown allocator 'jemallok'"),
+        ("glibc:Arena=1", "unknown setting 'Arena'"),
     ],
 )
 def test_what_is_no_setting(text, words):
@@ -89,5 +89,5 @@ def test_what_is_no_setting(text, words):
 
 def test_a_library_of_ones_own_has_variables_only():
     assert Allocator("/my.so", "/my.so").set_to((("MINE", "1"),)).environment["MINE"] == "1"
-    with pytest.raises(SimallocError, match="'mine' is no setting"):
+    with pytest.raises(SimallocError, match="unknown setting 'mine'"):
         Allocator("/my.so", "/my.so").set_to((("mine", "1"),))

@@ -173,7 +173,7 @@ def test_there_is_no_picture_of_an_empty_trace(draw):
 
 @pytest.mark.parametrize("draw", [draw_ranking, draw_fragmentation, draw_visits])
 def test_there_is_no_picture_of_no_runs(draw):
-    with pytest.raises(SimallocError, match="no runs to draw"):
+    with pytest.raises(SimallocError, match="at least one run to draw"):
         draw([])
 
 

@@ -85,7 +85,7 @@ def test_an_error_of_the_worker_is_the_error_of_the_runs(dispatch):
 
 
 def test_a_cancelled_batch_ends_the_sweep(dispatch):
-    with pytest.raises(SimallocError, match="scheduler is gone"):
+    with pytest.raises(SimallocError, match="scheduler has ended"):
         come_back(dispatch, CancelledError())
 
 

@@ -61,7 +61,7 @@ def test_a_group_stands_for_its_rows():
     larger = expand_policies({"@johnstone-wilson": {"growth": ["4K", "16K"]}})
     assert len(larger) == 2 * len(names)
     with pytest.raises(
-        PlanError, match=r"there is no group @nobody; there are .*@johnstone-wilson"
+        PlanError, match=r"unknown group @nobody; choose one of .*@johnstone-wilson"
     ):
         expand_policies("@nobody")
 
@@ -108,10 +108,10 @@ def test_a_trace_in_memory_and_workloads_are_sources(tmp_path):
 WRONG = {
     "growth = [": ("is not TOML", None),
     'scale = [16]\ntraces = ["a"]': ("did you mean scales?", 1),
-    "[policies.first-fit-ao]": ("there are no traces", 1),
-    'traces = ["logs/*.npz"]': ("there are no policies", 1),
+    "[policies.first-fit-ao]": ("the plan has no traces", 1),
+    'traces = ["logs/*.npz"]': ("the plan has no policies", 1),
     'traces = [\n  "logs/*.npz",\n  "no/*.npz",\n]': ("no file matches 'no/*.npz'", 3),
-    'traces = [\n  "nonsense",\n]': ("no such file", 2),
+    'traces = [\n  "nonsense",\n]': ("neither a file nor a trace", 2),
     'traces = ["plan.toml"]': ("plan.toml", 1),
     'traces = ["logs/*.npz"]\n\n[policies.frist-fit-ao]': ("did you mean first-fit-ao", 3),
     'traces = ["logs/*.npz"]\n[policies."no-such-*"]': ("no policy matches", 2),
@@ -127,8 +127,8 @@ WRONG = {
     'traces = ["logs/*.npz"]\nscales = ["16"]\n[policies.all]': ("a whole number", 2),
     'traces = ["logs/*.npz"]\nscales = []\n[policies.all]': ("no scales", 2),
     'traces = ["logs/*.npz"]\nreallocs = ["never"]\n[policies.all]': ("realloc rule 'never'", 2),
-    'traces = ["logs/*.npz"]\nkeep = "addresses"\n[policies.all]': ("'addresses' to keep", 2),
-    "[workloads.tetris]\n[policies.all]": ("no workload 'tetris'", 1),
+    'traces = ["logs/*.npz"]\nkeep = "addresses"\n[policies.all]': ("cannot keep 'addresses'", 2),
+    "[workloads.tetris]\n[policies.all]": ("unknown workload 'tetris'", 1),
     '[workloads.lrusim]\nseed = [1, "x"]\n[policies.all]': ("seed is 'x'", 2),
     "[workloads.lrusim]\nsize = 3\n[policies.all]": ("the only key of a workload is seed", 1),
     "workloads = 3\n[policies.all]": ("workloads are tables", 1),

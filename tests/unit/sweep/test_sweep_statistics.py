@@ -110,13 +110,13 @@ def test_any_number_can_be_chosen_and_sorted_by():
     [
         (lambda results: results.pivot("nonsense"), "no column 'nonsense'"),
         (lambda results: results.pivot("code"), "code does not hold numbers"),
-        (lambda results: results.pivot(4).sorted_by("nonsense"), "no 'nonsense' to sort by"),
-        (lambda results: results.where(policy="nonsense").pivot(4), "no runs to show"),
+        (lambda results: results.pivot(4).sorted_by("nonsense"), "cannot sort by 'nonsense'"),
+        (lambda results: results.where(policy="nonsense").pivot(4), "no run is left to show"),
         (lambda results: results.where(nonsense="1"), "no column or parameter 'nonsense'"),
         (lambda results: results.where(trace="t0").rank(4), "two traces at least"),
         (lambda results: results.rank(4, confidence=1.5), "between 0 and 1"),
         (lambda results: results.rank(4, resamples=0), "at least 1"),
-        (lambda results: results.timeline(results[0]), "from no file"),
+        (lambda results: results.timeline(results[0]), "not read from a file"),
     ],
 )
 def test_what_cannot_be_shown_is_said(ask, reason):

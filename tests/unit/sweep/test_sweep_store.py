@@ -149,7 +149,7 @@ def test_a_file_of_another_version_is_refused(results):
 
 
 def test_a_missing_file_is_not_made_by_reading(results):
-    with pytest.raises(ResultsError, match="no such file"):
+    with pytest.raises(ResultsError, match="file of results not found"):
         Store(results)
     assert not results.exists()
 

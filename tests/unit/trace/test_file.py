@@ -248,7 +248,7 @@ def test_an_error_leaves_what_was_there(path):
         (lambda m: m.update({"time.0.npy": npy(np.full((1, 4), 9, np.uint8))}), "4 numbers for 5"),
         (lambda m: m.update({"time.0.npy": npy(np.full((1, 5), 8, np.uint8))}), "column time"),
         (with_header(lambda h: h.update(version=4)), "version 4"),
-        (with_header(lambda h: h.update(format="other")), "not that of a simalloc trace"),
+        (with_header(lambda h: h.update(format="other")), "the file is not a simalloc trace"),
         (with_header(lambda h: h.pop("name")), "not as version 3 has it"),
         (with_header(lambda h: h.update(columns={"colour": ""})), "not as version 3 has it"),
         (with_header(lambda h: h["totals"].update(events=-1)), "not as version 3 has it"),

@@ -125,20 +125,20 @@ def test_what_no_pattern_matches_can_be_skipped(read):
 def test_sizes_may_be_hexadecimal_and_must_be_numbers(read):
     patterns = {"malloc": r"A (?P<size>\S+)", "free": r"F (?P<id>\d+)"}
     assert read("A 0x10\n", patterns).size.tolist() == [16]
-    with pytest.raises(TraceError, match=r"line 2.*'many' is no number"):
+    with pytest.raises(TraceError, match=r"line 2.*'many' is not a number"):
         read("A 1\nA many\n", patterns)
-    with pytest.raises(TraceError, match=r"line 1: the size '1f8' is no number; .*<hexsize>"):
+    with pytest.raises(TraceError, match=r"line 1: the size '1f8' is not a number; .*<hexsize>"):
         read("A 1f8\n", patterns)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"malloc": "("}, "for malloc is no regular expression"),
+        ({"malloc": "("}, "for malloc is not a regular expression"),
         ({"malloc": "x"}, r"for malloc lacks its group: \(\?P<size>"),
         ({"free": "x"}, r"for free lacks its group: \(\?P<id>"),
         ({"realloc": "(?P<size>x)"}, "for realloc lacks a group"),
-        ({"calloc": "x"}, "no kind of line 'calloc'"),
+        ({"calloc": "x"}, "unknown kind of line 'calloc'"),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_an_error(read, change, words):
@@ -224,5 +224,5 @@ KERNEL = {
 
 @pytest.mark.parametrize("regex", ["(?P<size>a{9999999999})", "(" * 5000, "(?P<size>[[a])["])
 def test_a_pattern_that_python_cannot_compile_is_an_error(regex):
-    with pytest.raises(TraceError, match="the pattern for malloc is no regular expression"):
+    with pytest.raises(TraceError, match="the pattern for malloc is not a regular expression"):
         PatternFormat({"malloc": regex, "free": "(?P<id>a)"})

@@ -152,7 +152,7 @@ def test_xla_ranges_may_follow_in_one_file(load):
 def test_xla_without_ranges_says_what_is_missing(load, tmp_path):
     with pytest.raises(TraceError, match="live ranges"):
         load(ASSIGNMENT)
-    with pytest.raises(TraceError, match=r"there is no m-live-range\.txt"):
+    with pytest.raises(TraceError, match=r"m-live-range\.txt is missing"):
         load(ASSIGNMENT, "m-buffer-assignment.txt")
     (tmp_path / "m-live-range.txt").write_text("nothing\n")
     with pytest.raises(TraceError, match="BufferLiveRange"):

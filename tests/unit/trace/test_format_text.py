@@ -175,7 +175,7 @@ def test_what_is_like_no_format_is_an_error(log):
         load_log(log("m 0 8\n".encode("utf-16")))
     with pytest.raises(TraceError, match="the zip archive cannot be read"):
         load_log(log(b"PK\3\4 and so on"))
-    with pytest.raises(TraceError, match="there is no format 'nonsense'"):
+    with pytest.raises(TraceError, match="unknown format 'nonsense'"):
         load_log(log("m 0 1\n"), from_format="nonsense")
 
 

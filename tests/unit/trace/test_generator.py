@@ -126,7 +126,7 @@ def test_the_same_seed_gives_the_same_trace():
 @pytest.mark.parametrize(
     ("described", "words"),
     [
-        ({"sizes": "normal"}, "no sizes 'normal'; there are constant"),
+        ({"sizes": "normal"}, "unknown sizes 'normal'; choose one of constant"),
         ({"sizes": "uniform:least=3"}, "no parameter 'least'; it has min, max"),
         ({"sizes": "uniform:min=many"}, "min is 'many'"),
         ({"sizes": "uniform:min=9,max=8"}, "min exceeds max"),
@@ -134,8 +134,8 @@ def test_the_same_seed_gives_the_same_trace():
         ({"sizes": "table"}, "either file=FILE or trace=TRACE"),
         ({"sizes": "table:file=/nowhere"}, "/nowhere: No such file"),
         ({"lifetimes": "resampled"}, "resampled needs trace"),
-        ({"lifetimes": "immortal"}, "no lifetimes 'immortal'"),
-        ({"phases": "tide"}, "no phases 'tide'; there are plateau"),
+        ({"lifetimes": "immortal"}, "unknown lifetimes 'immortal'"),
+        ({"phases": "tide"}, "unknown phases 'tide'; choose one of plateau"),
         ({"phases": "ramp:periods=3"}, "no parameter 'periods'; it has kept"),
         ({"phases": "sawtooth:periods=0"}, "periods is below 1"),
         ({"objects": 0}, "objects is 0"),

@@ -102,7 +102,7 @@ def test_the_module_writes_workloads(generate, tmp_path):
     ("arguments", "complaint"),
     [
         (["nonesuch"], "no workload nonesuch"),
-        (["--folder", "/nonexistent"], "no folder /nonexistent"),
+        (["--folder", "/nonexistent"], "folder /nonexistent does not exist"),
         (["--seed", "-1"], "not negative"),
     ],
 )

@@ -113,8 +113,8 @@ def test_exact_text_is_refused_when_the_file_has_changed(file):
         ("wrong.py:WorstFit", "wrong.py cannot be loaded: line 2: SyntaxError: "),
         ("raises.py:WorstFit", "raises.py cannot be loaded: line 3: ZeroDivisionError"),
         ("exits.py:WorstFit", "exits.py cannot be loaded: line 1: SystemExit"),
-        ("mine.py", "there is no policy 'mine.py'"),
-        ("mine.txt:WorstFit", "there is no policy 'mine.txt'"),
+        ("mine.py", "unknown policy 'mine.py'"),
+        ("mine.txt:WorstFit", "unknown policy 'mine.txt'"),
     ],
 )
 def test_what_cannot_be_is_refused(text, complaint, file, monkeypatch):

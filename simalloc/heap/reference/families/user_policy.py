@@ -54,7 +54,7 @@ class UserPolicyHeap(Heap):
         ):
             raise PolicyError(f"resize returned {resized!r}, and left {block}")
         if not resized and block.size != before:
-            raise PolicyError(f"resize returned False, but {block} is not what it was")
+            raise PolicyError(f"resize returned False, but changed {block}")
         self._heap.hold(block, size if resized else 0)
         return resized
 

@@ -19,7 +19,7 @@ def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> in
     if how.natural_limit and how.natural_limit % alignment == 0:
         return heap.malloc(max(size, alignment))
     if not how.least_remainder:
-        raise SimallocError("the alignment asked for is more than the policy can serve")
+        raise SimallocError("the requested alignment is larger than the policy supports")
     size, alignment = max(round_up(size, how.unit), how.least_remainder), lcm(alignment, how.unit)
     taken = round_up(size + alignment + how.least_remainder - 1, how.unit)
     if taken > MAX_BREAK:
