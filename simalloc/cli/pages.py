@@ -32,13 +32,13 @@ from simalloc.trace.catalogue import open_source
     "  simalloc pages redis --plot pages.png",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
-@policy_option("Policies, as `simalloc run` takes them. Default: @default.")
+@policy_option("Policies, written as for `simalloc run`. Default: @default.")
 @click.option(
     "--sizes",
     default="4K,64K,2M",
     show_default=True,
     metavar="SIZE,...",
-    help="The sizes of pages to look at, at most eight.",
+    help="Page sizes to count, at most eight.",
 )
 @scale_option
 @realloc_option
@@ -54,8 +54,9 @@ def command(
 ) -> None:
     """Print the bytes in pages with at least one live byte, under each policy.
 
-    That is what an allocator that gave back every other page at once would keep resident: the
-    fragmentation that remains, and with pages of 2M the one that huge pages see.
+    These bytes would stay resident in an allocator that immediately returned every other page to
+    the system. They measure the fragmentation that purging cannot remove. With pages of 2M, they
+    measure it for huge pages.
     """
     occupied = [parse_size(size) for size in sizes.split(",")]
     options = replace(RunOptions(**asked), occupied=occupied)

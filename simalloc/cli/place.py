@@ -39,20 +39,22 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
     "  simalloc place threads.txt.zst -p ptmalloc:arena_max=2 -o placed.csv --every 100",
 )
 @click.argument("trace", metavar="TRACE")
-@click.option("-p", "--policy", required=True, metavar="NAME", help="The policy that places.")
+@click.option(
+    "-p", "--policy", required=True, metavar="NAME", help="The policy that places the objects."
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE.csv",
-    help="Where the rows go; default: stdout.",
+    help="CSV file to write. Default: stdout.",
 )
 @click.option(
     "--every",
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="Write a row for each Nth event and the last. Default: each.",
+    help="Write every Nth event, and the last. Default: every event.",
 )
 @write_option
 @page_option
@@ -67,9 +69,9 @@ def command(
 ) -> None:
     """Write the address of each object and the size of the heap after each event.
 
-    The columns are event (from 1), address, mapped, resident, and what the allocator itself reports
-    under its own names, mapped and resident among them for some. The address is in the allocator's
-    own terms: `1:2928` is offset 2928 in arena 1 of glibc.
+    The columns are event (from 1), address, mapped, resident, and the allocator's own statistics
+    under its own names, which may include another mapped and resident. Addresses are in the
+    allocator's own terms: `1:2928` is offset 2928 in glibc's arena 1.
     """
     source = open_source(trace)
     setting = Setting.of(source, policy, RunOptions(**asked), resident=True)

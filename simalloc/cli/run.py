@@ -36,7 +36,7 @@ from simalloc.trace.catalogue import open_source
 
 _LONG: Final = 10_000_000
 _BYTES_AN_EVENT: Final = 165
-"""What the search for the best possible placement takes, about."""
+"""Memory of the search for the best possible placement, in bytes per event; approximate."""
 
 
 @click.command(
@@ -50,30 +50,30 @@ _BYTES_AN_EVENT: Final = 165
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @policy_option(
-    "Policies of the catalogue (`simalloc policies`), groups such as @johnstone-wilson, patterns "
-    "such as 'best-fit-*', all, or FILE.py:CLASS for one that is written in Python; may be given "
-    "several times. Default: @default, about a dozen.",
+    "Names from `simalloc policies`, groups such as @johnstone-wilson, patterns such as "
+    "'best-fit-*', all, or FILE.py:CLASS for a policy in Python. Repeatable. Default: @default, "
+    "about a dozen.",
 )
 @click.option(
     "--of",
     type=click.Choice(["mapped", "resident"]),
     default="mapped",
     show_default=True,
-    help="Which bytes are measured: those mapped, or those in pages that were written.",
+    help="Measure mapped or resident bytes.",
 )
 @page_option
 @write_option
 @click.option(
     "--sort",
     metavar="COLUMN",
-    help="Sort the runs of each trace by a measure, '#1' to '#4', or another column of the CSV.",
+    help="Sort the runs of each trace by a measure, '#1' to '#4', or by another column of the CSV.",
 )
 @click.option(
     "--range",
     "values",
     metavar="PARAMETER=VALUE,VALUE...",
-    help="Replay each policy with each of these values, and print the least, median and most that "
-    "each policy comes to. A policy without the parameter is replayed once.",
+    help="Replay each policy with each of these values, and print the minimum, median and maximum. "
+    "A policy without the parameter is replayed once.",
 )
 @scale_option
 @realloc_option
@@ -90,8 +90,8 @@ def command(
 ) -> None:
     """Replay traces under policies and print the fragmentation of each.
 
-    A TRACE is a file, or the name of a trace that `simalloc traces` lists. A trace file is read as
-    it is replayed, once for all policies, and may be of any length.
+    TRACE is a file or a name that `simalloc traces` lists. Files of any length are read in one pass
+    for all policies.
     """
     described = expand_policies(policies or "@default")
     options = replace(RunOptions(**asked), resident=of == "resident")

@@ -1,4 +1,4 @@
-"""Options of the commands that simulate; apart from the others, for they need numpy."""
+"""Options of the commands that simulate, in a separate module because they need numpy."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ scale_option: Final = click.option(
     "--scale",
     type=int,
     default=None,
-    help="Multiply every size by this. Default: what the policy is meant for, 16 or 1.",
+    help="Multiply all sizes by this number. Default: the policy's own scale, 16 or 1.",
 )
 realloc_option: Final = click.option(
     "--realloc",
     type=click.Choice([rule.value for rule in Realloc]),
     default=None,
-    help="What a realloc does. Default: in-place for policies with mechanism=on, else free-first.",
+    help="Free the old block of a realloc before or after allocating the new one, or resize it in "
+    "place where possible. Default: in-place with mechanism=on, else free-first.",
 )
 on_refusal_option: Final = click.option(
     "--on-refusal",
     type=click.Choice([each.value for each in OnRefusal]),
     default=None,
-    help="Whether the program goes on without an object that was refused for want of memory, or "
-    "the run ends there. Default: stop for device allocators, else go-on.",
+    help="Continue a run without the object when a request is refused, or stop the run. Default: "
+    "stop for device allocators, else go-on.",
 )
 
 page_option: Final = click.option(
@@ -34,7 +35,7 @@ page_option: Final = click.option(
     type=Size(),
     default="4K",
     show_default=True,
-    help="The bytes of a page, such as 64K or 2M, of which each is resident or not.",
+    help="Page size for counting resident memory, for example 64K or 2M.",
 )
 write_option: Final = click.option(
     "--write",
@@ -43,5 +44,5 @@ write_option: Final = click.option(
     default="all",
     show_default=True,
     callback=lambda _context, _option, value: value == "all",
-    help="Which bytes of its objects the program writes, for what is resident.",
+    help="Bytes of its objects that the program writes and thereby makes resident.",
 )

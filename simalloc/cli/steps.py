@@ -27,13 +27,13 @@ from simalloc.trace.catalogue import load
     "--policy",
     default="first-fit-ao",
     show_default=True,
-    help="A policy, such as first-fit-lifo:growth=1K.",
+    help="The policy that places the objects, for example first-fit-lifo:growth=1K.",
 )
 @click.option(
     "--events",
     type=(int, int),
     metavar="FIRST LAST",
-    help="Show these events only, counted from 1.",
+    help="Show only these events, counted from 1.",
 )
 @scale_option
 @realloc_option
@@ -41,7 +41,7 @@ from simalloc.trace.catalogue import load
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file: .html (with a slider), .svg (animated) or .txt.",
+    help="File to write: .html (with a slider), .svg (animated) or .txt. Default: stdout.",
 )
 def command(
     trace: str,

@@ -48,15 +48,15 @@ from simalloc.trace.catalogue import load
 )
 @click.argument("trace", metavar="TRACE")
 @policy_option(
-    "Policies of the catalogue, as `simalloc run` takes them; each is shown as it is given, and "
-    "with mechanism=on too. Default: @default.",
+    "Policies, as for `simalloc run`. Each is shown as given, and with mechanism=on. Default: "
+    "@default.",
 )
 @click.option(
     "-a",
     "--allocators",
     metavar="NAME,...",
-    help="Real allocators beside them, as `simalloc native` takes them; if not given, those that "
-    "the policies are models of, as far as they are installed.",
+    help="Real allocators to compare with, as for `simalloc native`. Default: the installed "
+    "allocators that the given policies model.",
 )
 @scale_option
 @realloc_option
@@ -65,7 +65,7 @@ from simalloc.trace.catalogue import load
     type=click.Choice(["mapped", "resident"]),
     default="mapped",
     show_default=True,
-    help="Whose peak is looked at: that of the mapped or of the resident bytes.",
+    help="Examine the peak of mapped or of resident bytes.",
 )
 @page_option
 @write_option
@@ -83,12 +83,12 @@ def command(
 ) -> None:
     """Print where the bytes of a heap go at its peak.
 
-    Each byte is live, or it is one of these: header or alignment, rounding to a class, the
-    allocator's own table, cached, free between live blocks, or free at the top. A real allocator
-    tells only how much it has mapped, so what is not live there cannot be told.
+    Each byte is live, a header or alignment, rounding to a size class, an allocator table, cached,
+    free between live blocks, or free at the top. A real allocator reports only how much it has
+    mapped, so its bytes beyond the live ones are unknown.
 
-    What is cached or free is told once more by its pages: resident, never touched, or given back.
-    Under a malloc of today with its mechanism follow the lines that its own malloc_stats prints.
+    Cached and free bytes are also split by page state: resident, never touched, or purged. For
+    models of jemalloc, tcmalloc and mimalloc, the lines of their own malloc_stats follow.
     """
     described = with_and_without_mechanism(expand_policies(policies or "@default"))
     real = _allocators(allocators, described)
