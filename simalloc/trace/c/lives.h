@@ -1,9 +1,9 @@
-/* The lives of a trace's objects, told as they end: what there is to say of a trace of any length
- * in the memory of what is live.
+/* Lifetimes of objects, computed in one pass over a trace in memory proportional to its live
+ * objects.
  *
- * A life begins with a malloc or realloc and ends with a realloc or free. Its neighbours are those
- * born just before and after it; it is completed when it and both of them have ended. The clock
- * counts allocated bytes. */
+ * A life begins with a malloc or realloc and ends with the next realloc or free of the object. Its
+ * temporal neighbours are the lives born just before and just after it. A life is completed when it
+ * and both neighbours have ended. The clock counts allocated bytes. */
 #ifndef SIMALLOC_LIVES_H
 #define SIMALLOC_LIVES_H
 
@@ -11,36 +11,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* An entry of the table of lives.
+ * awaited = (has not ended) + (previous life has not ended) + (next life is unborn or has not
+ * ended); at 0 the life is completed and its place is free. */
 struct life {
-    int64_t born;  /* the event */
-    int64_t birth; /* the clock before it */
-    int64_t death; /* the clock when it ended; STILL_LIVE until then */
-    int64_t until; /* the clock when the latest awaited life ended */
+    int64_t born;  /* event of the birth */
+    int64_t birth; /* clock before the birth */
+    int64_t death; /* clock at the death, or STILL_LIVE */
+    int64_t until; /* clock at the latest death among the life and its neighbours */
     int64_t size;
-    int64_t number; /* how many were born before */
-    int64_t mark;   /* the caller's, of the event of the birth */
+    int64_t number; /* number of lives born earlier */
+    int64_t mark;   /* the caller's mark of the birth event */
     int64_t marked; /* the event at which its object got that mark */
-    uint32_t before; /* neighbours: places, or NOBODY */
-    uint32_t after;  /* also links places that are free */
-    uint32_t reallocs; /* of the object up to now */
-    uint32_t awaited;  /* itself and its neighbours that have not ended; 0: a free place */
+    uint32_t before; /* place of the previous life, or NOBODY */
+    uint32_t after;  /* place of the next life or, if free, of the next free place; or NOBODY */
+    uint32_t reallocs; /* reallocs of the object so far */
+    uint32_t awaited;  /* deaths until completion; 0 in a free place */
 };
 
-/* A life that ended (statistics/life_reader.py has the same fields). */
+/* A life that has ended (same fields in statistics/life_reader.py). */
 struct ended {
     int64_t born;
-    int64_t died; /* the event; of what is never freed the number of events */
+    int64_t died; /* event of the death; the number of events if never freed */
     int64_t size;
     int64_t birth;
     int64_t death;
-    int64_t length; /* lives begun from the birth on, this one included, until the death */
+    int64_t length; /* number of lives born from this birth (inclusive) until the death */
     int64_t mark;
     int64_t marked;
 };
 
-/* A life that is completed: how long its neighbours outlived it. */
+/* A completed life. */
 struct completed {
-    int64_t wait;
+    int64_t wait; /* bytes allocated from its death to its last neighbour's death, or 0 */
     int64_t size;
 };
 
@@ -56,22 +59,22 @@ struct told {
 enum { COMPLETED_AN_EVENT = 3 };
 
 struct lives {
-    uint32_t *in_slot; /* the place of the life in each slot, or NOBODY */
+    uint32_t *in_slot; /* place of the current life of each slot, or NOBODY */
     size_t slots;
     struct life *places;
     uint32_t capacity;
-    uint32_t used; /* places that were ever taken */
-    uint32_t free; /* the first free place below that, or NOBODY */
-    uint32_t last; /* the life born last */
-    uint32_t finished; /* places that `lives_finish` has looked at */
+    uint32_t used; /* places 0 to used - 1 were in use at some time */
+    uint32_t free; /* head of the free list of places, linked by `after`; or NOBODY */
+    uint32_t last; /* place of the latest life, or NOBODY */
+    uint32_t finished; /* places processed by lives_finish() */
     int64_t events;
     int64_t born;
     int64_t clock;
-    int64_t reallocated;   /* objects that were reallocated at all */
-    int64_t most_reallocs; /* of one object */
-    __int128 lifetimes;    /* of the ended, summed up in bytes */
-    __int128 weighted;     /* the same, each times the size */
-    __int128 lengths;
+    int64_t reallocated;   /* objects with at least one realloc */
+    int64_t most_reallocs; /* maximum number of reallocs of one object */
+    __int128 lifetimes;    /* sum of (death - birth) over ended lives, in bytes */
+    __int128 weighted;     /* sum of (death - birth) * size */
+    __int128 lengths;      /* sum of `length` */
 };
 
 enum lives_fault { LIVES_SOUND, LIVES_NO_MEMORY, LIVES_UNSOUND };
@@ -79,13 +82,14 @@ enum lives_fault { LIVES_SOUND, LIVES_NO_MEMORY, LIVES_UNSOUND };
 bool lives_init(struct lives *lives, size_t slots);
 void lives_release(struct lives *lives);
 
-/* Takes events of a valid trace; `mark` may be NULL. */
+/* Processes `count` events. Returns LIVES_UNSOUND if they do not form a valid trace. `mark` may be
+ * NULL; every mark is then 0. */
 enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *op,
                              const int64_t *size, const uint32_t *slot, const int64_t *mark,
                              struct told *told);
 
-/* Ends what is never freed and completes what is left, `most` lives at a time; writes none when
- * nothing is left. No more events can be taken. */
+/* Ends all lives that were never freed and completes all others, at most `most` lives per call.
+ * Call it until `completed_count` stays 0; lives_enter() must not be called afterwards. */
 void lives_finish(struct lives *lives, size_t most, struct told *told);
 
 #endif

@@ -1,12 +1,12 @@
-/* mimalloc 3: what its parts share (policy/families/mimalloc.md). */
+/* Declarations shared by the parts of the mimalloc 3 model (rules: policy/families/mimalloc.md). */
 #ifndef SIMALLOC_MIMALLOC3_H
 #define SIMALLOC_MIMALLOC3_H
 
 #include "families/mimalloc/mimalloc.h"
 
 enum {
-    LARGEST_SMALL = 10 * 1024, /* of blocks in a page of one slice */
-    LARGEST_BLOCK = 512 * 1024, /* above this each block has a page of its own */
+    LARGEST_SMALL = 10 * 1024, /* largest block in a small page, which has one slice */
+    LARGEST_BLOCK = 512 * 1024, /* larger blocks get a page each */
     PAGE_HEADER = 128,
 };
 
@@ -14,28 +14,29 @@ enum {
 #define MAPPING_ALIGNMENT (256 * MIB)
 #define CHUNK_SIZE (CHUNK * SLICE)
 
-/* The abandoned pages of an arena with room for blocks of one size, as bits by their slices. */
+/* Abandoned pages with free blocks, of one arena and one bin. */
 struct marks {
-    uint64_t *bits; /* NULL: there never was one */
-    uint32_t count;
+    uint64_t *bits; /* bitmap by first slice of the page, or NULL before the first mark */
+    uint32_t count; /* number of set bits */
 };
 
 struct arena {
     uint64_t start;
-    uint64_t absolute;
+    uint64_t absolute; /* start address in the real process */
     uint64_t size;
-    uint64_t expire; /* when something is to be given back, in milliseconds; 0: nothing is */
+    uint64_t expire; /* time of the next purge in milliseconds, or 0 if none is scheduled */
     struct slice_map slices;
-    uint64_t *committed; /* slices that were ever used, as bits */
-    uint64_t *purge;     /* slices that are to be given back, as bits */
-    uint32_t *block_at;  /* by slice, the block that begins there, if it is free slices */
-    uint32_t *page_at;   /* by slice, the page that begins there, if it is marked */
+    uint64_t *committed; /* bitmap of slices that were ever used */
+    uint64_t *purge;     /* bitmap of slices scheduled for purging */
+    uint32_t *block_at;  /* by slice: block that begins there; valid only if free */
+    uint32_t *page_at;   /* by slice: page that begins there; valid only if marked */
     struct marks marks[QUEUES];
 };
 
+/* Part of the page map, for one range of addresses. */
 struct page_map_part {
-    uint64_t number; /* of the range of addresses that it is for */
-    uint64_t address;
+    uint64_t number; /* index of the range */
+    uint64_t address; /* start of the part in the heap */
 };
 
 struct mimalloc3 {
@@ -48,7 +49,7 @@ struct mimalloc3 {
     uint64_t arena_reserve;
     uint64_t arena_eager_commit;
     uint64_t arena_purge_immediate_size;
-    uint64_t purge_unit; /* bytes; only what is to be given back whole is given back */
+    uint64_t purge_unit; /* bytes; a unit is purged only if all its slices are scheduled */
     uint64_t allow_thp;
     uint64_t page_reclaim_on_free; /* enum reclaim_on_free */
     uint64_t page_full_retain;
