@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -12,7 +12,13 @@ from typing import TextIO, Unpack
 import click
 
 from simalloc.cli.progress import progress
-from simalloc.cli.simulation_options import page_option, realloc_option, scale_option, write_option
+from simalloc.cli.simulation_options import (
+    on_refusal_option,
+    page_option,
+    realloc_option,
+    scale_option,
+    write_option,
+)
 from simalloc.files import replacing
 from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.heap.running.setting import Setting
@@ -40,7 +46,13 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
 )
 @click.argument("trace", metavar="TRACE")
 @click.option(
-    "-p", "--policy", required=True, metavar="NAME", help="The policy that places the objects."
+    "-p",
+    "--policy",
+    "policies",
+    required=True,
+    multiple=True,
+    metavar="NAME",
+    help="The policy that places the objects.",
 )
 @click.option(
     "-o",
@@ -60,21 +72,25 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
 @page_option
 @scale_option
 @realloc_option
+@on_refusal_option
 def command(
     trace: str,
-    policy: str,
+    policies: Sequence[str],
     output: Path | None,
     every: int,
     **asked: Unpack[RunKeywords],
 ) -> None:
     """Write the address of each object and the size of the heap after each event.
 
-    The columns are event (from 1), address, mapped, resident, and the allocator's own statistics
-    under its own names, which may include another mapped and resident. Addresses are in the
-    allocator's own terms: `1:2928` is offset 2928 in glibc's arena 1.
+    The columns are event (from 1), address, mapped, resident, and then the allocator's own figures
+    behind its name, such as jemalloc.allocated. Addresses and sizes are bytes of the program. The
+    address is in the allocator's own terms: `1:2928` is offset 2928 in arena 1 of glibc. It is `-`
+    after an event that leaves no object, and `x` after a request that was refused.
     """
+    if len(policies) > 1:
+        raise click.UsageError(f"place takes one policy, and got {' and '.join(policies)}.")
     source = open_source(trace)
-    setting = Setting.of(source, policy, RunOptions(**asked), resident=True)
+    setting = Setting.of(source, policies[0], RunOptions(**asked), resident=True)
     with (
         progress(source.name, len(source)) as advance,
         _opened(output) as stream,

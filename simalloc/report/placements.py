@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from simalloc.heap.running.setting import Setting
-from simalloc.heap.watch.each_event import Sight, Watched
+from simalloc.heap.watch.each_event import REFUSED, Sight, Watched
 
 
 def write_placements(
@@ -19,14 +19,16 @@ def write_placements(
 ) -> None:
     """Write a row for each event, or each one in `every` and the last; events count from 1.
 
-    The columns are event, address (in the allocator's own terms; - where the event leaves no
-    object), mapped and resident bytes, and then what the allocator itself reports, by its own
-    names. `progress` is called with the number of events done since its last call. Raises as
-    `simulate` does.
+    The columns are event, address, mapped and resident bytes, and then the allocator's own figures
+    behind its name, such as `jemalloc.allocated`. Addresses and bytes are the program's. An address
+    is in the allocator's own terms, `-` after an event that leaves no object, and `x` after a
+    request that was refused. `progress` is called with the number of events done since its last
+    call. Raises as `simulate` does.
     """
     watched = Watched(setting)
     description = setting.policy.description
-    names = description.figure_columns(watched.names)
+    name = setting.policy.name
+    names = [f"{name}.{figure}" for figure in description.figure_columns(watched.names)]
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["event", "address", "mapped", "resident", *names])
     done = 0
@@ -45,14 +47,22 @@ def _rows(
         event = first + place + 1
         if event % every and event != last:
             continue
-        location = (int(sight.region[place]), int(sight.number[place]), int(sight.offset[place]))
-        has_object = sight.address[place] >= 0
-        address = description.spell_location(*location) if has_object else "-"
         figures = dict(zip(watched.names, sight.figures[place].tolist(), strict=True))
+        location = None
+        address = "x" if sight.offset[place] == REFUSED else "-"
+        if sight.address[place] >= 0:
+            offset = _quotient(int(sight.offset[place]), scale)
+            location = int(sight.region[place]), int(sight.number[place]), offset
+            address = description.spell_location(*location)
         yield [
             event,
             address,
-            int(sight.mapped[place]) // scale,
-            int(sight.resident[place]) // scale,
-            *description.spell_figures(figures, location if has_object else None),
+            _quotient(int(sight.mapped[place]), scale),
+            _quotient(int(sight.resident[place]), scale),
+            *description.spell_figures(figures, location),
         ]
+
+
+def _quotient(scaled: int, scale: int) -> float:
+    """Return scaled bytes in bytes of the program, as a whole number where they are one."""
+    return scaled / scale if scaled % scale else scaled // scale

@@ -48,7 +48,38 @@ def test_a_device_tells_what_is_reserved(tmp_path):
     rows = list(csv.DictReader(place(str(log), "-p", "pytorch").stdout.splitlines()))
     assert [row["address"] for row in rows] == ["0", str(2 << 20), "-"]
     assert [row["mapped"] for row in rows] == [str(2 << 20), str(22 << 20), str(22 << 20)]
-    assert all(row["mapped"] == row["reserved_bytes.all.current"] for row in rows)
+    assert all(row["mapped"] == row["pytorch.reserved_bytes.all.current"] for row in rows)
+
+
+def test_own_figures_stand_behind_the_allocators_name(tmp_path):
+    log = tmp_path / "threads.txt"
+    log.write_text("t 0\nm 1 100\nt 1\nm 2 100\nf 2\n")
+    for name, figure in (("ptmalloc", "system.0"), ("jemalloc", "allocated"), ("scudo", "classes")):
+        header = place(str(log), "-p", name).stdout.splitlines()[0].split(",")
+        assert header[:4] == ["event", "address", "mapped", "resident"]
+        assert f"{name}.{figure}" in header
+        assert len(set(header)) == len(header)
+        assert all(column.startswith(f"{name}.") for column in header[4:])
+
+
+def test_addresses_are_the_programs_at_any_scale(log):
+    plain, scaled = (
+        place(log, "-p", "first-fit-ao:growth=16", "--scale", scale).stdout for scale in "13"
+    )
+    columns = [
+        [row.split(",")[:2] for row in text.splitlines()]
+        for text in (plain, place(log, "-p", "first-fit-ao:growth=1", "--scale", "16").stdout)
+    ]
+    assert columns[0] == columns[1]
+    assert scaled.splitlines()[2].startswith("2,5000,")
+
+
+def test_a_refused_request_has_the_address_x(log):
+    done = place(log, "-p", "first-fit-ao:growth=1,capacity=10K", "--scale", "1")
+    addresses = [row.split(",")[1] for row in done.stdout.splitlines()[1:]]
+    assert addresses == ["0", "x", "-", "0", "-", "-"]
+    stopped = place(log, "-p", "first-fit-ao:growth=1,capacity=10K", "--on-refusal", "stop")
+    assert [row.split(",")[1] for row in stopped.stdout.splitlines()[1:]] == ["0", "x"]
 
 
 def test_an_object_may_lie_below_where_addresses_are_told_from(tmp_path):
@@ -64,6 +95,7 @@ def test_an_object_may_lie_below_where_addresses_are_told_from(tmp_path):
     [
         (["-p", "nosuch"], "unknown policy 'nosuch'"),
         (["-p", "best-possible"], "does not place objects event by event"),
+        (["-p", "first-fit-ao", "-p", "best-fit-ao"], "takes one policy"),
         (["-p", "first-fit-ao", "--page", "3000"], "a power of two"),
         (["-p", "first-fit-ao", "--page", "wide"], "is not a size"),
     ],

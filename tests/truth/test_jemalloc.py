@@ -5,16 +5,15 @@ number of resident pages.
 """
 
 import csv
-import io
 from pathlib import Path
 
 import pytest
 import zstandard
+from placed import placed
 
 from simalloc import read_trace
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import find_policy
-from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "jemalloc"
 PAGE = 4096
@@ -40,8 +39,8 @@ def table(name):
     return [row for row in rows if int(row["event"]) > 0]
 
 
-def replayed(case, engine="core", **options):
-    """Return the rows that `simalloc place` writes, as lists, the names first."""
+def replayed(case, engine="core", *, own=True, **options):
+    """Return what the model does, a row an event."""
     version, name = case.removesuffix(".csv.zst").split("/")
     program, setting = name.split(".")
     trace = read_trace(MEASURED / f"{program}.txt.zst")
@@ -49,9 +48,7 @@ def replayed(case, engine="core", **options):
     # The program that was recorded asked for statistics after each event.
     told = {"version": version, "tick": 10**6, "stats": True}
     model = find_policy("jemalloc", **told, **threads, **SETTINGS[setting])
-    rows = io.StringIO()
-    write_placements(Setting.of(trace, model, **options, engine=engine), rows)
-    return list(csv.reader(rows.getvalue().splitlines()))
+    return placed(Setting.of(trace, model, **options, engine=engine), own=own)
 
 
 def differing(case, engine="core"):
@@ -59,8 +56,7 @@ def differing(case, engine="core"):
 
     A row has fewer values than the table has columns where only the place was measured.
     """
-    names, *rows = replayed(case, engine)
-    models = [dict(zip(names, row, strict=True)) for row in rows]  # of two columns, jemalloc's own
+    models = replayed(case, engine)
     starts = {}
     return [
         (real, model)
@@ -95,8 +91,8 @@ def test_the_reference_says_the_same(case):
 
 @pytest.mark.parametrize("case", WITH_PAGES)
 def test_the_resident_pages_are_the_processs(case):
-    rows = replayed(case, resident=True)
+    rows = replayed(case, own=False, resident=True)
     for real in table(case.replace(".csv", ".pages.csv")):
         *_, mappings = real.values()
         pages = sum(int(part.split("=")[1]) for part in mappings.split(";") if part)
-        assert int(rows[int(real["event"])][3]) == pages * PAGE
+        assert int(rows[int(real["event"]) - 1]["resident"]) == pages * PAGE

@@ -6,16 +6,15 @@ when it keeps a segment for the first time.
 """
 
 import csv
-import io
 from pathlib import Path
 
 import pytest
 import zstandard
+from placed import placed
 
 from simalloc import read_trace
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import find_policy
-from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "mimalloc"
 PAGE = 4096
@@ -55,9 +54,8 @@ def pairs(case, engine):
     expected, place = measured(case)
     model = find_policy("mimalloc", version=version, **SETTINGS[setting], **place)
     trace = read_trace(MEASURED / f"{program}.txt.zst")
-    rows = io.StringIO()
-    write_placements(Setting.of(trace, model, resident=True, engine=engine), rows)
-    return list(zip(expected, csv.DictReader(rows.getvalue().splitlines()), strict=True))
+    rows = placed(Setting.of(trace, model, resident=True, engine=engine))
+    return list(zip(expected, rows, strict=True))
 
 
 def is_same(real, model):

@@ -5,16 +5,15 @@ metadata, and how often the system was called.
 """
 
 import csv
-import io
 from pathlib import Path
 
 import pytest
 import zstandard
+from placed import placed
 
 from simalloc import read_trace
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import find_policy
-from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "musl"
 PAGE = 4096
@@ -37,9 +36,7 @@ def replayed(case, engine):
         writes=not unwritten,
         engine=engine,
     )
-    rows = io.StringIO()
-    write_placements(setting, rows)
-    return list(csv.DictReader(rows.getvalue().splitlines()))
+    return placed(setting)
 
 
 def in_bytes(real):

@@ -5,16 +5,15 @@ resident memory.
 """
 
 import csv
-import io
 from pathlib import Path
 
 import pytest
 import zstandard
+from placed import placed
 
 from simalloc import read_trace
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import find_policy
-from simalloc.report.placements import write_placements
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "tcmalloc"
 BEFORE = 9 << 20
@@ -37,10 +36,8 @@ def replayed(case, engine):
     program, _, setting = name.partition("@")
     model = find_policy("tcmalloc", version=version, **SETTINGS[setting])
     trace = read_trace(MEASURED / f"{program}.txt.zst")
-    rows = io.StringIO()
     writes = program != "huge"
-    write_placements(Setting.of(trace, model, resident=True, writes=writes, engine=engine), rows)
-    return list(csv.DictReader(rows.getvalue().splitlines()))
+    return placed(Setting.of(trace, model, resident=True, writes=writes, engine=engine))
 
 
 def differing(case, engine):

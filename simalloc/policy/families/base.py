@@ -63,7 +63,7 @@ class Description:
         """
         return "recorder" not in provenance and provenance.get("thread_blocks") is not True
 
-    def spell_location(self, region: int, number: int, offset: int) -> str:
+    def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return in the allocator's own words where an object is, as its heap has told it."""
         del region, number
         return str(offset)
@@ -73,7 +73,7 @@ class Description:
         return names
 
     def spell_figures(
-        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+        self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
         """Return the values of those columns after an event, which may have left an object."""
         del location

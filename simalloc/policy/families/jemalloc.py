@@ -252,7 +252,7 @@ class Jemalloc(Family):
         thread, dirty, muzzy = (own or other for own, other in zip(given, recorded, strict=True))
         return thread, dirty, muzzy
 
-    def spell_location(self, region: int, number: int, offset: int) -> str:  # noqa: ARG002
+    def spell_location(self, region: int, number: int, offset: float) -> str:  # noqa: ARG002
         """Return a place as mapping, counted from 0, and offset in it."""
         return f"{number}:{offset}"
 
@@ -261,7 +261,7 @@ class Jemalloc(Family):
         return ["map", "offset", *names]
 
     def spell_figures(
-        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+        self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
         """Return the values of those columns; after a free there is no place."""
         place = ("", "") if location is None else location[1:]

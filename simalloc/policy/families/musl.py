@@ -31,7 +31,7 @@ class Musl(Family):
         """Nothing that is the same for all: a block is a slot."""
         return Overhead()
 
-    def spell_location(self, region: int, number: int, offset: int) -> str:
+    def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return `MAP:OFFSET`: the number of the mapping, and where in it the object begins."""
         del number
         return f"{region}:{offset}"
@@ -41,7 +41,7 @@ class Musl(Family):
         return ("map", "offset", *names)
 
     def spell_figures(
-        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+        self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
         """Return the values of those columns after an event."""
         where = ("-", "-") if location is None else (location[0], location[2])

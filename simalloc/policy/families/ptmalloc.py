@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, ClassVar, Final
@@ -17,16 +17,6 @@ _DEFAULT_AMOUNT: Final = 128 * 1024
 """What top_pad, trim_threshold and mmap_threshold are at first."""
 
 _DEFAULT_MMAP_MAX: Final = 65536
-
-_FIGURES: Final = (
-    "arenas",
-    "system",
-    "attached",
-    "mapped",
-    "resident",
-    "resident_mapped",
-    "resident_total",
-)
 
 Tunable = Annotated[int | Auto, RangeOrAuto(0, 1 << 40)]
 """A setting that may be left to glibc."""
@@ -148,25 +138,7 @@ class Ptmalloc(Family):
         del given["thread_blocks"]
         return given
 
-    def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
-        """Return glibc's figures; three of them have a number for each arena."""
-        del names
-        return _FIGURES
-
-    def spell_figures(
-        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
-    ) -> Sequence[object]:
-        """Return the values of those columns; lists as text, with spaces between the arenas."""
-        del location
-        arenas = range(figures["arenas"])
-        return [
-            figures[name]
-            if name in figures
-            else " ".join(str(figures[f"{name}.{arena}"]) for arena in arenas)
-            for name in _FIGURES
-        ]
-
-    def spell_location(self, region: int, number: int, offset: int) -> str:
+    def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return `ARENA:OFFSET`, with the number of a later heap `ARENA.HEAP:OFFSET`; m: mapped."""
         if region < 0:
             return "m"

@@ -124,6 +124,6 @@ class Pymalloc(Family):
             "pymalloc_least": self.least,
         }
 
-    def spell_location(self, region: int, number: int, offset: int) -> str:
+    def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return an arena and an offset in it; - for what the allocator below serves."""
         return f"{number}:{offset}" if region < 0 else "-"

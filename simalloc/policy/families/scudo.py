@@ -125,7 +125,7 @@ class Scudo(Family):
         return [*names[:_FIRST_SLOT], "classes"]
 
     def spell_figures(
-        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+        self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
         """Return the figures; of each class number, KiB mapped and pages resident, by slot."""
         del location
@@ -137,6 +137,6 @@ class Scudo(Family):
         ]
         return [*values[:_FIRST_SLOT], " ".join(classes)]
 
-    def spell_location(self, region: int, number: int, offset: int) -> str:
+    def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return where a block is: in a class's region, or in a mapping."""
         return f"{'s' if region else 'c'}{number}:{offset}"

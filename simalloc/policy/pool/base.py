@@ -117,7 +117,7 @@ class Pool(Description):
         return self.columns
 
     def spell_figures(
-        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+        self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
         """Return the allocator's own figures; `-` stands for one that there is not."""
         del location

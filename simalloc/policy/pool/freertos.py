@@ -180,7 +180,7 @@ class Heap5(Heap4):
             raise PolicyError(f"regions has {len(pairs)}; at most {MOST_REGIONS} can be simulated")
         return pairs
 
-    def spell_location(self, region: int, number: int, offset: int) -> str:
+    def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return the number of the region and the offset in it."""
         del number
         return f"{region}:{offset - self._regions()[region][0]}"

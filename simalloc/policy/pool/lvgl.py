@@ -32,7 +32,7 @@ class Lvgl(Pool):
         """The header."""
         return self.word
 
-    def spell_location(self, region: int, number: int, offset: int) -> str:
+    def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return the offset; `z` is the fixed address, outside of the pool, of no bytes."""
         del region
         return "z" if number else str(offset)

@@ -1,0 +1,17 @@
+"""The rows that `simalloc place` writes, beside what was measured of a real allocator."""
+
+import csv
+import io
+
+from simalloc.report.placements import write_placements
+
+
+def placed(setting, *, own=True):
+    """Return a row an event; with `own` the allocator's own figures replace ours of that name."""
+    text = io.StringIO()
+    write_placements(setting, text)
+    prefix = f"{setting.policy.name}." if own else ""
+    return [
+        {name.removeprefix(prefix): value for name, value in row.items()}
+        for row in csv.DictReader(text.getvalue().splitlines())
+    ]
