@@ -80,10 +80,10 @@ class HeapObserver(Protocol):
 
 def check_run(source: EventSource, run: Run) -> None:
     """Raise `SimallocError` unless the run may be one of the whole trace, by how long both are."""
-    if run.device is not None and 0 < run.first_refused_event == run.events < len(source):
+    if not run.finished:
         raise SimallocError(
-            f"the run of {run.trace} ran out of memory at event {run.events:,}; simulate "
-            "with a larger capacity, or without one"
+            f"the run of {run.trace} ends at event {run.first_refused_event:,}, where memory is "
+            "out; only whole runs can be examined: choose a larger capacity, or 0 for none"
         )
     if run.events != len(source) or run.objects != source.objects:
         raise SimallocError(

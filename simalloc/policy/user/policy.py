@@ -10,8 +10,8 @@ from typing import Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters, spell_parameters
-from simalloc.policy.parts import Value
-from simalloc.policy.user.base import UserPolicy, values_of
+from simalloc.policy.parts import Value, read_value
+from simalloc.policy.user.base import UserPolicy, defaults_of, values_of
 from simalloc.policy.user.code import DIGITS, Code, UserCode, code_in_file, code_of_class
 
 _TEXT: Final = re.compile(
@@ -28,19 +28,19 @@ class PolicyFromCode(Policy):
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """Every parameter by name, in plain values."""
-        return dict(self.description.values)
+        """Every parameter by name, in plain values; the capacity only if there is one."""
+        capacity = self.description.capacity
+        return {**dict(self.description.values), **({"capacity": capacity} if capacity else {})}
 
     @property
     def all_parameters(self) -> dict[str, Value]:
-        """The same: a class has the parameters that it declares."""
+        """The same: a class has the parameters that it declares, and a capacity."""
         return self.parameters
 
     def with_parameters(self, **parameters: Value) -> PolicyFromCode:
         """Return the same policy with some parameters changed; raises as the catalogue's do."""
-        policy = self.description.code.make({**self.parameters, **parameters})
-        values = tuple(values_of(policy).items())
-        return replace(self, description=replace(self.description, values=values))
+        described = _described(self.description.code, {**self.parameters, **parameters})
+        return replace(self, description=described)
 
     def spelled(self, catalogued: Policy | None) -> str:  # noqa: ARG002 - it is in no catalogue
         """Return the text that makes this policy while its file is as it is."""
@@ -81,7 +81,7 @@ def user_policy(
             f"{match['digest']}"
         )
     given = read_parameters(text, match["parameters"] or "")
-    return _policy(code, code.make({**given, **(parameters or {})}))
+    return _policy(code, {**given, **(parameters or {})})
 
 
 def policy_of(given: UserPolicy | type[UserPolicy], **parameters: Value) -> PolicyFromCode:
@@ -96,13 +96,25 @@ def policy_of(given: UserPolicy | type[UserPolicy], **parameters: Value) -> Poli
         )
     code = code_of_class(given if isinstance(given, type) else type(given))
     values = {} if isinstance(given, type) else values_of(given)
-    return _policy(code, code.make({**values, **parameters}))
+    return _policy(code, {**values, **parameters})
 
 
-def _policy(code: Code, given: UserPolicy) -> PolicyFromCode:
+def _policy(code: Code, given: Mapping[str, Value]) -> PolicyFromCode:
     name = code.name if code.file is None else f"{code.file}:{code.name}"
     first, *_ = (code.policy.__doc__ or "").strip().splitlines() or [""]
-    return PolicyFromCode(name, UserCode(code, tuple(values_of(given).items())), source=first)
+    return PolicyFromCode(name, _described(code, given), source=first)
+
+
+def _described(code: Code, given: Mapping[str, Value]) -> UserCode:
+    """Return the description of a class with some parameters.
+
+    `capacity` is the heap's, unless the class declares a parameter of that name.
+    """
+    values = dict(given)
+    capacity = 0
+    if "capacity" not in defaults_of(code.policy):
+        capacity = read_value("capacity", values.pop("capacity", 0), int)
+    return UserCode(code, tuple(values_of(code.make(values)).items()), capacity=capacity)
 
 
 def base_name(text: str) -> str:

@@ -63,6 +63,40 @@ def test_its_heap_is_sound_after_every_event(policy):
     simulate(trace, policy, realloc="in-place", checked=True)
 
 
+def test_it_refuses_what_a_capacity_does_not_allow(policy):
+    trace = simalloc.read_trace("make").prefix(18_000)
+    options = {"realloc": "move", "addresses": True}
+    run = simulate(trace, policy.with_parameters(capacity="30K"), checked=True, **options)
+    expected = simulate(trace, "first-fit-ao:capacity=30K", scale=16, **options)
+    assert run.refusals == expected.refusals
+    assert run.refused > 100
+    np.testing.assert_array_equal(run.addresses, expected.addresses)
+
+
+def test_it_may_refuse_by_rules_of_its_own(policy, tmp_path):
+    source = (EXAMPLES / "walked_fit.c").read_text("utf-8").replace("walked_fit", "small_fit")
+    rule = "    if (size > 4096 * heap->setting.scale)\n        return NO_BLOCK;\n"
+    state = (
+        "    const struct small_fit *state = (const struct small_fit *)heap;\n    uint64_t visited"
+    )
+    source = source.replace(state, rule + state).replace(
+        "    .check = check,", "    .check = check,\n    .refuses = true,"
+    )
+    (tmp_path / "small_fit.c").write_text(source)
+    build(tmp_path / "small_fit.c", tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        capsule = importlib.import_module("small_fit").family
+    trace = simalloc.Trace.from_events(
+        [0, 0, 2, 1, 0, 1], [1, 2, 2, 2, 3, 1], [9, 5000, 9, 0, 9, 0]
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(policy.description), "compiled", capsule)
+        run = simulate(trace, policy, checked=True, addresses=True, scale=1)
+    assert (run.refused, run.first_refused_event, run.finished) == (1, 2, True)
+    assert run.addresses.tolist() == [0, -2, -1, -1, 9, -1]
+
+
 def test_its_parameters_are_named_as_those_of_others(policy):
     grown = policy.with_parameters(growth="64K")
     runs = simalloc.simulate_all("make", [policy, grown, "first-fit-ao"], scale=16)
