@@ -66,7 +66,7 @@ class Nuttx(Pool):
         return round_up(behind, self.align) - 4 * self._field - self.skew
 
     def spell_figures(
-        self, figures: Mapping[str, int], location: tuple[int, int, int] | None
+        self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
         """Return the figures; `mm_heapfree` wraps around, as a size_t does."""
         wraps = {"mm_heapfree": figures["mm_heapfree"] % (1 << (8 * self.word))}
