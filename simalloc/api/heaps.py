@@ -121,7 +121,7 @@ def step(
         A policy of the catalogue with a reference engine, or one in Python.
     events : tuple of int, optional
         The first and the last event to show, counted from 1; at most 2,000. All by default.
-    **given
+    scale, realloc, ...
         Fields of `RunOptions`, as for `simulate`.
 
     Returns

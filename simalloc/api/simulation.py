@@ -7,6 +7,7 @@ from typing import Unpack
 
 from simalloc.api.runs import Runs
 from simalloc.api.traces import Source, open_source, open_sources
+from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import Run
 from simalloc.heap import simulate as replay
 from simalloc.heap import simulate_all as replay_all
@@ -34,6 +35,8 @@ def simulate(
 
     Raises `TraceError` and `PolicyError` for what does not exist.
     """
+    _check_one(policy)
+    _check_options(given)
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
         return replay(replayed, policy, addresses=addresses, progress=bar, **given)
@@ -56,9 +59,28 @@ def simulate_all(
 
     Raises as `simulate` does, and `PlanError` for a pattern or grid that fits nothing.
     """
+    _check_options(given)
     described = expand_policies(policies)
     runs: list[Run] = []
     for trace in open_sources(traces, progress=progress):
         with any_progress(trace.name, len(trace) * len(described), shown=progress) as bar:
             runs += replay_all(trace, described, progress=bar, **given)
     return Runs(runs)
+
+
+def _check_one(policy: object) -> None:
+    """Raise `PolicyError` for several policies, be it a list, a group or a pattern."""
+    several = bool(policy) and isinstance(policy, (list, tuple, dict, set))
+    if several or (isinstance(policy, str) and (policy == "all" or set("*?[@") & set(policy))):
+        raise PolicyError("simulate() takes one policy; use simulate_all() for several")
+
+
+def _check_options(given: Mapping[str, object]) -> None:
+    """Raise `SimallocError` for an unknown option, such as a parameter of a policy."""
+    unknown = given.keys() - RunKeywords.__annotations__.keys()
+    if unknown:
+        name = min(unknown)
+        raise SimallocError(
+            f"{name} is not an option of a run; write a parameter of a policy into its text, as in "
+            f"'first-fit-ao:{name}={given[name]}', or use find_policy('first-fit-ao', {name}=...)"
+        )

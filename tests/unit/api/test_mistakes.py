@@ -3,7 +3,7 @@
 import pytest
 
 import simalloc
-from simalloc.errors import ResultsError, SimallocError
+from simalloc.errors import PolicyError, ResultsError, SimallocError
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,18 @@ def test_what_cannot_be_is_said(run, mistake, words):
         pytest.importorskip("matplotlib")
     with pytest.raises(SimallocError, match=words):
         mistake(run)
+
+
+@pytest.mark.parametrize("several", [["best-fit-ao"], "best-fit-*", "@gabber", "all"])
+def test_one_policy_is_simulated_and_several_are_simulated_by_another_function(several):
+    with pytest.raises(PolicyError, match=r"use simulate_all\(\) for several"):
+        simalloc.simulate("make", several)
+
+
+def test_a_parameter_of_a_policy_is_no_option_of_a_run():
+    for function in (simalloc.simulate, simalloc.simulate_all):
+        with pytest.raises(SimallocError, match="as in 'first-fit-ao:growth=64K', or use"):
+            function("make", "best-fit-ao", growth="64K")
 
 
 def test_a_catalogue_has_names_and_no_places():
