@@ -14,7 +14,7 @@ from simalloc.policy.families.base import (
     parameter_types,
     shared_defaults,
 )
-from simalloc.policy.parts import spell_value
+from simalloc.policy.parts import Count, spell_value
 
 
 class Parameter(NamedTuple):
@@ -41,7 +41,7 @@ def parameters_of(policy: Policy) -> list[Parameter]:
     return [
         Parameter(
             name,
-            str(spell_value(value)),
+            str(value if isinstance(ranges.get(name), Count) else spell_value(value)),
             str(ranges.get(name) or _takes(types.get(name))),
             meanings.get(name, ""),
             name in shared,

@@ -7,8 +7,7 @@ from enum import Enum
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Coalescing, Overhead, Range, Splitting, Unit
-from simalloc.policy.parts.ranges import Amount
+from simalloc.policy.parts import Coalescing, Count, Number, Overhead, Splitting, Unit
 
 
 class TreeFit(Enum):
@@ -34,13 +33,13 @@ class AddressTrees(Splitting, Family):
     """A free block holds a node: three links and three sizes."""
 
     fit: TreeFit
-    trees: Annotated[int, Range(1, 1024)] = 1
+    trees: Annotated[int, Count(1, 1024)] = 1
     interval: Annotated[
         Unit, "The width of each tree's range of sizes; the last tree has all larger blocks too."
     ] = 64
     coalescing: Coalescing = Coalescing.NONE
     rebalance: Annotated[
-        Amount, "After this many deallocations all trees are built anew, balanced; 0: never."
+        Number, "After this many deallocations all trees are built anew, balanced; 0: never."
     ] = 0
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
     count_tail: Annotated[

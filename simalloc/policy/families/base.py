@@ -8,7 +8,7 @@ from math import gcd
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 from simalloc.errors import PolicyError
-from simalloc.policy.parts import Aligning, Amount, Extra, Granule, Overhead, Range
+from simalloc.policy.parts import Aligning, Amount, Count, Extra, Granule, Overhead, Range
 
 
 class Description:
@@ -114,7 +114,7 @@ class Family(Description):
     ] = 0
     cache: Annotated[
         int,
-        Range(0, 1 << 31),
+        Count(0, 1 << 31),
         "Up to this many larger freed blocks wait too; one more, and all of them are coalesced.",
     ] = 0
     count_frees: Annotated[

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, PowerOfTwo, Unit
+from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, Positive, PowerOfTwo
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class BwGc(Family):
         "The bytes of static data and stack that a collection looks through besides the heap.",
     ] = 65536
     divisor: Annotated[
-        Unit,
+        Positive,
         "A collection waits until as much was allocated as heap and roots have, divided by this.",
     ] = 4
     increment: Annotated[
-        Unit, "The first growth, in pages; each is half as large again as the one before it."
+        Positive, "The first growth, in pages; each is half as large again as the one before it."
     ] = 16
-    most: Annotated[Unit, "The largest increment, in pages."] = 512
+    most: Annotated[Positive, "The largest increment, in pages."] = 512
 
     @property
     def overhead(self) -> Overhead:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Range, Unit
+from simalloc.policy.parts import Count, Overhead, Unit
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Gxx(Family):
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 8192
     preallocate: Annotated[
         int,
-        Range(0, 64),
+        Count(0, 64),
         "How many more blocks are cut when a split is for the same size as the one before.",
     ] = 5
 

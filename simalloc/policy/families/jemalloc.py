@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar, Final, NamedTuple
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Overhead, Range
+from simalloc.policy.parts import Count, Duration, Overhead, Range
 
 _Bytes = Annotated[int, Range(0, 1 << 46)]
-_Milliseconds = Annotated[int, Range(-1, 1 << 40)]
-_Slots = Annotated[int, Range(1, 8191)]
+_Milliseconds = Annotated[int, Duration(-1, 1 << 40)]
+_Slots = Annotated[int, Count(1, 8191)]
 
 _SPAN: Final = re.compile(r"(\d{1,18})-(\d{1,18}):(\d{1,18})")
 _MOST_SPANS: Final = 8
@@ -86,11 +86,11 @@ class Jemalloc(Family):
 
     version: Annotated[Version, "The release whose rules are used."] = Version.V5_3_1
     cores: Annotated[
-        int, Range(1, 1 << 12), "The processors that the number of arenas depends on."
+        int, Count(1, 1 << 12), "The processors that the number of arenas depends on."
     ] = 8
     narenas: Annotated[
         int,
-        Range(0, 1 << 12),
+        Count(0, 1 << 12),
         "How many arenas threads are spread over; 0: four a core, of a single core one.",
     ] = 0
     dirty_decay_ms: Annotated[
@@ -105,7 +105,7 @@ class Jemalloc(Family):
     ] = 32 * 1024
     lg_tcache_nslots_mul: Annotated[
         int,
-        Range(-16, 16),
+        Count(-16, 16),
         "A cache holds this power of two times the regions of a slab, of each small class.",
     ] = 1
     tcache_nslots_small_min: Annotated[_Slots, "It holds at least this many, of a small class."] = (
@@ -133,7 +133,7 @@ class Jemalloc(Family):
     ] = 8 << 20
     lg_extent_max_active_fit: Annotated[
         int,
-        Range(0, 63),
+        Count(0, 63),
         "Dirty extents more than this power of two times larger than the request are not cut.",
     ] = 6
     slab_sizes: Annotated[
@@ -157,7 +157,9 @@ class Jemalloc(Family):
         "With mechanism: large objects have a page more and begin at a random place in the first.",
     ] = True
     tick: Annotated[
-        int, Range(0, 1 << 50), "Nanoseconds that the clock goes an event; 0: as the trace says."
+        int,
+        Duration(0, 1 << 50, unit="ns"),
+        "Nanoseconds that the clock goes an event; 0: as the trace says.",
     ] = 0
     cxx_pool: Annotated[
         bool,
@@ -170,20 +172,20 @@ class Jemalloc(Family):
     ] = False
     started_threads: Annotated[
         int,
-        Range(-1, 1 << 20),
+        Count(-1, 1 << 20),
         "Threads that are started before the first event, for each of which the C library "
         "allocates 288 bytes; -1: the trace's.",
     ] = -1
     seed: Annotated[
         int,
-        Range(0, (1 << 64) - 1),
+        Count(0, (1 << 64) - 1),
         "Where random numbers of threads begin; 0: as in the recordings of the tests.",
     ] = 0
     dirty_seed: Annotated[
-        int, Range(0, (1 << 64) - 1), "Where those of the dirty pages' decay begin; 0: the same."
+        int, Count(0, (1 << 64) - 1), "Where those of the dirty pages' decay begin; 0: the same."
     ] = 0
     muzzy_seed: Annotated[
-        int, Range(0, (1 << 64) - 1), "Where those of the muzzy pages' decay begin; 0: the same."
+        int, Count(0, (1 << 64) - 1), "Where those of the muzzy pages' decay begin; 0: the same."
     ] = 0
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Amount, Overhead, Range
+from simalloc.policy.parts import Amount, Count, Duration, Number, Overhead, Range
 
 _KIB: Final = 1024
 _MIB: Final = 1024 * _KIB
@@ -14,7 +14,7 @@ _SLICE: Final = 64 * _KIB
 _HUGE_PAGE: Final = 2 * _MIB
 _CHUNK: Final = 32 * _MIB
 
-Milliseconds = Annotated[int, Range(0, 1 << 32)]
+Milliseconds = Annotated[int, Duration(0, 1 << 32)]
 """How long something waits; 0: not at all."""
 
 
@@ -87,7 +87,7 @@ class Mimalloc(Family):
     )
     tick: Annotated[
         int,
-        Range(0, 10**9),
+        Duration(0, 10**9, unit="ns"),
         "Nanoseconds that the clock advances with each call; 0: the times of the trace are taken.",
     ] = 0
 
@@ -105,7 +105,7 @@ class Mimalloc(Family):
         Milliseconds,
         "How long free slices wait before they are given back, times `arena_purge_mult`.",
     ] = 1000
-    arena_purge_mult: Annotated[int, Range(0, 1 << 20), "See `purge_delay`."] = 4
+    arena_purge_mult: Annotated[int, Count(0, 1 << 20), "See `purge_delay`."] = 4
     purge_decommits: Annotated[
         bool,
         "Whether what is purged is not resident any more; off: not before the system needs it.",
@@ -126,26 +126,26 @@ class Mimalloc(Family):
     ] = 32 * _MIB
     allow_thp: Annotated[
         int,
-        Range(0, 2),
+        Count(0, 2),
         "Whether arenas ask for huge pages (0: no), and purge in units of them (2).",
     ] = 2
     page_reclaim_on_free: Annotated[
         ReclaimOnFree, "When a free makes a page without an owner the thread's."
     ] = ReclaimOnFree.ANY
     page_full_retain: Annotated[
-        Amount, "How many full pages of up to 10 KiB blocks a search leaves to their owner."
+        Number, "How many full pages of up to 10 KiB blocks a search leaves to their owner."
     ] = 2
     page_max_candidates: Annotated[
-        Amount, "How many pages a search looks at once it has found one with room."
+        Number, "How many pages a search looks at once it has found one with room."
     ] = 4
     page_max_reclaim: Annotated[
-        Amount, "A thread takes its own page back if it has at most this many of that size."
+        Number, "A thread takes its own page back if it has at most this many of that size."
     ] = 1 << 40
     page_cross_thread_max_reclaim: Annotated[
-        Amount, "A thread takes another's page over if it has at most this many of that size."
+        Number, "A thread takes another's page over if it has at most this many of that size."
     ] = 32
     generic_collect: Annotated[
-        Amount, "A thread collects and purges after this many mallocs beyond the fast path."
+        Number, "A thread collects and purges after this many mallocs beyond the fast path."
     ] = 10000
     disallow_arena_alloc: Annotated[bool, "Whether each page is mapped by itself."] = False
 
@@ -163,7 +163,7 @@ class Mimalloc(Family):
         True
     )
     eager_commit_delay: Annotated[
-        Amount,
+        Number,
         "2.0.9: nor this many first segments of each thread, if there are several threads.",
     ] = 1
     page_reset: Annotated[

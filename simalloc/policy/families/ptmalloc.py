@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Annotated, Any, ClassVar, Final
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Auto, Overhead, Range, RangeOrAuto
+from simalloc.policy.parts import Aligning, Auto, Count, CountOrAuto, Overhead, Range, RangeOrAuto
 
 HEAP: Final = 64 << 20
 """The address space of one heap of an arena; glibc's HEAP_MAX_SIZE."""
@@ -56,18 +56,18 @@ class Ptmalloc(Family):
     version: Annotated[GlibcVersion, "The release of glibc."] = GlibcVersion.GLIBC_2_44
     arena_max: Annotated[
         int,
-        Range(0, 1 << 16),
+        Count(0, 1 << 16),
         "The most arenas there are, the main one included; 0: as `arena_test` and `cores` say.",
     ] = 0
     arena_test: Annotated[
         int,
-        Range(1, 1 << 16),
+        Count(1, 1 << 16),
         "Up to this many arenas are made without a look at the number of cores.",
     ] = 8
-    cores: Annotated[int, Range(1, 1 << 13), "The processors that are online."] = 8
+    cores: Annotated[int, Count(1, 1 << 13), "The processors that are online."] = 8
     tcache_count: Annotated[
         int | Auto,
-        RangeOrAuto(0, 65535),
+        CountOrAuto(0, 65535),
         "Blocks in each list of a thread's cache; auto: 7, from version 2.43 on 16.",
     ] = Auto.AUTO
     tcache_max: Annotated[
@@ -91,7 +91,9 @@ class Ptmalloc(Family):
         Tunable,
         "Requests this large are mapped; auto: 128K, and it rises when a mapped block is freed.",
     ] = Auto.AUTO
-    mmap_max: Annotated[Tunable, "The most mapped blocks at a time; auto: 65536."] = Auto.AUTO
+    mmap_max: Annotated[
+        int | Auto, CountOrAuto(0, 1 << 40), "The most mapped blocks at a time; auto: 65536."
+    ] = Auto.AUTO
     thread_blocks: Annotated[
         ThreadBlocks,
         "Whether the main thread first allocates a block for each other thread, as creating them "

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Annotated, ClassVar, Final
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Amount, Overhead, Range
+from simalloc.policy.parts import MAX_UNIT, Amount, Count, Duration, Number, Overhead, Range
 
 _FIRST_SLOT: Final = 7
 """This many figures come before those of the slots."""
@@ -42,33 +42,35 @@ class Scudo(Family):
     config: Annotated[Config, "Which configuration is meant."] = Config.DEFAULT
     seed: Annotated[
         int,
-        Range(0, (1 << 32) - 1),
+        Count(0, (1 << 32) - 1),
         "What all random numbers come from; a process draws it at its start.",
     ] = 1
     release_to_os_interval_ms: Annotated[
         int,
-        Range(-1, 1 << 31),
+        Duration(-1, 1 << 31, unit="ms"),
         "Pages go back this many milliseconds after the last ones, or at once; -1: never.",
     ] = 5000
-    cache_count_max: Annotated[int, Range(0, 256), "How many freed mappings are cached."] = 32
+    cache_count_max: Annotated[int, Count(0, 256), "How many freed mappings are cached."] = 32
     cache_size_max: Annotated[
         int,
         Range(-1, 1 << 50),
         "The largest mapping that is cached; -1: 512 KiB, or 2 MiB under Android.",
     ] = -1
     tsds_count_max: Annotated[
-        int, Range(1, 8), "How many local caches the threads share under Android."
+        int, Count(1, 8), "How many local caches the threads share under Android."
     ] = 2
     quarantine_size_kb: Annotated[
-        Amount, "How much freed memory waits in all before it is used again."
+        Number, "How much freed memory waits in all before it is used again."
     ] = 0
     thread_local_quarantine_size_kb: Annotated[
-        Amount, "How much of it a thread keeps for itself; 0: none waits."
+        Number, "How much of it a thread keeps for itself; 0: none waits."
     ] = 0
     quarantine_max_chunk_size: Annotated[Amount, "Larger blocks do not wait."] = 0
     purge: Annotated[Purge, "What `e` in a trace stands for."] = Purge.PURGE
     tick: Annotated[
-        Amount, "Nanoseconds that pass with every event, besides what the trace's clock says."
+        int,
+        Duration(0, MAX_UNIT, unit="ns"),
+        "Nanoseconds that pass with every event, besides what the trace's clock says.",
     ] = 0
 
     @property

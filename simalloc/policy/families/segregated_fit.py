@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Coalescing, Overhead, Range, Spacing, Splitting, Unit
+from simalloc.policy.parts import Coalescing, Count, Overhead, Spacing, Splitting, Unit
 
 _LEA_STEP: Final = 8
 
@@ -45,7 +45,7 @@ class SegregatedFit(Splitting, Family):
     order: ListOrder = ListOrder.LIFO
     spacing: Spacing = Spacing.EQUAL
     classes: Annotated[
-        int, Range(1, 1024), "How many classes there are; `spacing=lea` has its own number."
+        int, Count(1, 1024), "How many classes there are; `spacing=lea` has its own number."
     ] = 1
     interval: Annotated[Unit, "The width of each class; the last has all larger blocks too."] = 64
     coalescing: Coalescing = Coalescing.NONE

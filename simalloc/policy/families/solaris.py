@@ -5,7 +5,7 @@ from math import gcd
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Amount, Overhead, Range
+from simalloc.policy.parts import Aligning, Amount, Count, Overhead
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Solaris(Family):
     reference: ClassVar[str] = "solaris:SolarisHeap"
 
     growth: Annotated[Amount, "The heap grows by multiples of this; 0: of 2048 words."] = 0
-    ring: Annotated[int, Range(1, 4096), "How many freed blocks wait for the next malloc."] = 32
+    ring: Annotated[int, Count(1, 4096), "How many freed blocks wait for the next malloc."] = 32
 
     @property
     def overhead(self) -> Overhead:

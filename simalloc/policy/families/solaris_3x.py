@@ -5,7 +5,7 @@ from math import gcd
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Aligning, Overhead, Unit
+from simalloc.policy.parts import Aligning, Overhead, Positive, Unit
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Solaris3x(Family):
     family: ClassVar[str] = "solaris-3x"
     reference: ClassVar[str] = "solaris_3x:Solaris3xHeap"
 
-    cells: Annotated[Unit, "How many cells a holding block has."] = 100
+    cells: Annotated[Positive, "How many cells a holding block has."] = 100
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 2048
     minimum_split: Annotated[
         Unit, "A remainder smaller than this is not split off; with mechanism=on, than four words."

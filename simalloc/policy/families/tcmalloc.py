@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Amount, Overhead, PowerOfTwo, Range
+from simalloc.policy.parts import Amount, Count, Overhead, PowerOfTwo, Range
 
 
 class TcmallocVersion(Enum):
@@ -44,12 +44,12 @@ class Tcmalloc(Family):
     ] = 32 << 20
     transfer_num_obj: Annotated[
         int,
-        Range(2, 128),
+        Count(2, 128),
         "At most this many blocks move at once between a thread's cache and the shared lists.",
     ] = 32
     heap_limit_mb: Annotated[
         int,
-        Range(0, 1 << 24),
+        Count(0, 1 << 24),
         "The MiB that may be got from the system and not given back; 0: any number.",
     ] = 0
     heap_start: Annotated[

@@ -15,15 +15,22 @@ MAX_OVERHEAD: Final = 1 << 20
 """The most that is added to a request, or that it is rounded up to, in scaled bytes."""
 
 
+_LISTED: Final = 4
+"""So few values are listed instead of described."""
+
+
 @dataclass(frozen=True)
 class Range:
-    """The numbers from `low` to `high` that are multiples of `multiple`."""
+    """The sizes in bytes from `low` to `high` that are multiples of `multiple`."""
 
     low: int
     high: int
     multiple: int = 1
 
     def __str__(self) -> str:
+        values = range(self.low, self.high + 1, self.multiple)
+        if self.multiple > 1 and len(values) <= _LISTED:
+            return " or ".join(map(str, values))
         of = f" that is a multiple of {self.multiple}" if self.multiple > 1 else ""
         return f"a size from {format_size(self.low)} to {format_size(self.high)}{of}"
 
@@ -31,6 +38,23 @@ class Range:
         """Raise `PolicyError` unless the parameter `name` may have this value."""
         if not self.low <= value <= self.high or value % self.multiple:
             raise PolicyError(f"{name} is {value}; it takes {self}")
+
+
+class Count(Range):
+    """The numbers from `low` to `high`: of blocks, threads or whatever else is counted."""
+
+    def __str__(self) -> str:
+        return f"a number from {self.low:,} to {self.high:,}"
+
+
+@dataclass(frozen=True)
+class Duration(Range):
+    """The times from `low` to `high`, in a unit."""
+
+    unit: str = "ms"
+
+    def __str__(self) -> str:
+        return f"a duration from {self.low:,} to {self.high:,} {self.unit}"
 
 
 class PowerOfTwo(Range):
@@ -59,11 +83,24 @@ class RangeOrAuto(Range):
             super().check(name, value)
 
 
+class CountOrAuto(Count, RangeOrAuto):
+    """Such a number, or `auto`."""
+
+    def __str__(self) -> str:
+        return f"auto, or {Count.__str__(self)}"
+
+
 Unit = Annotated[int, Range(1, MAX_UNIT)]
 """A size that something goes by, such as a growth unit."""
 
 Amount = Annotated[int, Range(0, MAX_UNIT)]
-"""A size or a number that may be 0, which often stands for never or none."""
+"""A size that may be 0, which often stands for never or none."""
+
+Positive = Annotated[int, Count(1, MAX_UNIT)]
+"""A number of at least 1."""
+
+Number = Annotated[int, Count(0, MAX_UNIT)]
+"""A number that may be 0, which often stands for none."""
 
 Extra = Annotated[int, Range(0, MAX_OVERHEAD)]
 """Bytes that are added to each request."""

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.parts import Range
+from simalloc.policy.parts import Count
 from simalloc.policy.pool.base import Pool, Word, round_up
 
 _UNIT: Final = 8
@@ -49,7 +49,7 @@ class Zephyr(Pool):
         "the heap; with 8-byte words always 8.",
     ] = Chunks.AUTO
     SYS_HEAP_ALLOC_LOOPS: Annotated[
-        int, Range(1, 1 << 20), "How many chunks of a ring are tried."
+        int, Count(1, 1 << 20), "How many chunks of a ring are tried."
     ] = 3
     SYS_HEAP_RUNTIME_STATS: Annotated[
         bool, "Whether the heap keeps statistics, in three words of it."
