@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from simalloc.heap.watch.device_replay import replay_device
+from simalloc.heap.watch.each_event import REFUSED
 from simalloc.measure import what_if
 from simalloc.policy import find_policy
 from simalloc.trace import Op, Trace
@@ -56,7 +57,8 @@ class Program:
             if kind == "u":
                 size, stream = 0, size
             self.events.append((OPS[kind], key if kind != "e" else -1, size, stream))
-            self.addresses.append(int(address) if address.isdecimal() else -1)
+            refused = REFUSED if kind == "m" else -1
+            self.addresses.append(int(address) if address.isdecimal() else refused)
 
     def granted(self):
         """Return the calls with sizes as the device grants them."""
