@@ -171,7 +171,7 @@ def test_a_library_that_crashes(trace, shared_library):
 def test_a_trace_that_does_not_exist():
     result = native("nothing-of-the-kind")
     assert result.exit_code == 2
-    assert "nothing-of-the-kind: file not found" in result.stderr
+    assert "nothing-of-the-kind: neither a file nor a trace has this name" in result.stderr
 
 
 def test_running_out_of_memory(greedy):

@@ -74,7 +74,7 @@ def test_a_scale_is_one_of_alignments_too():
 
 def test_blocks_of_a_buddy_lie_at_multiples_of_their_sizes():
     assert addresses(BinaryBuddy(memalign=True), asking((1, 0), (1, 256), (1, 0))) == [0, 256, 16]
-    with pytest.raises(SimallocError, match=r"event 0 .* more than the policy can serve"):
+    with pytest.raises(SimallocError, match=r"event 0 .* larger than the policy supports"):
         addresses(BinaryBuddy(memalign=True), asking((1, 24)))
 
 

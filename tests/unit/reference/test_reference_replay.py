@@ -107,12 +107,11 @@ def test_sums_run_from_left_to_right():
     "name", ["first-fit-ao", "next-fit-lifo", "lea-2.6.1", "simple-seg-2n", "binary-buddy"]
 )
 def test_a_heap_may_be_2_to_the_62_bytes_and_no_more(name):
-    largest = 1 << 47
-    events = trace(f"m0:{largest} m1:{largest}")
+    most = " ".join(f"m{number}:{1 << 47}" for number in range(8))
     description = find_policy(name, growth=16).description
-    raw = replay(events, description, scale=1 << 14)
-    assert raw.addresses.tolist() == [0, 1 << 61]
+    raw = replay(trace(most), description, scale=1 << 12)
+    assert raw.addresses.tolist() == [number << 59 for number in range(8)]
     with pytest.raises(
-        SimallocError, match=r"event 1 \(of \d+ bytes\): the heap would exceed 2\*\*62 bytes"
+        SimallocError, match=r"event 8 \(of 1 bytes\): the heap would exceed 2\*\*62 bytes"
     ):
-        replay(events, description, scale=(1 << 14) + 1)
+        replay(trace(f"{most} m8:1"), description, scale=1 << 12)
