@@ -80,15 +80,16 @@ class HeapObserver(Protocol):
 
 def check_run(source: EventSource, run: Run) -> None:
     """Raise `SimallocError` unless the run may be one of the whole trace, by how long both are."""
+    if run.events == len(source) and run.objects == source.objects:
+        return
     if not run.finished:
         raise SimallocError(
             f"the run of {run.trace} ends at event {run.first_refused_event:,}, where memory is "
             "out; only whole runs can be examined: choose a larger capacity, or 0 for none"
         )
-    if run.events != len(source) or run.objects != source.objects:
-        raise SimallocError(
-            f"the run is of {run.trace}, not of {source.name}; give the trace of the run"
-        )
+    raise SimallocError(
+        f"the run is of {run.trace}, not of {source.name}; give the trace of the run"
+    )
 
 
 class HeapReplay:

@@ -150,7 +150,7 @@ def test_a_run_without_addresses_is_made_again(trace, policy, data):
 def test_what_is_no_run_or_window_of_the_trace_is_refused():
     trace = Trace.from_events([M], [0], [8])
     run = simulate(trace, "best-fit-ao", addresses=True)
-    with pytest.raises(SimallocError, match="another trace"):
+    with pytest.raises(SimallocError, match="give the trace of the run"):
         heap_map(Trace.from_events([M, F], [0, 0], [8, 0]), run)
     with pytest.raises(ValueError, match="window"):
         heap_map(trace, run, events=(0, 5))

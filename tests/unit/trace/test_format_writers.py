@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from made_traces import random_events, traces
 
 from simalloc.trace import Op, Trace, write_trace
@@ -20,6 +20,8 @@ def there_and_back(trace, folder, name):
 @given(trace=traces(devices=False))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_with_reallocs_nothing_is_lost(name, trace, tmp_path):
+    # The malloc lab's driver frees the block of a realloc to 0.
+    assume(name != "rep" or not ((trace.op == Op.REALLOC) & (trace.size == 0)).any())
     assert there_and_back(trace, tmp_path, name).sha256() == trace.sha256()
 
 
