@@ -69,6 +69,6 @@ uint32_t allocate_aligned(struct heap *heap, uint64_t size)
         return heap->family->allocate(heap, size < alignment ? alignment : size);
     if (setting->least_remainder > 0)
         return allocate_and_cut(heap, size, alignment);
-    heap_fail(heap, "the alignment asked for is more than the policy can serve");
+    heap_fail(heap, "the requested alignment is larger than the policy supports");
     return NO_BLOCK;
 }
