@@ -24,6 +24,9 @@ ALWAYS_INLINE uint32_t segment_allocate(struct heap *heap, uint64_t size)
 /* Gives an object a segment of another size, which is no growth; NO_BLOCK as above. */
 ALWAYS_INLINE uint32_t segment_replace(struct heap *heap, uint32_t id, uint64_t size)
 {
+    uint64_t old = heap->blocks[id].size;
+    if (size > old && !heap_has_room(heap, size - old))
+        return heap_refuse(heap);
     heap_unmap_segment(heap, id);
     uint32_t other = heap_map_segment(heap, size, 1);
     if (other != NO_BLOCK)

@@ -146,8 +146,9 @@ class DlmallocHeap(Heap):
     def _ask_system(self, size: int) -> int:
         """Take step 5: a segment for a large request; else let the top grow."""
         if self._map and size >= self._map and self._top is not None:
+            address = self._map_block(size)
             self.growths += 1
-            return self._map_block(size)
+            return address
         have = 0 if self._top is None else self.block_size(self._top)
         new = self._grow(round_up(size + self._pad - have, self._growth))
         if self._foot and new == 0:
@@ -163,15 +164,19 @@ class DlmallocHeap(Heap):
         return found
 
     def _map_block(self, size: int) -> int:
-        address = self.blocks.map_segment(round_up(size + self._map_extra, self._growth))
+        address = self.blocks.map_segment(self._segment_for(size))
         self._mapped.add(address)
         return address
+
+    def _segment_for(self, size: int) -> int:
+        return round_up(size + self._map_extra, self._growth)
 
     def _remap(self, address: int, size: int) -> int:
         """Resize a segment, if it is too small or far too large."""
         over = self.block_size(address) - size - self._map_extra
         if 0 <= over <= 2 * self._growth:
             return address
+        self.blocks.take_room(self._segment_for(size) - self.block_size(address))
         self._mapped.remove(address)
         self.blocks.unmap_segment(address)
         return self._map_block(size)

@@ -150,8 +150,8 @@ class LeaHeap(Heap):
 
     def _map_block(self, size: int) -> int:
         """Take step 5 for a large request: a segment of its own."""
-        self.growths += 1
         address = self.blocks.map_segment(round_up(size + self._map_header, self._growth))
+        self.growths += 1
         self._mapped.add(address)
         return address
 
