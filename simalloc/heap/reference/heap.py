@@ -46,6 +46,9 @@ class Heap(ABC):
     counts_frees: ClassVar[bool] = False
     """Whether the family counts deallocations by itself, not only when that is asked for."""
 
+    merges_new_memory: ClassVar[bool] = True
+    """Whether new memory joins a free block at the break; not where blocks have fixed sizes."""
+
     def __init__(self, *, has_break: bool = True) -> None:
         self.blocks = Blocks(has_break=has_break)
         self.front: Heap | Front = self
@@ -198,7 +201,7 @@ class Heap(ABC):
         largest = max((size for _, size in self.free_blocks()), default=0)
         if blocks.limit is None:
             return largest
-        tail = blocks.size[last] if blocks.is_free(last) else 0
+        tail = blocks.size[last] if self.merges_new_memory and blocks.is_free(last) else 0
         return max(largest, blocks.limit - blocks.mapped + tail)
 
     def free_blocks(self) -> list[tuple[int, int]]:

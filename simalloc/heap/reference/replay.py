@@ -196,6 +196,7 @@ class Objects:
         self.where: dict[int, tuple[int, int]] = {}
         self._live = 0
         self.is_over = False
+        self._latest_refused = -1
         self.refused = self.first_refused = self.largest_free_then = 0
 
     def carry_out(self, op: int, number: int, request: Request) -> int:
@@ -230,10 +231,12 @@ class Objects:
     def end(self) -> None:
         """End the run before the event under way: the allocator got no memory for itself."""
         self.is_over = True
-        self._count_refused()
+        if self._latest_refused != self.heap.event:
+            self._count_refused()
 
     def _count_refused(self) -> None:
         self.refused += 1
+        self._latest_refused = self.heap.event
         if not self.first_refused:
             self.first_refused = self.heap.event + 1
             self.largest_free_then = self.heap.largest_free_block

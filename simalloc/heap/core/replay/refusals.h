@@ -34,10 +34,9 @@ ALWAYS_INLINE void refusals_note(struct refusals *refusals, const struct family 
     if (refusals->first > 0)
         return;
     refusals->first = heap->request.event + 1;
-    refusals->largest_free =
-        family->largest_free == NULL
-            ? heap_largest_free(heap)
-            : heap_with_room(heap, family->largest_free(heap));
+    refusals->largest_free = family->largest_free == NULL
+                                 ? heap_largest_free(heap)
+                                 : heap_with_room(heap, family->largest_free(heap), false);
 }
 
 /* Notes how many bytes are live in a slot after an event of the batch. */

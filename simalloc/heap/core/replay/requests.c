@@ -120,6 +120,7 @@ static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint
     }
     if (refused && *object != NO_BLOCK && replay->realloc_rule == REALLOC_FREE_FIRST) {
         heap->request.size = old_size;
+        heap->has_refused = false;
         *object = got = request_block(replay, OP_MALLOC, NO_BLOCK);
     } else if (!refused) {
         *object = got;

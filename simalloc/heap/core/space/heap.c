@@ -291,14 +291,14 @@ uint64_t heap_largest_free(const struct heap *heap)
         uint64_t found = largest_in_segment(heap, heap->segments[i]);
         largest = found > largest ? found : largest;
     }
-    return heap_with_room(heap, largest);
+    return heap_with_room(heap, largest, true);
 }
 
-uint64_t heap_with_room(const struct heap *heap, uint64_t largest)
+uint64_t heap_with_room(const struct heap *heap, uint64_t largest, bool merges)
 {
     if (heap->limit == UINT64_MAX)
         return largest;
     const struct block *last = &heap->blocks[heap_last(heap)];
-    uint64_t room = heap->limit - heap->mapped + (is_free(last) ? last->size : 0);
+    uint64_t room = heap->limit - heap->mapped + (merges && is_free(last) ? last->size : 0);
     return room > largest ? room : largest;
 }

@@ -211,8 +211,9 @@ const char *heap_check(const struct heap *heap);
  * the bytes that can still be mapped count as one block, together with a free block at the break. */
 uint64_t heap_largest_free(const struct heap *heap);
 
-/* Returns the same if the largest of all free blocks is known. */
-uint64_t heap_with_room(const struct heap *heap, uint64_t largest);
+/* Returns the same if the largest of all free blocks is known. `merges`: new memory joins a free block
+ * at the break. */
+uint64_t heap_with_room(const struct heap *heap, uint64_t largest, bool merges);
 
 /* Makes an empty heap of memory that is zero but for its setting and spare blocks; false when
  * memory is exhausted. */

@@ -42,6 +42,8 @@ class SizedHeap(Heap):
 class RefilledHeap(SizedHeap):
     """Such a heap whose blocks are never split or merged: a list that is empty is refilled."""
 
+    merges_new_memory = False
+
     def malloc(self, size: int) -> int:
         """Take the block that is first in the list of its size, or refill that list."""
         size = self.rounded(size)

@@ -70,7 +70,7 @@ static bool keep(struct jemalloc *state, uint64_t size, uint64_t written)
     uint64_t usable = usable_size(state, size);
     uint32_t block =
         thread == NULL ? NO_BLOCK : allocate_object(state, thread, size, usable);
-    if (block == NO_BLOCK)
+    if (heap_need(heap, block) == NO_BLOCK)
         return false;
     heap_mark(heap, block, STATE_TABLE);
     heap_touch(heap, heap->blocks[block].address, written);

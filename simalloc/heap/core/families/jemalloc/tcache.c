@@ -82,8 +82,11 @@ bool jemalloc_fill_stack(struct jemalloc *state, struct thread *thread, uint32_t
     uint32_t most = fill_count(state, stack, &least);
     uint32_t taken = 0;
     while (taken < least) {
-        if (!jemalloc_find_slab(state, arena, class))
-            return false;
+        if (!jemalloc_find_slab(state, arena, class)) {
+            if (taken == 0 || state->heap.failure != NULL)
+                return false;
+            break; /* what has been taken will do */
+        }
         struct extent *slab = extent_at(state, arena->bins[class].current);
         uint32_t end = taken + slab->free_regions;
         if (end > most)

@@ -190,7 +190,7 @@ static bool start_cache(struct jemalloc *state, struct thread *thread)
     if (state->heap.setting.mechanism) {
         uint64_t size = jemalloc_aligned_size(state, jemalloc_stacks_size(state), PAGE);
         thread->table = jemalloc_allocate_from(state, thread, state->arenas[0], size, PAGE);
-        if (thread->table == NO_BLOCK)
+        if (heap_need(&state->heap, thread->table) == NO_BLOCK)
             return false;
         heap_mark(&state->heap, thread->table, STATE_TABLE);
         address = state->heap.blocks[thread->table].address;

@@ -78,7 +78,8 @@ static NEVER_INLINE void start_program(struct mimalloc *mi)
     for (uint64_t i = 0; i < threads && heap->failure == NULL; i++) {
         if (!heap_reserve_more(heap, BLOCKS_AN_EVENT))
             return;
-        uint32_t id = allocate_for(mi, thread_table_find(&mi->theaps, 0), THREAD_BLOCK);
+        struct theap *first = thread_table_find(&mi->theaps, 0);
+        uint32_t id = heap_need(heap, allocate_for(mi, first, THREAD_BLOCK));
         if (id != NO_BLOCK)
             heap_mark(heap, id, STATE_TABLE);
     }

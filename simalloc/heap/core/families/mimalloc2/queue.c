@@ -46,7 +46,7 @@ static uint32_t new_single(struct mimalloc2 *state, struct theap *theap, uint64_
     if (size <= LARGEST_IN_SEGMENT) {
         uint32_t slices = slices_for(size);
         uint32_t number = NO_PAGE;
-        while (number == NO_PAGE && state->mi.heap.failure == NULL)
+        while (number == NO_PAGE && !heap_is_stopped(&state->mi.heap))
             number = new_page(state, theap, slices * SLICE, slices);
         return number;
     }
@@ -82,14 +82,15 @@ uint32_t mi2_find_page(struct mimalloc2 *state, struct theap *theap, uint64_t si
     unsigned bin = bin_of(size);
     uint64_t block_size = size_of_bin(bin);
     uint32_t number = NO_PAGE;
-    while (number == NO_PAGE && state->mi.heap.failure == NULL) {
+    while (number == NO_PAGE && !heap_is_stopped(&state->mi.heap)) {
         number = first_with_room(state, theap, bin, visited);
         if (number == NO_PAGE && state->mi.heap.failure == NULL) {
             collect_retired(&state->mi, theap, false);
             number = new_page(state, theap, block_size, slices_for(block_size));
         }
     }
-    state->mi.pages[number].retire = 0;
+    if (number != NO_PAGE)
+        state->mi.pages[number].retire = 0;
     return number;
 }
 

@@ -179,6 +179,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         taken = take(heap, (uint32_t)round_up(heap->request.size, GRAIN));
     if (taken != NO_BLOCK || heap->failure != NULL)
         return taken;
+    heap->has_refused = false; /* an arena was refused, and the family may still serve it */
     heap->front = heap->pymalloc->base;
     uint32_t id = heap->front->allocate(heap, size);
     heap->front = &layer_pymalloc;

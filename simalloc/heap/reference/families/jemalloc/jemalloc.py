@@ -20,7 +20,7 @@ from simalloc.heap.reference.families.jemalloc.size_classes import (
 from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.families.jemalloc.tcache import Stack, ThreadCache
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.jemalloc import Jemalloc
 
 _FREES_BEFORE_CACHE: Final = 128
@@ -203,7 +203,8 @@ class JemallocHeap(Heap):
         """Allocate an object of thread 0 that is never freed, and write its first bytes."""
         thread = self._thread(0, allocates=True)
         usable = self._space.sizes.usable(size)
-        address = self._allocate(thread, size, usable)
+        with needed_by_allocator():
+            address = self._allocate(thread, size, usable)
         self.blocks.mark(address, State.TABLE)
         self._space.touch(address, written)
         self._count(thread, allocated=usable)
@@ -228,7 +229,8 @@ class JemallocHeap(Heap):
             if description.mechanism:
                 used = ThreadCache.table_size(description)
                 size = self._space.sizes.aligned(used, PAGE)
-                table = self._allocate_from(thread, self._arenas[0], size, PAGE)
+                with needed_by_allocator():
+                    table = self._allocate_from(thread, self._arenas[0], size, PAGE)
                 self._internal += size
                 self.blocks.mark(table, State.TABLE)
                 self.touch(table, 8)
@@ -298,7 +300,12 @@ class JemallocHeap(Heap):
         least, most = stack.fill_counts(in_bursts=self._description.collects_by_clock)
         taken: list[int] = []
         while len(taken) < least:
-            ready = len(bin_.find().free)
+            try:
+                ready = len(bin_.find().free)
+            except Refused:
+                if not taken:
+                    raise
+                break
             if len(taken) + ready > most:
                 ready = least - len(taken)
             taken += [arena.allocate_small(stack.number) for _ in range(ready)]

@@ -12,7 +12,7 @@ from simalloc.heap.reference.families.mimalloc.block_sizes import SLICE, block_s
 from simalloc.heap.reference.families.mimalloc.page import Page
 from simalloc.heap.reference.families.mimalloc.theap import Theap
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.mimalloc import Mimalloc
 
 _THREAD_BLOCK = 288
@@ -125,7 +125,9 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         """Allocate what is there before the program's own first call."""
         self._is_started = True
         for _ in range(self.other_threads if self._mechanism else 0):
-            self.blocks.mark(self._allocate(self._theaps[0], _THREAD_BLOCK), State.TABLE)
+            with needed_by_allocator():
+                block = self._allocate(self._theaps[0], _THREAD_BLOCK)
+            self.blocks.mark(block, State.TABLE)
 
     def _page_of(self, address: int) -> PageT:
         page: PageT = self._pages.peekitem(self._pages.bisect_right(address) - 1)[1]
