@@ -11,8 +11,10 @@ from random import Random
 
 import numpy as np
 from drawn_parameters import COMMON, OLDER, OVERHEAD, drawn_parameters
+from hypothesis import assume, reject
 from hypothesis import strategies as st
 
+from simalloc.errors import PolicyError
 from simalloc.heap.run_options import Realloc
 from simalloc.policy import CATALOGUE, Policy
 from simalloc.policy.families.pymalloc import Pymalloc
@@ -304,7 +306,12 @@ def cases_of_capacity(draw, policy, *, parts=True):
     share = draw(st.sampled_from([0, 0.3, 0.8, 1, 1.3, 2]))
     more = draw(st.sampled_from([0, 1, 100, 5000, 1 << 16, 300_000, 1 << 21, 5 << 20, 80 << 20]))
     capacity = min(max(int(share * live) + more, 1), 1 << 40)
-    return replace(case, policy=case.policy.with_parameters(capacity=capacity))
+    try:
+        limited = case.policy.with_parameters(capacity=capacity)
+    except PolicyError:  # as that of a pool of tlsf whose blocks wait
+        reject()
+    assume(not getattr(limited.description, "is_pool", False))  # which has no reference
+    return replace(case, policy=limited)
 
 
 def _at_its_scale(case):

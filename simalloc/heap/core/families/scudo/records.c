@@ -96,8 +96,11 @@ uint32_t scudo_take_record(struct scudo *state, struct local *local)
     struct stack *stack = &local->stacks[0];
     if (stack->count == 0)
         stack->count = pop_records(state, stack->blocks);
-    if (stack->count == 0)
+    if (stack->count == 0) {
+        if (state->heap.failure == NULL)
+            heap_exhaust(&state->heap);
         return NOTHING;
+    }
     uint32_t record = stack->blocks[--stack->count];
     touch(state, record);
     return record;

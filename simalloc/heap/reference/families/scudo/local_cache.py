@@ -5,6 +5,7 @@ from __future__ import annotations
 from simalloc.heap.reference.families.scudo.configuration import BATCHES, Configuration
 from simalloc.heap.reference.families.scudo.primary import RecordRegion, Region
 from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.space.refused import Exhausted
 
 
 class LocalCache:
@@ -55,6 +56,8 @@ class LocalCache:
         stack = self.stacks[BATCHES]
         if not stack:
             stack += self._records.pop()
+        if not stack:
+            raise Exhausted
         record = stack.pop()
         self._heap.touch(record, 1)
         return record
