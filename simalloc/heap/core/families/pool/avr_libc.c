@@ -131,11 +131,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     struct sbrk_list *state = (struct sbrk_list *)heap;
     uint64_t needed = wanted(heap), held = heap->blocks[id].size;
     (void)size;
-    if (heap->request.size == 0) {
-        release(heap, id);
-        heap->request.is_freed = true;
-        return NO_BLOCK;
-    }
+    if (heap->request.size == 0)
+        return pool_free_instead(heap, id, release);
     if (needed <= held) {
         if (held > 3 * header(heap) && needed + 2 * header(heap) <= held) {
             uint32_t rest = pool_split(&state->sbrk.pool, id, needed);

@@ -122,7 +122,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t asked = heap->request.size;
     (void)size;
     if (asked == 0)
-        return sbrk_list_free_instead(heap, id);
+        return pool_free_instead(heap, id, sbrk_list_free);
     uint64_t usable = heap->blocks[id].size - heap->setting.word - heap->blocks[id].family_data;
     if (asked <= usable && (state->old || usable / 2 < asked))
         return id;

@@ -130,7 +130,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t asked = heap->request.size;
     (void)size;
     if (asked == 0)
-        return sbrk_list_free_instead(heap, id);
+        return pool_free_instead(heap, id, sbrk_list_free);
     if (asked > word_most(heap))
         return NO_BLOCK;
     uint64_t wanted = chunk_of(state, asked);

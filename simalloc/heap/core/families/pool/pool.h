@@ -98,6 +98,14 @@ void pool_locate(const struct heap *heap, uint32_t block, struct location *locat
 /* The resize of an allocator without a realloc: a program allocates, copies and frees. */
 bool pool_has_no_realloc(struct heap *heap, uint32_t block, uint64_t size);
 
+/* A realloc to 0 bytes that frees the object and returns nothing. */
+ALWAYS_INLINE uint32_t pool_free_instead(struct heap *heap, uint32_t block, free_function *release)
+{
+    release(heap, block);
+    heap->request.is_freed = true;
+    return NO_BLOCK;
+}
+
 /* What is wrong with the pool besides its indexes, or NULL: `free_blocks` are in these. */
 const char *pool_check(const struct pool *pool, uint64_t free_blocks);
 

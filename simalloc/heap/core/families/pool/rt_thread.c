@@ -65,11 +65,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         differs_from(heap, wanted - state->room);
         return NO_BLOCK;
     }
-    if (wanted == 0) {
-        walked_free(heap, id);
-        heap->request.is_freed = true;
-        return NO_BLOCK;
-    }
+    if (wanted == 0)
+        return pool_free_instead(heap, id, walked_free);
     bool is_aligned = heap->blocks[id].family_data != 0; /* it can only be freed: it moves */
     if (wanted == held && !is_aligned) {
         note_unsplit(heap, id, 1);

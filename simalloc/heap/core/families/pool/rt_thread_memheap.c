@@ -198,11 +198,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
     bool is_aligned = heap->blocks[id].family_data != 0; /* it can only be freed: it moves */
     (void)size;
-    if (heap->request.size == 0) {
-        release(heap, id);
-        heap->request.is_freed = true;
-        return NO_BLOCK;
-    }
+    if (heap->request.size == 0)
+        return pool_free_instead(heap, id, release);
     if (heap->request.size > word_most(heap) - 4095) /* which would spoil the real one */
         return NO_BLOCK;
     uint64_t held = rounded(state, heap->request.size);

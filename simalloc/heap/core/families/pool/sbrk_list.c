@@ -65,13 +65,6 @@ void sbrk_list_free(struct heap *heap, uint32_t id)
     count_deallocation(heap, visited, coalescings);
 }
 
-uint32_t sbrk_list_free_instead(struct heap *heap, uint32_t id)
-{
-    sbrk_list_free(heap, id);
-    heap->request.is_freed = true;
-    return NO_BLOCK;
-}
-
 uint32_t sbrk_list_top(const struct sbrk_list *state)
 {
     const struct heap *heap = &state->sbrk.pool.heap;

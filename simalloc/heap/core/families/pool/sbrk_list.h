@@ -27,9 +27,8 @@ const char *sbrk_list_check(const void *memory);
 uint64_t sbrk_list_give_back(struct sbrk_list *state, uint32_t id);
 /* All but the low `size` bytes of a waste block become a free chunk. */
 void sbrk_list_cut(struct sbrk_list *state, uint32_t id, uint64_t size);
-/* Frees a block in use. And that where realloc is asked for 0 bytes: it returns nothing. */
+/* Frees a block in use. */
 void sbrk_list_free(struct heap *heap, uint32_t id);
-uint32_t sbrk_list_free_instead(struct heap *heap, uint32_t id);
 /* The chunk of the list that ends at the break, or NO_BLOCK. */
 uint32_t sbrk_list_top(const struct sbrk_list *state);
 /* The bytes of the largest free chunk; 0: there is none. And of all of them. */

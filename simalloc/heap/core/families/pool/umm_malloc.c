@@ -172,11 +172,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct umm_malloc *state = (struct umm_malloc *)heap;
     const struct block *block = &heap->blocks[id];
-    if (heap->request.size == 0) {
-        release(heap, id);
-        heap->request.is_freed = true;
-        return NO_BLOCK;
-    }
+    if (heap->request.size == 0)
+        return pool_free_instead(heap, id, release);
     uint64_t wanted = needed(state), held = block->size;
     uint64_t below = free_bytes(heap, block->previous), above = free_bytes(heap, block->next);
     struct plan plan = state->defrags ? plan_defragmenting(below, held, above, wanted)

@@ -266,11 +266,8 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
-    if (heap->request.size == 0) {
-        release(heap, id);
-        heap->request.is_freed = true;
-        return NO_BLOCK;
-    }
+    if (heap->request.size == 0)
+        return pool_free_instead(heap, id, release);
     return resize(heap, id, size) ? id : layer_move(heap, id, size);
 }
 
