@@ -259,8 +259,9 @@ static const struct layer layer = {.replay = replay,
                                    .resize = resize,
                                    .reserve = reserve};
 
-/* Events are replayed one at a time, since the policy may ask which it is at. */
-static size_t replay(struct replay *replay, const struct events *events)
+/* Replays events one at a time, since the policy may ask which it is at. */
+static size_t replay_singly(struct replay *replay, const struct events *events,
+                            replay_function *replay_one)
 {
     struct user_policy *policy = (struct user_policy *)replay->heap;
     PyGILState_STATE gil = PyGILState_Ensure();
@@ -268,25 +269,26 @@ static size_t replay(struct replay *replay, const struct events *events)
     while (done < events->count && replay->heap->failure == NULL) {
         struct events one = events_from(events, done, 1);
         policy->event++;
-        done += replay_events(replay, &one, allocate, release, reserve, &layer, true);
+        done += replay_one(replay, &one);
     }
     PyGILState_Release(gil);
     return done;
 }
 
-/* The same for events of which it looks at more, or of which more is measured. */
+static size_t replay_one(struct replay *replay, const struct events *event)
+{
+    return replay_events(replay, event, allocate, release, reserve, &layer, true);
+}
+
+static size_t replay(struct replay *replay, const struct events *events)
+{
+    return replay_singly(replay, events, replay_one);
+}
+
+/* The same for events of which the policy looks at more, or of which more is measured. */
 static size_t replay_with_requests(struct replay *replay, const struct events *events)
 {
-    struct user_policy *policy = (struct user_policy *)replay->heap;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    size_t done = 0;
-    while (done < events->count && replay->heap->failure == NULL) {
-        struct events one = events_from(events, done, 1);
-        policy->event++;
-        done += replay_requests(replay, &one);
-    }
-    PyGILState_Release(gil);
-    return done;
+    return replay_singly(replay, events, replay_requests);
 }
 
 static const struct layer *next_layer(struct heap *heap)
