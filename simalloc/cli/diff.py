@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from simalloc.advice.before_after import BeforeAfter, before_after
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, rows_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
@@ -39,15 +39,7 @@ from simalloc.trace.catalogue import find_trace, load
     metavar="NAME",
     help="Replay both under this policy. Default: the malloc of each recording.",
 )
-@click.option(
-    "--rows",
-    "--most",
-    "most",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Maximum number of functions.",
-)
+@rows_option("functions")
 @click.option(
     "-o",
     "--output",

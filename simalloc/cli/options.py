@@ -22,6 +22,19 @@ format_option: Final = click.option(
 )
 
 
+def rows_option(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command --rows, the maximum number of `what` in its table."""
+    return click.option(
+        "--rows",
+        "--most",
+        "most",
+        type=click.IntRange(1),
+        default=20,
+        show_default=True,
+        help=f"Maximum number of {what}.",
+    )
+
+
 def plot_option(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command --plot, which is refused before any work where matplotlib is missing."""
     return click.option(

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from simalloc.cli.messages import echo
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, rows_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import page_option
 from simalloc.errors import SimallocError
@@ -134,15 +134,7 @@ def _number(_context: Any, _option: Any, given: float) -> float:
     is_flag=True,
     help="Find the three proposals for a separate heap that save most.",
 )
-@click.option(
-    "--rows",
-    "--most",
-    "most",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@rows_option("rows")
 @click.option(
     "--min-percent",
     "--least",
