@@ -46,7 +46,7 @@ class Loaded:
 
 @dataclass
 class Outcome:
-    """What became of the snapshots."""
+    """How many snapshots were taken, and what went wrong."""
 
     taken: int = 0
     errors: list[str] = field(default_factory=list)

@@ -56,7 +56,7 @@ class Recording(NamedTuple):
     path: Path
     trace: str
     policy: str
-    """What `find_policy` makes the model of."""
+    """The policy's text, for `find_policy`."""
 
     @classmethod
     def of(cls, path: Path) -> Recording:

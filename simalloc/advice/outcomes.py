@@ -23,7 +23,7 @@ from simalloc.heap.running.setting import Setting as Replayed
 from simalloc.trace import EventSource, Op, Trace
 
 IN_MEMORY: Final = 10_000_000
-"""Traces of up to this many events are looked at as a whole."""
+"""Longer traces are read in chunks, and some figures are left out."""
 
 _NO_COST: Final = Cost(0, 0, 0.0, None)
 

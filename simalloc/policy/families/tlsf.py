@@ -68,7 +68,7 @@ class Tlsf(Family):
 
     @property
     def _top(self) -> int:
-        """No block holds so many bytes."""
+        """Every block is smaller than this."""
         return 1 << (30 if self.word == 4 else 32)
 
     @property

@@ -1,4 +1,4 @@
-"""What `malloc_info` and `mallinfo2` would report of a heap."""
+"""The figures that `malloc_info` and `mallinfo2` would report for a heap."""
 
 from __future__ import annotations
 

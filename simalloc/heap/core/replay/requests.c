@@ -106,8 +106,9 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
         heap_touch(heap, block->address + payload, size * setting->scale);
 }
 
-/* Takes the block that a request got; the searches of a refused one are not counted. A refused realloc leaves the object as it was. If the object
- * was freed first, it is allocated again with its old size, which may move it. */
+/* Takes the block that a request got. The searches of a refused request are not counted. A refused
+ * realloc leaves the object as it was. If the object was freed first, it is allocated again with its
+ * old size, which may move it. */
 static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint32_t got,
                        uint64_t old_size, const struct counters *before)
 {

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Gets to know the stack of the calling thread, once in its life. Signals must be blocked. */
+/* Finds the bounds of the calling thread's stack, once per thread. Signals must be blocked. */
 void stack_find_bounds(void);
 
-/* Whether the word at `address` and the next one can be read: an address at the stack pointer `sp`
- * or above it. Asks the kernel only beyond the thread's own stack, as far as that is known. */
+/* Says whether the word at `address` and the next one can be read. `address` is at or above the
+ * stack pointer `sp`. The kernel is asked only about addresses outside the known stack. */
 bool stack_is_readable(uintptr_t sp, uintptr_t address);
 
 #endif

@@ -26,7 +26,7 @@ struct gnu {
     uint64_t returned; /* a run at the end that has as much is given back */
     struct runs runs;
     uint32_t index;    /* where the next search begins: a run, or NO_BLOCK, before the lowest */
-    uint64_t limit;    /* the break as growths of pages and what was given back have left it */
+    uint64_t limit;    /* the break after all growths and trims */
     uint64_t entries;  /* of the table */
     uint32_t table;    /* STATE_TABLE, or NO_BLOCK: there is none yet */
     uint64_t visited;  /* in this event */

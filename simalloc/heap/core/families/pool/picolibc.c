@@ -21,7 +21,7 @@ static uint64_t chunk_of(const struct picolibc *state, uint64_t size)
     return chunk < least(state) ? least(state) : chunk;
 }
 
-/* By how much the last chunk of the list would grow at the break to have so many bytes. */
+/* The bytes to add at the break so that the list's last chunk has `wanted` bytes. */
 static uint64_t growth(const struct picolibc *state, uint32_t top, uint64_t wanted)
 {
     uint64_t more = wanted - state->base.sbrk.pool.heap.blocks[top].size;

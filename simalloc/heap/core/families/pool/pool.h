@@ -90,9 +90,9 @@ void pool_close(struct pool *pool, uint32_t id, uint64_t size);
 /* The region that an address lies in. */
 struct pool_region *pool_region_of(struct pool *pool, uint64_t address);
 
-/* Where the program's bytes lie: behind the header and the block's family_data, from where the first region's memory begins, and
- * in which region. The number is 1 of an
- * object of no bytes that a table stands for. */
+/* Gives the region of a block, and how far behind the start of the first region its object begins:
+ * behind the header and the block's family_data. The number is 1 for an object of no bytes that the
+ * allocator's table stands for. */
 void pool_locate(const struct heap *heap, uint32_t block, struct location *location);
 
 /* The resize of an allocator without a realloc: a program allocates, copies and frees. */

@@ -137,7 +137,7 @@ static void cut(struct zephyr *state, uint32_t id, uint64_t wanted)
         note_unsplit(&state->pool.heap, id, UNIT);
 }
 
-/* A chunk comes into use, whose object begins so many bytes behind its header. */
+/* Hands out a chunk whose object begins `gap` bytes behind its header. */
 static uint32_t hand_out(struct zephyr *state, uint32_t id, uint64_t gap)
 {
     pool_hand_out(&state->pool, id);
