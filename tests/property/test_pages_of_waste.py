@@ -1,4 +1,6 @@
-"""What is free is told by its pages alike by the core and by plain Python, on drawn traces."""
+"""Plain Python and the C core agree on the pages of the free memory, for drawn traces."""
+
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap.reference.heap import Heap
-from simalloc.heap.reference.replay import Objects, request_of
+from simalloc.heap.reference.replay import in_steps
 from simalloc.heap.reference.space import Residence, State
 from simalloc.heap.running.setting import Setting
 from simalloc.measure import waste
@@ -56,13 +58,8 @@ def free_by_page(case):
     """Return what is free in the end: resident, never touched, given back; by plain Python."""
     asked = case.options | {"resident": True, "occupied": ()}
     setting = Setting.of(case.trace, case.policy, **asked)
-    objects = Objects(setting)
-    residence = objects.heap.blocks.residence = TouchedToo(objects.heap.blocks.page)
-    objects.heap.trace = case.trace
-    for event, (op, number) in enumerate(zip(case.trace.op, case.trace.object, strict=True)):
-        objects.heap.event = event
-        objects.carry_out(int(op), int(number), request_of(case.trace, event, setting))
-    blocks = objects.heap.blocks
+    *_, (heap, _, _) = in_steps(setting)
+    blocks, residence = heap.blocks, heap.blocks.residence
     free = [
         (address, blocks.size[address])
         for address, state in blocks.state.items()
@@ -89,6 +86,7 @@ def test_on_drawn_traces(name, data):
     found = waste(case.trace, run, len(case.trace) - 1)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Heap, "discard", discard)
+        patched.setattr(sys.modules[in_steps.__module__], "Residence", TouchedToo)
         expected = free_by_page(case)
     told = [found.free_resident, found.free_untouched, found.free_given_back]
     assert told == pytest.approx(list(expected))
