@@ -34,7 +34,7 @@ class Placement(ShownAsTable):
     tries: int = 0
     stopped: bool = False
     lower: int = 0
-    seconds: float = field(default=0.0, compare=False)
+    seconds: float = field(default=0.0, repr=False, compare=False)
 
     @property
     def height(self) -> int:
