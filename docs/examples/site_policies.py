@@ -7,47 +7,48 @@ docs/sites-policies.md says what they are worth. The tests run them on both engi
 
 from bisect import bisect_right
 
-from simalloc.measure.sites.lifetimes import foretold
+from simalloc.measure.sites.lifetimes import predicted_young
 from simalloc.policy import UserPolicy
 from simalloc.trace.catalogue import load
 
 
-class ForetellsLifetimes(UserPolicy):
-    """What policies share that foretell lifetimes by size, site or stack from a training trace."""
+class PredictsLifetimes(UserPolicy):
+    """Base class: predicts lifetimes by size, site or stack from a training trace."""
 
     training = ""
     by = "site"
 
-    def foretell(self, trace, age, share):
+    def predict(self, trace, age, share):
         whole = trace.in_memory()
         training = load(self.training) if self.training else whole
-        return foretold(training, whole, self.by, age, share).tolist()
+        return predicted_young(training, whole, self.by, age, share).tolist()
 
     def free(self, heap, block):
         heap.insert(heap.merge(block))
 
 
-class TwoEnds(ForetellsLifetimes):
-    """Best fit; what is foretold to die young takes the high end of its block, the rest the low."""
+class TwoEnds(PredictsLifetimes):
+    """Best fit. Objects predicted to die young take the high end of a block, others the low end."""
 
     growth = 16
 
     def begin(self, trace):
         whole = trace.in_memory()
         age = int(whole.replayed.live.max(initial=0)) // 2
-        self.young = self.foretell(trace, age, 0.5)
+        self.young = self.predict(trace, age, 0.5)
 
     def malloc(self, heap, size):
         block = heap.best_fit(size) or heap.grow(size, self.growth)
         return (heap.split_high if self.young[heap.event] else heap.split)(block, size)
 
 
-class LifetimeArenas(ForetellsLifetimes):
-    """Small arenas for what is foretold to die young, best fit for the rest (Barrett & Zorn 1993).
+class LifetimeArenas(PredictsLifetimes):
+    """Small arenas for objects predicted to die young, best fit for others (Barrett & Zorn 1993).
 
-    An arena is filled from its low end on, and used again when everything in it has died. What
-    finds no room in an arena goes to the rest. A kind of objects is foretold to die young if all of
-    it did in the training, before `age` further bytes were allocated; other sizes are scaled bytes.
+    An arena is filled from its low end, and used again when every object in it has died. An object
+    that no arena can hold is placed by best fit. A kind of objects is predicted to die young if
+    every object of it died in the training trace before `age` more bytes were allocated. `age` is
+    in program bytes, other sizes are in scaled bytes.
     """
 
     growth = 16
@@ -56,7 +57,7 @@ class LifetimeArenas(ForetellsLifetimes):
     age = 32768
 
     def begin(self, trace):
-        self.young = self.foretell(trace, self.age, 1.0)
+        self.young = self.predict(trace, self.age, 1.0)
         self.starts = []
         self.live = [0] * self.arenas
         self.tails = [None] * self.arenas

@@ -15,7 +15,7 @@ from experiments.mallocs import Progress
 from experiments.sites.fixing import Fix, fixes
 from simalloc.bound import best_possible
 from simalloc.heap import simulate
-from simalloc.measure.sites.lifetimes import Key, foretold
+from simalloc.measure.sites.lifetimes import Key, predicted_young
 from simalloc.policy import AnyPolicy
 from simalloc.trace.catalogue import load
 from simalloc.trace.statistics import lives_of
@@ -42,11 +42,11 @@ class Heaps:
     live: int
     heaps: Mapping[str, int]
     young: float
-    """The share of allocated bytes that die young, as arenas count it."""
+    """Share of the allocated bytes that die young by the rule of `LifetimeArenas`."""
     found: Mapping[str, float]
-    """The share of these that was foretold, by size, site and stack."""
+    """Predicted share of the bytes that die young, by size, site and stack."""
     wrong: Mapping[str, float]
-    """The share of what was foretold to die young, in bytes, that did not."""
+    """Share of the bytes predicted to die young that lived longer."""
 
     def excess(self, what: str) -> float:
         """Return how much more than peak live a heap is, as a share of it."""
@@ -93,7 +93,7 @@ def heaps_of(name: str, training: str) -> Heaps:
     found: dict[str, float] = {}
     wrong: dict[str, float] = {}
     for by in ENDS:
-        told = foretold(load(learned), trace, by, LifetimeArenas.age)[lives.born]
+        told = predicted_young(load(learned), trace, by, LifetimeArenas.age)[lives.born]
         found[by] = float(size[told & young].sum() / max(size[young].sum(), 1))
         wrong[by] = float(size[told & ~young].sum() / max(size[told].sum(), 1))
     return Heaps(

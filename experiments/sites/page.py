@@ -24,10 +24,10 @@ def tables(measured: Measured) -> dict[str, Table]:
             (
                 "program",
                 "proposed for",
-                "said",
+                "predicted",
                 "with the arena",
                 "saved",
-                "the process",
+                "measured",
                 "with the arena",
                 "saved",
             ),
@@ -50,8 +50,8 @@ def tables(measured: Measured) -> dict[str, Table]:
                 for one in heaps
             ],
         ),
-        "foretold": Table(
-            "Bytes that die young, and what was foretold of them, percent",
+        "predictions": Table(
+            "Bytes that die young, and their prediction, percent",
             (
                 "recording",
                 "die young",

@@ -1,4 +1,4 @@
-"""How long objects live, learned by their site from one run of a program and used on another."""
+"""Lifetimes of objects, learned by call site from one run of a program and used on another."""
 
 from __future__ import annotations
 
@@ -14,19 +14,35 @@ from simalloc.trace import Trace
 from simalloc.trace.statistics import lives_of
 
 Key = Literal["size", "site", "stack"]
-"""What objects that are taken for alike have in common: their size; the line that asked, past
-wrappers, and the size; or the whole call path and the size."""
+"""Key by which objects are considered alike: size; size and innermost line outside allocation
+wrappers; or size and whole call path."""
 
 
-def foretold(
+def predicted_young(
     training: Trace, trace: Trace, by: Key, age: int, share: float = 1.0
 ) -> NDArray[np.bool_]:
-    """Return for each event of a trace whether what it allocates is foretold to die young.
+    """Return for each event of a trace whether its object is predicted to die young.
 
-    Young is: before this many bytes of `age` have been allocated after it. A kind of objects is
-    foretold to die young if at least a `share` of those in the `training` did; one that is not
-    there is not. Sites are the same if their names are. Raises
-    `SimallocError` if one of the traces has no sites, unless it goes by size alone.
+    Parameters
+    ----------
+    training, trace : Trace
+        The trace to learn from, and the trace to predict. Sites are equal if their names are equal.
+    by : {"size", "site", "stack"}
+        The key by which objects are considered alike.
+    age : int
+        An object dies young if fewer than `age` bytes are allocated during its life.
+    share : float, default 1.0
+        Share of a kind's objects in `training` that must have died young. A kind that `training`
+        does not contain is not predicted to die young.
+
+    Returns
+    -------
+    ndarray of bool, one value an event
+
+    Raises
+    ------
+    SimallocError
+        If `by` is not "size" and one of the traces has no sites.
     """
     kinds: dict[Hashable, int] = {}
     of_training, of_trace = (_kinds(one, by, kinds) for one in (training, trace))
@@ -41,7 +57,7 @@ def foretold(
 
 
 def _kinds(trace: Trace, by: Key, kinds: dict[Hashable, int]) -> NDArray[np.int64]:
-    """Return the kind of what each event asks for; kinds are numbered as they are first seen."""
+    """Return the kind of each event's request; kinds are numbered in order of appearance."""
     size = trace.size.astype(np.int64)
     site = np.zeros(len(trace), np.int64) if by == "size" else sites_of(trace).astype(np.int64)
     pairs, place = np.unique(np.stack((site, size)), axis=1, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Policies that know the call site: the same on both engines, and the page says what comes out."""
+"""Policies that know the call site: both engines agree, and the page shows the results."""
 
 import io
 from pathlib import Path
@@ -10,7 +10,7 @@ from docs.examples.site_policies import LifetimeArenas, TwoEnds
 from experiments.sites.measuring import PROGRAMS, Measured, heaps_of, path_of
 from experiments.sites.page import tables
 from simalloc.heap import simulate
-from simalloc.measure.sites.lifetimes import foretold
+from simalloc.measure.sites.lifetimes import predicted_young
 from simalloc.report import write_table
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
@@ -69,22 +69,23 @@ def run_of(lives, names):
 
 
 def test_sites_are_known_again_by_their_names():
-    """Not by their numbers; a site that the training does not have is foretold nothing."""
+    """Numbers do not matter; a site that the training trace lacks is not predicted to die young."""
     paths = ["xmalloc (u.c:1) < f (f.c:2) < a (a.c:3)", "xmalloc (u.c:1) < f (f.c:2) < b (b.c:4)"]
     training = run_of([(1, 8, False), (2, 8, True)], ["", *paths])
     trace = run_of([(1, 8, False), (2, 8, False), (3, 8, False)], ["", *paths[::-1], "new"])
     born = trace.op == Op.MALLOC
     told = {
-        by: foretold(training, trace, by, 100)[born].tolist() for by in ("size", "site", "stack")
+        by: predicted_young(training, trace, by, 100)[born].tolist()
+        for by in ("size", "site", "stack")
     }
     assert told["stack"] == [False, True, False]
     assert told["site"] == [False, False, False], "one of two at this line lived long"
-    half = foretold(training, trace, "site", 100, 0.5)[born].tolist()
+    half = predicted_young(training, trace, "site", 100, 0.5)[born].tolist()
     assert half == [True, True, False]
     assert told["size"] == [False, False, False]
 
 
-@pytest.mark.parametrize("table", ["heaps", "foretold"])
+@pytest.mark.parametrize("table", ["heaps", "predictions"])
 def test_the_page_has_what_is_measured(table):
     program = PROGRAMS[0]
     measured = Measured([heaps_of(f"{program}-a", f"{program}-b")], [])
