@@ -25,7 +25,7 @@ from simalloc.policy.families.solaris import Solaris
 from simalloc.policy.families.solaris_3x import Solaris3x
 from simalloc.policy.families.tcmalloc import Tcmalloc, TcmallocVersion
 from simalloc.policy.families.tlsf import Tlsf
-from simalloc.policy.parts import Coalescing, Spacing
+from simalloc.policy.parts import Coalescing, CoalescingTime, Spacing
 
 _unit = st.sampled_from([1, 16, 17, 48, 64, 100, 256, 1000, 4096, 8192, 65536])
 
@@ -63,7 +63,7 @@ _threshold = st.sampled_from([0, 1, 500, 3000, 1 << 16])
 _page = st.sampled_from([1024, 4096])
 
 PARAMETERS = {
-    SequentialFit: _SPLITTING,
+    SequentialFit: {**_SPLITTING, "coalescing": st.sampled_from(CoalescingTime)},
     BinnedFit: {
         **_SPLITTING,
         "small": st.sampled_from([1, 32, 64, 160, 504, 4096, 1 << 40]),

@@ -46,7 +46,7 @@ class Heap(ABC):
     counts_frees: ClassVar[bool] = False
     """Whether the family counts deallocations by itself, not only when that is asked for."""
 
-    merges_new_memory: ClassVar[bool] = True
+    merges_new_memory: bool = True
     """Whether new memory joins a free block at the break; not where blocks have fixed sizes."""
 
     def __init__(self, *, has_break: bool = True) -> None:

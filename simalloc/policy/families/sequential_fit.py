@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.families.base import Family
-from simalloc.policy.parts import Fit, Order, Splitting, Unit
+from simalloc.policy.parts import CoalescingTime, Fit, Order, Splitting, Unit
 
 
 @dataclass(frozen=True)
 class SequentialFit(Splitting, Family):
-    """One list of all free blocks, coalesced at once; the heap grows by a unit."""
+    """One list of all free blocks; the heap grows by a unit."""
 
     family: ClassVar[str] = "sequential fit"
     reference: ClassVar[str] = "sequential_fit:SequentialFitHeap"
@@ -17,6 +17,11 @@ class SequentialFit(Splitting, Family):
     fit: Annotated[Fit, "Which of the blocks that are large enough is taken."]
     order: Annotated[Order, "How the list is ordered: newest first, oldest first, or by address."]
     growth: Annotated[Unit, "The heap grows by multiples of this."] = 4096
+    coalescing: Annotated[
+        CoalescingTime,
+        "When adjacent free blocks merge: at every free, when no free block is large enough, or"
+        " never.",
+    ] = CoalescingTime.IMMEDIATE
 
     @property
     def core(self) -> str:

@@ -1,6 +1,6 @@
 """The orthogonal parts that policies are made of, and how they are spelled in text."""
 
-from simalloc.policy.parts.choices import Coalescing, Fit, Order, Series, Spacing
+from simalloc.policy.parts.choices import Coalescing, CoalescingTime, Fit, Order, Series, Spacing
 from simalloc.policy.parts.overhead import Aligning, Overhead
 from simalloc.policy.parts.ranges import (
     MAX_UNIT,
@@ -35,6 +35,7 @@ __all__ = [
     "Amount",
     "Auto",
     "Coalescing",
+    "CoalescingTime",
     "Count",
     "CountOrAuto",
     "Duration",

@@ -39,6 +39,16 @@ class Series(Enum):
     """2**N times the smallest, and the sizes halfway between."""
 
 
+class CoalescingTime(Enum):
+    """When adjacent free blocks merge (Wilson et al. 1995, 3.11; Bryant & O'Hallaron, 9.9.10)."""
+
+    IMMEDIATE = "immediate"
+    """At every free."""
+    DEFERRED = "deferred"
+    """All over the heap, when a request fits in no free block."""
+    NONE = "none"
+
+
 class Coalescing(Enum):
     """Which neighbours a freed block merges with."""
 

@@ -42,7 +42,7 @@ from simalloc.measure.sites.site_map import SiteDrawing, SiteMap
 from simalloc.measure.waste import WasteSums
 from simalloc.policy import Policy, expand_policies, spell, with_and_without_mechanism
 from simalloc.policy.families.offline import Offline
-from simalloc.policy.parts import Coalescing
+from simalloc.policy.parts import Coalescing, CoalescingTime
 from simalloc.report.page.code import Code, look_at_code
 from simalloc.trace import EventSource
 from simalloc.trace.sample import refuse_sample
@@ -267,7 +267,8 @@ def _dealt(trace: EventSource, policies: Sequence[Policy]) -> list[list[Policy]]
 
 
 def _never_merges(policy: Policy) -> bool:
-    return getattr(policy.description, "coalescing", None) is Coalescing.NONE
+    never = Coalescing.NONE, CoalescingTime.NONE
+    return getattr(policy.description, "coalescing", None) in never
 
 
 def _really(native: NativeRun) -> Waste:

@@ -5,6 +5,7 @@ from small_traces import heap_with
 
 from simalloc.policy import Fit, Order
 from simalloc.policy.families.sequential_fit import SequentialFit
+from simalloc.policy.parts import CoalescingTime
 
 LIFO, FIFO, AO = Order.LIFO, Order.FIFO, Order.ADDRESS
 
@@ -67,6 +68,72 @@ def test_freeing_between_two_free_blocks_makes_one():
     assert made.coalescings == 0
     made.free(10)
     assert (made.free_blocks(), made.coalescings) == ([(0, 60)], 2)
+
+
+def unmerged(fit, order, coalescing):
+    """Return a full heap of 100 bytes after freeing blocks 60 (10 bytes), 20 (30) and 0 (20)."""
+    policy = SequentialFit(fit, order, growth=100, coalescing=coalescing)
+    made = heap_with(policy, 20, 30, 10, 10, 30)
+    for address in (60, 20, 0):
+        made.free(address)
+    assert made.free_blocks() == [(0, 20), (20, 30), (60, 10)]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("order", "before", "after"),
+    [
+        (LIFO, [0, 20, 60], [0, 60]),
+        (FIFO, [60, 20, 0], [60, 0]),
+        (AO, [0, 20, 60], [0, 60]),
+    ],
+)
+@pytest.mark.parametrize("fit", [Fit.FIRST, Fit.BEST])
+def test_deferred_coalescing_merges_when_a_request_fails(fit, order, before, after):
+    made = unmerged(fit, order, CoalescingTime.DEFERRED)
+    assert made.listed() == before
+    assert made.malloc(35) == 0  # the scan makes 50 bytes of the blocks at 0 and 20
+    assert (made.visited, made.coalescings, made.brk) == (3, 1, 100)
+    assert made.listed() == [35 if address == 0 else address for address in after]
+    made.free(0)
+    assert made.coalescings == 1
+
+
+def test_deferred_coalescing_moves_the_rover_past_the_blocks_that_leave():
+    made = unmerged(Fit.NEXT, LIFO, CoalescingTime.DEFERRED)
+    assert circle(made) == [0, 20, 60]
+    assert made.malloc(35) == 0
+    assert circle(made) == [35, 60]  # the rover went to 60; the merged block entered before it
+
+
+def test_memory_grows_after_a_scan_that_did_not_help_and_merges_with_the_tail():
+    made = heap_with(
+        SequentialFit(Fit.FIRST, AO, growth=100, coalescing=CoalescingTime.DEFERRED), 40, 30, 30
+    )
+    made.free(40)
+    made.free(70)
+    assert made.malloc(150) == 40  # 60 bytes, merged by the scan, count towards it
+    assert (made.brk, made.growths, made.coalescings) == (200, 2, 2)
+
+
+def test_without_coalescing_new_memory_stays_apart_too():
+    made = unmerged(Fit.FIRST, AO, CoalescingTime.NONE)
+    made.free(70)
+    assert made.malloc(35) == 100
+    assert (made.coalescings, made.brk) == (0, 200)
+    assert made.free_blocks() == [(0, 20), (20, 30), (60, 10), (70, 30), (135, 65)]
+
+
+@pytest.mark.parametrize(
+    ("coalescing", "largest"),
+    [(CoalescingTime.IMMEDIATE, 80), (CoalescingTime.DEFERRED, 80), (CoalescingTime.NONE, 50)],
+)
+def test_the_room_under_a_capacity_counts_with_the_tail_only_if_they_merge(coalescing, largest):
+    policy = SequentialFit(Fit.FIRST, AO, growth=50, coalescing=coalescing)
+    made = heap_with(policy, 70, 30)
+    made.blocks.limit = 150
+    made.free(70)
+    assert made.largest_free_block == largest
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 /* Best fit over one list of all free blocks (policy/families/sequential_fit.md). */
 #include "index/size/size_index.h"
-#include "parts/coalescing.h"
+#include "parts/late_coalescing.h"
 #include "replay/replay.h"
 
 struct best_fit {
@@ -9,6 +9,7 @@ struct best_fit {
     uint64_t fit;            /* FIT_BEST */
     uint64_t order;          /* enum order */
     struct splitting splitting;
+    struct late_coalescing late;
 };
 
 ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
@@ -19,6 +20,11 @@ ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
 ALWAYS_INLINE const struct splitting *splitting_of(struct heap *heap)
 {
     return &state_of(heap)->splitting;
+}
+
+ALWAYS_INLINE struct late_coalescing *late_of(struct heap *heap)
+{
+    return &state_of(heap)->late;
 }
 
 ALWAYS_INLINE enum bin_kind rule_of(struct heap *heap)
@@ -32,14 +38,19 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum bin_kind kind)
     heap->counters.free_blocks--;
 }
 
+ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, enum bin_kind kind)
+{
+    size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, kind, true);
+    heap->counters.free_blocks++;
+}
+
 /* Makes a block free, merged with its free neighbours. The kind of bins is known when the code
  * is compiled, here and below. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
                              enum bin_kind kind)
 {
     coalesce(heap, id, take);
-    size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, kind, true);
-    heap->counters.free_blocks++;
+    insert(heap, id, kind);
 }
 
 /* Allocates the low `size` bytes of a block that is so large that even the rest has no bin. */
@@ -107,10 +118,12 @@ ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool coun
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity);
+    return heap_reserve(heap) && size_index_reserve(&state_of(heap)->index, heap->capacity) &&
+           late_coalescing_reserve(late_of(heap), heap);
 }
 
 DEFINE_COALESCING
+DEFINE_LATE_COALESCING
 FOR_BIN_KINDS(DEFINE_COALESCING_LAYER)
 
 /* The kind of bins may change between two batches. */
@@ -118,7 +131,9 @@ static const struct layer *next_layer(struct heap *heap)
 {
     static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};
     struct size_index *index = &state_of(heap)->index;
-    return size_index_choose_form(index) ? of[index->tables.kind] : NULL;
+    if (!size_index_choose_form(index))
+        return NULL;
+    return late_of(heap)->time == COALESCING_IMMEDIATE ? of[index->tables.kind] : &layer_late;
 }
 
 static bool init(void *memory)
@@ -126,6 +141,7 @@ static bool init(void *memory)
     struct best_fit *state = memory;
     struct heap *heap = &state->heap;
     splitting_init(heap, &state->splitting);
+    late_coalescing_init(&state->late, heap, &state->splitting);
     return size_index_init(&state->index, heap, heap_unit(heap) | state->splitting.growth,
                            (enum order)state->order, true);
 }
@@ -134,6 +150,7 @@ static void release_all(void *memory)
 {
     struct best_fit *state = memory;
     size_index_release(&state->index);
+    late_coalescing_release(&state->late);
 }
 
 static bool walks_at_free(const struct heap *heap, uint32_t *start)
@@ -154,7 +171,7 @@ static const char *check(const void *memory)
     const struct best_fit *state = memory;
     const char *wrong = heap_check(&state->heap);
     if (wrong == NULL)
-        wrong = check_coalesced(&state->heap);
+        wrong = late_coalescing_check(&state->late, &state->heap);
     if (wrong == NULL)
         wrong = size_index_check(&state->index, state->heap.counters.free_blocks);
     return wrong;
@@ -164,6 +181,7 @@ static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct best_fit, fit, fit_names),
     CHOICE_PARAMETER(struct best_fit, order, order_names),
     SPLITTING_PARAMETERS(struct best_fit, splitting),
+    COALESCING_PARAMETER(struct best_fit, late),
 };
 
 const struct family best_fit = {

@@ -1,6 +1,6 @@
 /* First and next fit over one list of all free blocks (policy/families/sequential_fit.md). */
 #include "index/list/fit_list.h"
-#include "parts/coalescing.h"
+#include "parts/late_coalescing.h"
 #include "replay/replay.h"
 
 struct sequential_fit {
@@ -8,6 +8,7 @@ struct sequential_fit {
     uint64_t fit;   /* enum fit */
     uint64_t order; /* enum order */
     struct splitting splitting;
+    struct late_coalescing late;
 };
 
 ALWAYS_INLINE struct list_fit *state_of(struct heap *heap)
@@ -18,6 +19,11 @@ ALWAYS_INLINE struct list_fit *state_of(struct heap *heap)
 ALWAYS_INLINE const struct splitting *splitting_of(const struct heap *heap)
 {
     return &((const struct sequential_fit *)heap)->splitting;
+}
+
+ALWAYS_INLINE struct late_coalescing *late_of(struct heap *heap)
+{
+    return &((struct sequential_fit *)heap)->late;
 }
 
 ALWAYS_INLINE struct list_rule rule_of(const struct heap *heap)
@@ -111,7 +117,8 @@ ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool coun
 
 static bool reserve(struct heap *heap)
 {
-    return heap_reserve(heap) && block_list_reserve(&state_of(heap)->tree);
+    return heap_reserve(heap) && block_list_reserve(&state_of(heap)->tree) &&
+           late_coalescing_reserve(late_of(heap), heap);
 }
 
 /* Makes a block free, merged with its free neighbours. */
@@ -125,6 +132,7 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
 }
 
 DEFINE_COALESCING
+DEFINE_LATE_COALESCING
 
 #define DEFINE_RULE(name, ...) DEFINE_COALESCING_LAYER(name, (struct list_rule){__VA_ARGS__})
 
@@ -161,7 +169,10 @@ static const struct layer *layer_of(struct list_rule rule)
 /* The form of the list may change between two batches. */
 static const struct layer *next_layer(struct heap *heap)
 {
-    return list_choose_form(state_of(heap)) ? layer_of(state_of(heap)->rule) : NULL;
+    if (!list_choose_form(state_of(heap)))
+        return NULL;
+    return late_of(heap)->time == COALESCING_IMMEDIATE ? layer_of(state_of(heap)->rule)
+                                                       : &layer_late;
 }
 
 static bool init(void *memory)
@@ -169,6 +180,7 @@ static bool init(void *memory)
     struct sequential_fit *state = memory;
     struct heap *heap = &state->list.heap;
     splitting_init(heap, &state->splitting);
+    late_coalescing_init(&state->late, heap, &state->splitting);
     if (!block_list_init(&state->list.tree, heap,
                                              heap_unit(heap) | state->splitting.growth))
         return false;
@@ -178,19 +190,20 @@ static bool init(void *memory)
 
 static void release_all(void *memory)
 {
-    struct list_fit *state = memory;
-    list_release(state);
+    struct sequential_fit *state = memory;
+    list_release(&state->list);
+    late_coalescing_release(&state->late);
 }
 
 static const char *check(const void *memory)
 {
-    const struct list_fit *state = memory;
-    const struct heap *heap = &state->heap;
+    const struct sequential_fit *state = memory;
+    const struct heap *heap = &state->list.heap;
     const char *wrong = heap_check(heap);
     if (wrong == NULL)
-        wrong = check_coalesced(heap);
+        wrong = late_coalescing_check(&state->late, heap);
     if (wrong == NULL)
-        wrong = list_check(state);
+        wrong = list_check(&state->list);
     return wrong;
 }
 
@@ -211,6 +224,7 @@ static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct sequential_fit, fit, fit_names),
     CHOICE_PARAMETER(struct sequential_fit, order, order_names),
     SPLITTING_PARAMETERS(struct sequential_fit, splitting),
+    COALESCING_PARAMETER(struct sequential_fit, late),
 };
 
 const struct family VARIANT(list_fit) = {

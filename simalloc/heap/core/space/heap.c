@@ -291,7 +291,7 @@ uint64_t heap_largest_free(const struct heap *heap)
         uint64_t found = largest_in_segment(heap, heap->segments[i]);
         largest = found > largest ? found : largest;
     }
-    return heap_with_room(heap, largest, true);
+    return heap_with_room(heap, largest, !heap->new_memory_is_apart);
 }
 
 uint64_t heap_with_room(const struct heap *heap, uint64_t largest, bool merges)

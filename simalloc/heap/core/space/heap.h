@@ -167,6 +167,7 @@ struct heap {
     bool may_refuse;   /* a request may be refused without a failure */
     bool has_refused;  /* a growth was refused in the event under way */
     bool cannot_start; /* the capacity does not allow what the allocator takes before any event */
+    bool new_memory_is_apart; /* it does not merge with a free block at the break */
     uint32_t spare; /* blocks that a batch of events may make */
     uint64_t reserved; /* how many more an event has made sure of, where that is verified */
     struct counters counters;

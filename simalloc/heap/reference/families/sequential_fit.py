@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from simalloc.heap.reference.parts.coalescing import CoalescingHeap
+from simalloc.heap.reference.space import State
 from simalloc.policy.families.sequential_fit import SequentialFit
-from simalloc.policy.parts import Fit, Order
+from simalloc.policy.parts import CoalescingTime, Fit, Order
 
 
 class SequentialFitHeap(CoalescingHeap):
@@ -23,17 +24,22 @@ class SequentialFitHeap(CoalescingHeap):
         super().__init__(description, description.growth)
         self._fit = description.fit
         self._order = description.order
+        self._coalescing = description.coalescing
+        self.merges_new_memory = description.coalescing is not CoalescingTime.NONE
         # Free blocks by address, in list order; for next fit the list is a circle.
         self._list: list[int] = []
         # The block where the next search of next fit starts: in the list unless that is empty.
         self._rover: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Search; grow and search again if nothing fits; use the low end of the block found.
+        """Search; merge or grow, and search again, if nothing fits; use the block's low end.
 
-        policy/families/sequential_fit.md: Allocation, Growth, Visited.
+        policy/families/sequential_fit.md: Allocation, Coalescing, Growth, Visited.
         """
         found, self.visited = self._search(size)
+        if found is None and self._coalescing is CoalescingTime.DEFERRED:
+            self._merge_everywhere()
+            found, _ = self._search(size)
         if found is None:
             self._grow_for(size)
             found, _ = self._search(size)
@@ -43,20 +49,12 @@ class SequentialFitHeap(CoalescingHeap):
         return found
 
     def free(self, address: int) -> None:
-        """Merge with free neighbours; the result enters the list as one newly freed block."""
-        merged = self._merge(address)
-        if self._order is Order.ADDRESS:
-            insort(self._list, merged)
-        elif self._fit is Fit.NEXT and self._rover is not None:
-            self._list.insert(self._list.index(self._rover), merged)
-            if self._order is Order.LIFO:
-                self._rover = merged
-        elif self._order is Order.LIFO:
-            self._list.insert(0, merged)
+        """Merge with free neighbours if that is immediate; enter the list as a freed block."""
+        if self._coalescing is CoalescingTime.IMMEDIATE:
+            address = self._merge(address)
         else:
-            self._list.append(merged)
-        if self._rover is None:
-            self._rover = merged
+            self.blocks.mark(address, State.FREE)
+        self._enter(address)
 
     def walk_to(self, address: int) -> int:
         """Walk a list in address order up to the block before which another one belongs.
@@ -94,6 +92,10 @@ class SequentialFitHeap(CoalescingHeap):
         else:
             assert self._rover is None
 
+    def _check_merged(self) -> None:
+        if self._coalescing is CoalescingTime.IMMEDIATE:
+            super()._check_merged()
+
     def _search(self, size: int) -> tuple[int | None, int]:
         """Return the block to use, if one is large enough, and how many were looked at."""
         sizes = self.blocks.size
@@ -115,7 +117,50 @@ class SequentialFitHeap(CoalescingHeap):
 
     def _grow_for(self, size: int) -> None:
         """Raise the break for a request; the new memory enters as a freed block does."""
-        self.free(self._grow(self._growth_for(size)))
+        new = self._grow(self._growth_for(size))
+        if self.merges_new_memory:
+            new = self._merge(new)
+        else:
+            self.blocks.mark(new, State.FREE)
+        self._enter(new)
+
+    def _merge_everywhere(self) -> None:
+        """Merge each run of adjacent free blocks, from the lowest address up.
+
+        policy/families/sequential_fit.md: Coalescing.
+        """
+        run: list[int] = []
+        for address, _ in self.free_blocks():
+            if run and self.blocks.after(run[-1]) != address:
+                self._merge_run(run)
+                run = []
+            run.append(address)
+        self._merge_run(run)
+
+    def _merge_run(self, run: list[int]) -> None:
+        """Make one block of several, which leave the list; it enters as a freed block does."""
+        if len(run) < 2:
+            return
+        for address in run:
+            self._leave(address)
+        for _ in run[1:]:
+            self._coalesce(run[0])
+        self._enter(run[0])
+
+    def _enter(self, address: int) -> None:
+        """Put a newly freed block into the list (policy/families/sequential_fit.md: Free)."""
+        if self._order is Order.ADDRESS:
+            insort(self._list, address)
+        elif self._fit is Fit.NEXT and self._rover is not None:
+            self._list.insert(self._list.index(self._rover), address)
+            if self._order is Order.LIFO:
+                self._rover = address
+        elif self._order is Order.LIFO:
+            self._list.insert(0, address)
+        else:
+            self._list.append(address)
+        if self._rover is None:
+            self._rover = address
 
     def _take(self, address: int, size: int) -> None:
         """Allocate the low end; what is left keeps the place in the list, and the rover."""

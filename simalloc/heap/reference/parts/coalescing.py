@@ -12,7 +12,10 @@ from simalloc.policy.parts import Splitting
 
 
 class CoalescingHeap(Heap):
-    """A heap without two adjacent free blocks (Johnstone & Wilson 1998, sections 2.1.3, 2.2.2)."""
+    """A heap in which adjacent free blocks merge at once, unless the family defers that.
+
+    Johnstone & Wilson 1998, sections 2.1.3, 2.2.2.
+    """
 
     def __init__(self, parts: Splitting, growth: int) -> None:
         super().__init__()
@@ -59,7 +62,7 @@ class CoalescingHeap(Heap):
     def _growth_for(self, size: int) -> int:
         """Return how far the break has to rise for a block of `size` bytes to end there."""
         last = self.blocks.last
-        if self._parts.count_tail and self.blocks.is_free(last):
+        if self._parts.count_tail and self.merges_new_memory and self.blocks.is_free(last):
             size -= self.block_size(last)
         return round_up(size, self._growth)
 
