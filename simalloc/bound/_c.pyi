@@ -45,20 +45,12 @@ def sweep_through(
     ranks: int,
 ) -> dict[str, int]: ...
 def search_exact(
-    size: NDArray[np.int64],
-    padded: NDArray[np.int64],
-    alignment: NDArray[np.int64],
-    twins: NDArray[np.uint32],
-    rank: NDArray[np.uint32],
-    piece_first: NDArray[np.uint32],
-    piece_last: NDArray[np.uint32],
-    pieces: NDArray[np.uint32],
-    failures: NDArray[np.int64],
-    low: NDArray[np.int64],
+    columns: tuple[NDArray[np.int64] | NDArray[np.uint32], ...],
     goes_on: Callable[[], bool],
     /,
     *,
     capacity: int,
+    step: int,
     nodes: int,
     seconds: float,
 ) -> tuple[int, int]: ...

@@ -99,7 +99,7 @@ class _Search:
         self._progress = progress
         self._effort = effort
         self._capacity = capacity
-        self._spaced = Spaced(table)
+        self._spaced = Spaced(table.whole)
         self._placer = placer(self._spaced.table)
         self._told = 0.0
 
@@ -158,7 +158,7 @@ class _Search:
 
     def _few_buffers(self) -> Buffers | None:
         """Return the lives as buffers for the exact search, or None if they are too many."""
-        if len(self._table) > FEW or self._table.peak >= HIGHEST:
+        if len(self._table) > FEW or self._table.whole.peak >= HIGHEST:
             return None
         buffers = Buffers.of(self._table)
         return buffers if buffers.sections.load <= FEW_PAIRS else None

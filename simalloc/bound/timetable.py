@@ -28,7 +28,7 @@ class Timetable:
     `NONE`. The others have one a life, in the order of births: `size` (int64, bytes, at least 1, as
     every object takes an address), `alignment` (int64, bytes, at least 1), `slot` (uint32), and the
     events `born` and `died` (int64; `events` if it is never freed). `live` (int64) are the bytes
-    live after each event.
+    live after each event. Lives with gaps have `pieces`.
     """
 
     events: int
@@ -41,6 +41,7 @@ class Timetable:
     born: NDArray[np.int64]
     died: NDArray[np.int64]
     live: NDArray[np.int64]
+    pieces: Pieces | None = None
 
     @classmethod
     def of(
@@ -97,11 +98,18 @@ class Timetable:
         live[born] = size[self.begins[born]]
         live[died] -= size[self.ends[died]]
         alignment = np.ones_like(size)
-        return replace(self, size=size, alignment=alignment, live=np.cumsum(live, out=live))
+        return replace(self.whole, size=size, alignment=alignment, live=np.cumsum(live, out=live))
+
+    @property
+    def whole(self) -> Timetable:
+        """The same lives without gaps: every placement of them is one of these lives, too."""
+        return replace(self, pieces=None)
 
     @property
     def peak(self) -> int:
-        """The most bytes that are live at once: no placement is lower."""
+        """The most bytes that are in use at once: no placement is lower."""
+        if self.pieces is not None:
+            return self.pieces.table.peak
         return int(self.live.max(initial=0))
 
     def born_until(self, event: int) -> int:
@@ -111,6 +119,19 @@ class Timetable:
     def live_after(self, event: int) -> NDArray[np.int64]:
         """Return the lives that are live after an event, in the order of their births."""
         return np.flatnonzero(self.died[: self.born_until(event)] > event)
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The pieces of time in which lives with gaps use their bytes, or some of them.
+
+    `table` has each piece as a life of its own. `owner` (int64) is the life that a piece belongs
+    to, and `low` (int64, bytes) the distance of its first byte from that life's address.
+    """
+
+    table: Timetable
+    owner: Ints
+    low: Ints
 
 
 def _alignment(trace: Trace, born: Ints, *, aligned: bool) -> Ints:

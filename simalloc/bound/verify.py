@@ -31,7 +31,8 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     """Verify a placement: the address of each life (int64, bytes).
 
     Raises `ValueError`, naming the lives, if two of them overlap while both are live, or one is
-    below address 0, reaches beyond 2**63 - 1, or is not at a multiple of its alignment.
+    below address 0, reaches beyond 2**63 - 1, or is not at a multiple of its alignment. Lives with
+    gaps overlap only where both use a byte; addresses in the message are then those of the pieces.
     """
     if len(address) != len(table):
         raise ValueError(f"{len(address)} addresses are given for {len(table)} lives")
@@ -46,6 +47,14 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
         raise ValueError(
             f"life {life} is at {address[life]}, not at a multiple of {table.alignment[life]}"
         )
+    if table.pieces is None:
+        return _swept(table, address, np.arange(len(table)))
+    owner = table.pieces.owner
+    return _swept(table.pieces.table, address[owner] + table.pieces.low, owner)
+
+
+def _swept(table: Timetable, address: NDArray[np.int64], owner: NDArray[np.int64]) -> Swept:
+    """Go through lives, or pieces of the lives `owner`, in time."""
     different, rank = np.unique(address, return_inverse=True)
     heap, free_blocks = (np.empty(table.events, np.int64) for _ in range(2))
     figures = sweep_through(
@@ -59,7 +68,7 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     if "overlaps" in figures:
         one, other = figures["overlapped"], figures["overlaps"]
         raise ValueError(
-            f"life {one} at {address[one]} and life {other} at {address[other]} overlap "
-            f"at event {table.born[one]}"
+            f"life {owner[one]} at {address[one]} and life {owner[other]} at {address[other]} "
+            f"overlap at event {table.born[one]}"
         )
     return Swept(heap, free_blocks, **figures)

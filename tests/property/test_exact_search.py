@@ -1,18 +1,21 @@
 """The exact search: both engines agree, and no order of placement is lower than its minimum."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simalloc.bound.exact import Buffers, minimise, reference
+from simalloc.bound.exact import Buffers, Effort, minimise, reference
 from simalloc.bound.exact.engine import Outcome, fit
 
 
 @st.composite
-def buffers(draw, most=6):
-    """Draw buffers of few sizes and moments, some with a gap, some aligned."""
+def buffers(draw, most=6, *, parts=False):
+    """Draw buffers of few sizes and moments, some with a gap, some aligned.
+
+    With `parts`, pieces but the first of a buffer use some of its bytes.
+    """
     count = draw(st.integers(1, most))
     owner, begin, end = [], [], []
     for number in range(count):
@@ -24,7 +27,13 @@ def buffers(draw, most=6):
     sizes = draw(st.lists(st.integers(1, 7), min_size=count, max_size=count))
     alignments = draw(st.lists(st.sampled_from([1, 1, 1, 2, 4, 6]), min_size=count, max_size=count))
     columns = (np.array(each, np.int64) for each in (sizes, alignments, owner, begin, end))
-    return Buffers(*columns)
+    found = Buffers.whole(*columns)
+    if parts:
+        for piece in np.flatnonzero(np.diff(found.owner) == 0) + 1:
+            size = sizes[owner[piece]]
+            found.low[piece] = draw(st.integers(0, size - 1))
+            found.high[piece] = draw(st.integers(found.low[piece] + 1, size))
+    return found
 
 
 def meeting(buffers):
@@ -61,7 +70,41 @@ def test_the_minimum_is_that_of_all_orders(problem):
     assert not (found.address % problem.alignment).any()
 
 
-@given(buffers(most=14), st.data())
+def meets(buffers, one, other, distance):
+    """Whether two buffers use a byte at once if their addresses have this distance."""
+    return any(
+        buffers.begin[a] < buffers.end[b]
+        and buffers.begin[b] < buffers.end[a]
+        and buffers.low[a] + distance < buffers.high[b]
+        and buffers.low[b] < buffers.high[a] + distance
+        for a in np.flatnonzero(buffers.owner == one)
+        for b in np.flatnonzero(buffers.owner == other)
+    )
+
+
+def fits(buffers, height, address=()):
+    """Whether the buffers that have no address yet can be placed below a height."""
+    one = len(address)
+    if one == len(buffers):
+        return True
+    return any(
+        fits(buffers, height, (*address, place))
+        for place in range(0, height - buffers.size[one] + 1, buffers.alignment[one])
+        if not any(meets(buffers, one, other, place - there) for other, there in enumerate(address))
+    )
+
+
+@given(buffers(most=4, parts=True))
+def test_the_minimum_with_parts_is_that_of_all_addresses(problem):
+    found = minimise(problem, np.arange(len(problem)) * 12, effort=Effort(takes_help=False))
+    assert problem.height(found.address) == found.lower
+    for other, one in combinations(range(len(problem)), 2):
+        assert not meets(problem, one, other, found.address[one] - found.address[other])
+    assert not (found.address % problem.alignment).any()
+    assert not fits(problem, found.lower - 1)
+
+
+@given(st.booleans().flatmap(lambda parts: buffers(most=14, parts=parts)), st.data())
 def test_both_engines_search_alike(problem, data):
     order = data.draw(st.permutations(range(len(problem))))
     rank = np.array(order, np.uint32)

@@ -9,6 +9,35 @@ static int64_t aligned(int64_t bound, int64_t alignment)
     return over == 0 ? bound : bound + (alignment - over);
 }
 
+static bool has_bans(const struct exact *exact)
+{
+    return exact->buffers.bans[exact->buffers.count] > 0;
+}
+
+/* The lowest aligned address from `bound` on that no placed buffer bans. */
+static int64_t allowed(const struct exact *exact, uint32_t buffer, int64_t bound)
+{
+    const struct exact_buffers *all = &exact->buffers;
+    int64_t address = aligned(bound, all->alignment[buffer]);
+    for (uint32_t ban = all->bans[buffer]; ban < all->bans[buffer + 1]; ban++) {
+        uint32_t other = all->ban_other[ban];
+        int64_t distance = address - exact->low[other];
+        if (!exact->placed[other] || distance <= all->under[ban] || distance >= all->over[ban])
+            continue;
+        address = aligned(exact->low[other] + all->over[ban], all->alignment[buffer]);
+        ban = all->bans[buffer] - 1; /* begin again: it may have moved into an earlier ban */
+    }
+    return address;
+}
+
+static void set_low(struct exact *exact, uint32_t buffer, int64_t low)
+{
+    const struct exact_buffers *all = &exact->buffers;
+    exact->low[buffer] = low;
+    for (uint32_t piece = all->pieces[buffer]; piece < all->pieces[buffer + 1]; piece++)
+        exact->piece_bound[piece] = low + all->piece_low[piece];
+}
+
 static void mark_changed(struct exact *exact, uint32_t buffer)
 {
     const struct exact_buffers *all = &exact->buffers;
@@ -43,16 +72,16 @@ static void undo(struct exact *exact, size_t count)
 {
     while (exact->raise_count > count) {
         struct exact_raise raise = exact->raises[--exact->raise_count];
-        exact->low[raise.buffer] = raise.low;
+        set_low(exact, raise.buffer, raise.low);
     }
 }
 
 /* Raises a bound to at least `bound`; false if the buffer then exceeds the capacity. */
 static bool raise_to(struct exact *exact, uint32_t buffer, int64_t bound)
 {
-    int64_t low = aligned(bound, exact->buffers.alignment[buffer]);
+    int64_t low = allowed(exact, buffer, bound);
     if (low > exact->low[buffer] && note(exact, buffer)) {
-        exact->low[buffer] = low;
+        set_low(exact, buffer, low);
         mark_changed(exact, buffer);
     }
     return exact->low[buffer] <= exact->capacity - exact->buffers.size[buffer];
@@ -65,22 +94,22 @@ static void sort_unplaced(struct exact *exact, uint32_t *members, size_t unplace
     int64_t *lows = exact->lows;
     size_t sorted = 0;
     for (size_t i = 0; sorted < unplaced; i++) {
-        uint32_t buffer = members[i];
-        if (exact->placed[buffer])
+        uint32_t piece = members[i];
+        if (exact->piece_placed[piece])
             continue;
         members[i] = members[sorted];
-        int64_t low = exact->low[buffer];
+        int64_t low = exact->piece_bound[piece];
         size_t place = sorted++;
         for (; place > 0 && lows[place - 1] > low; place--) {
             lows[place] = lows[place - 1];
             members[place] = members[place - 1];
         }
         lows[place] = low;
-        members[place] = buffer;
+        members[place] = piece;
     }
 }
 
-/* Stacks the unplaced buffers of a section in the order of their bounds. */
+/* Stacks the unplaced pieces of a section in the order of their bounds. */
 static bool section_fits(struct exact *exact, uint32_t section)
 {
     const struct exact_buffers *all = &exact->buffers;
@@ -89,13 +118,12 @@ static bool section_fits(struct exact *exact, uint32_t section)
     int64_t height = 0, padding = 0;
     sort_unplaced(exact, members, unplaced);
     for (size_t i = 0; i < unplaced; i++) {
-        uint32_t buffer = members[i];
-        int64_t padded = all->padded[buffer];
+        uint32_t piece = members[i];
         if (exact->lows[i] > height)
             height = exact->lows[i];
-        height += padded;
-        if (padded - all->size[buffer] > padding)
-            padding = padded - all->size[buffer];
+        height += all->room[piece];
+        if (all->padding[piece] > padding)
+            padding = all->padding[piece];
     }
     if (height - padding <= exact->capacity)
         return true;
@@ -124,20 +152,22 @@ static void set_placed(struct exact *exact, uint32_t buffer, bool placed)
     if (exact->placed[buffer] == placed)
         return;
     exact->placed[buffer] = placed;
-    for (uint32_t piece = all->pieces[buffer]; piece < all->pieces[buffer + 1]; piece++)
+    for (uint32_t piece = all->pieces[buffer]; piece < all->pieces[buffer + 1]; piece++) {
+        exact->piece_placed[piece] = placed;
         for (uint32_t at = all->piece_first[piece]; at < all->piece_last[piece]; at++)
             exact->unplaced[at] += placed ? UINT32_MAX : 1;
+    }
 }
 
-/* Locates a buffer at its bound and all that it meets above it; false if that fails. */
+/* Locates a buffer at its bound and all that it meets clear of it; false if that fails. */
 static bool place(struct exact *exact, uint32_t buffer)
 {
     int64_t top = exact->low[buffer] + exact->buffers.size[buffer];
-    bool raised = true;
+    bool raised = true, banning = has_bans(exact);
     set_placed(exact, buffer, true);
     for (size_t i = exact->beside.start[buffer]; i < exact->beside.start[buffer + 1]; i++) {
         uint32_t other = exact->beside.items[i];
-        if (!exact->placed[other] && !raise_to(exact, other, top))
+        if (!exact->placed[other] && !raise_to(exact, other, banning ? exact->low[other] : top))
             raised = false;
     }
     return changed_sections_fit(exact) && raised;
@@ -156,16 +186,36 @@ static int64_t lowest_top_beside(const struct exact *exact, uint32_t buffer)
     return lowest;
 }
 
+/* The lowest address above its bound at which a buffer rests on an unplaced one by a ban, or
+ * INT64_MAX. */
+static int64_t lowest_rest_by_bans(const struct exact *exact, uint32_t buffer)
+{
+    const struct exact_buffers *all = &exact->buffers;
+    int64_t lowest = INT64_MAX, low = exact->low[buffer];
+    for (uint32_t ban = all->bans[buffer]; ban < all->bans[buffer + 1]; ban++) {
+        uint32_t other = all->ban_other[ban];
+        if (exact->placed[other] || exact->low[other] + all->under[ban] >= low)
+            continue;
+        int64_t rest = exact->low[other] + all->over[ban];
+        if (rest < low + all->step)
+            rest = low + all->step;
+        if (rest < lowest)
+            lowest = rest;
+    }
+    return lowest;
+}
+
 /* Raises the bounds of a buffer and its twins, which cannot be located at their bound. */
 static bool raise_twins(struct exact *exact, const uint32_t *part, size_t count, uint32_t lowest)
 {
     const uint32_t *twins = exact->buffers.twins;
     int64_t low = exact->low[lowest];
-    bool raised = true;
+    bool raised = true, banning = has_bans(exact);
     for (size_t i = 0; i < count && raised; i++)
         if (twins[part[i]] == twins[lowest] && exact->low[part[i]] == low) {
-            int64_t top = lowest_top_beside(exact, part[i]);
-            raised = top != INT64_MAX && raise_to(exact, part[i], top);
+            int64_t rest = banning ? lowest_rest_by_bans(exact, part[i])
+                                   : lowest_top_beside(exact, part[i]);
+            raised = rest != INT64_MAX && raise_to(exact, part[i], rest);
         }
     return changed_sections_fit(exact) && raised;
 }
@@ -236,7 +286,7 @@ static bool solve(struct exact *exact, const uint32_t *part, size_t count, uint3
     return false;
 }
 
-/* Fills in the first and last section of each buffer, and the members of each section. */
+/* Fills in the first and last section of each buffer, and the pieces of each section. */
 static bool find_members(struct exact *exact)
 {
     const struct exact_buffers *all = &exact->buffers;
@@ -247,6 +297,7 @@ static bool find_members(struct exact *exact)
     for (uint32_t buffer = 0; buffer < all->count; buffer++) {
         exact->first[buffer] = UINT32_MAX;
         for (uint32_t piece = all->pieces[buffer]; piece < all->pieces[buffer + 1]; piece++) {
+            exact->owner[piece] = buffer;
             if (all->piece_first[piece] < exact->first[buffer])
                 exact->first[buffer] = all->piece_first[piece];
             if (all->piece_last[piece] > exact->last[buffer])
@@ -260,10 +311,9 @@ static bool find_members(struct exact *exact)
     members->items = calloc(members->start[all->sections + 1] + 1, sizeof *members->items);
     if (members->items == NULL)
         return false;
-    for (uint32_t buffer = 0; buffer < all->count; buffer++)
-        for (uint32_t piece = all->pieces[buffer]; piece < all->pieces[buffer + 1]; piece++)
-            for (uint32_t at = all->piece_first[piece]; at < all->piece_last[piece]; at++)
-                members->items[members->start[at + 1]++] = buffer;
+    for (uint32_t piece = 0; piece < all->all_pieces; piece++)
+        for (uint32_t at = all->piece_first[piece]; at < all->piece_last[piece]; at++)
+            members->items[members->start[at + 1]++] = piece;
     for (uint32_t section = 0; section < all->sections; section++)
         exact->unplaced[section] =
             (uint32_t)(members->start[section + 1] - members->start[section]);
@@ -281,7 +331,7 @@ static size_t walk_beside(const struct exact *exact, uint32_t buffer, uint32_t *
         size_t from = exact->members.start[all->piece_first[piece]];
         size_t to = exact->members.start[all->piece_last[piece]];
         for (size_t i = from; i < to; i++) {
-            uint32_t other = exact->members.items[i];
+            uint32_t other = exact->owner[exact->members.items[i]];
             if (other == buffer || seen[other] == buffer + 1)
                 continue;
             seen[other] = buffer + 1;
@@ -319,8 +369,12 @@ static bool find_beside(struct exact *exact)
 static bool begin(struct exact *exact)
 {
     size_t count = exact->buffers.count, sections = exact->buffers.sections;
+    size_t pieces = exact->buffers.all_pieces;
     exact->changed_from = exact->buffers.sections;
     exact->placed = calloc(count + 1, sizeof *exact->placed);
+    exact->owner = calloc(pieces + 1, sizeof *exact->owner);
+    exact->piece_placed = calloc(pieces + 1, sizeof *exact->piece_placed);
+    exact->piece_bound = calloc(pieces + 1, sizeof *exact->piece_bound);
     exact->changed = calloc(sections + 1, sizeof *exact->changed);
     exact->unplaced = calloc(sections + 1, sizeof *exact->unplaced);
     exact->lows = calloc(count + 1, sizeof *exact->lows);
@@ -328,15 +382,18 @@ static bool begin(struct exact *exact)
     exact->last = calloc(count + 1, sizeof *exact->last);
     /* All buffers, and for each open node at depth d at most count - d that are left. */
     exact->parts = malloc((count + 1) * (count + 2) / 2 * sizeof *exact->parts);
-    return exact->placed != NULL && exact->changed != NULL && exact->unplaced != NULL &&
-           exact->lows != NULL && exact->first != NULL &&
-           exact->last != NULL && exact->parts != NULL && find_members(exact) &&
-           find_beside(exact);
+    return exact->placed != NULL && exact->owner != NULL && exact->piece_placed != NULL &&
+           exact->piece_bound != NULL && exact->changed != NULL && exact->unplaced != NULL &&
+           exact->lows != NULL && exact->first != NULL && exact->last != NULL &&
+           exact->parts != NULL && find_members(exact) && find_beside(exact);
 }
 
 static void end(struct exact *exact)
 {
     free(exact->placed);
+    free(exact->owner);
+    free(exact->piece_placed);
+    free(exact->piece_bound);
     free(exact->changed);
     free(exact->unplaced);
     free(exact->lows);
@@ -368,9 +425,11 @@ static void fill_first_part(struct exact *exact)
     size_t filled = 0;
     for (uint32_t section = 0; section < exact->buffers.sections; section++) {
         size_t from = exact->members.start[section], to = exact->members.start[section + 1];
-        for (size_t i = from; i < to; i++)
-            if (exact->first[exact->members.items[i]] == section)
-                exact->parts[filled++] = exact->members.items[i];
+        for (size_t i = from; i < to; i++) {
+            uint32_t buffer = exact->owner[exact->members.items[i]];
+            if (exact->first[buffer] == section)
+                exact->parts[filled++] = buffer;
+        }
     }
 }
 
@@ -382,7 +441,8 @@ enum outcome exact_search(struct exact *exact)
         return NO_MEMORY;
     }
     fill_first_part(exact);
-    memset(exact->low, 0, exact->buffers.count * sizeof *exact->low);
+    for (uint32_t buffer = 0; buffer < exact->buffers.count; buffer++)
+        set_low(exact, buffer, 0);
     if (all_sections_fit(exact)) {
         bool solved = exact->buffers.count == 0 ||
                       solve(exact, exact->parts, exact->buffers.count,

@@ -5,9 +5,15 @@
 
 #include <time.h>
 
-enum { BUFFERS = 5, PIECES = 2, STARTS = 1, SECTIONS = 1 };
-enum { COLUMNS = BUFFERS + PIECES + STARTS + SECTIONS + 1 };
-enum { SIZE, PADDED, ALIGNMENT, TWINS, RANK, PIECE_FIRST, PIECE_LAST, STARTING, FAILURES, LOW };
+/* The columns in order; each group of them is of one length. */
+enum { SIZE, ALIGNMENT, TWINS, RANK, LOW, BUFFERS_END };
+enum { PIECE_FIRST = BUFFERS_END, PIECE_LAST, PIECE_LOW, ROOM, PADDING, PIECES_END };
+enum { BAN_OTHER = PIECES_END, UNDER, OVER, BANS_END };
+enum { PIECES = BANS_END, BANS, STARTS_END };
+enum { FAILURES = STARTS_END, COLUMNS };
+
+static const int GROUPS[] = {BUFFERS_END, PIECES_END, BANS_END, STARTS_END, COLUMNS};
+enum { OF_BUFFERS, OF_PIECES, OF_BANS, OF_STARTS, OF_SECTIONS, GROUP_COUNT };
 
 static const double BETWEEN_SIGNALS = 0.02; /* seconds */
 
@@ -68,80 +74,115 @@ static PyObject *searched(struct exact *exact, double seconds, PyObject *asked)
     return Py_BuildValue("iK", (int)outcome, (unsigned long long)exact->nodes);
 }
 
-/* Returns whether the pieces are in order and within the sections; sets an exception if not. */
-static bool are_valid(const struct exact_buffers *all, Py_ssize_t pieces)
+/* Whether list starts ascend from 0 to the length of what they divide. */
+static bool divide(const uint32_t *start, uint32_t count, Py_ssize_t length)
 {
-    bool valid = all->pieces[0] == 0 && all->pieces[all->count] == (size_t)pieces;
+    bool valid = start[0] == 0 && start[count] == (size_t)length;
+    for (uint32_t i = 0; i < count && valid; i++)
+        valid = start[i] <= start[i + 1];
+    return valid;
+}
+
+/* Returns whether pieces and bans are in order; sets an exception if not. */
+static bool are_valid(const struct exact_buffers *all, Py_ssize_t bans)
+{
+    bool valid = divide(all->pieces, all->count, all->all_pieces) &&
+                 divide(all->bans, all->count, bans);
     for (uint32_t buffer = 0; buffer < all->count && valid; buffer++)
         valid = all->pieces[buffer] < all->pieces[buffer + 1] && all->size[buffer] > 0 &&
                 all->alignment[buffer] > 0;
-    for (Py_ssize_t piece = 0; piece < pieces && valid; piece++)
+    for (uint32_t piece = 0; piece < all->all_pieces && valid; piece++)
         valid = all->piece_first[piece] < all->piece_last[piece] &&
                 all->piece_last[piece] <= all->sections;
+    for (Py_ssize_t ban = 0; ban < bans && valid; ban++)
+        valid = all->ban_other[ban] < all->count && all->under[ban] < all->over[ban];
     if (!valid)
-        PyErr_SetString(PyExc_ValueError, "the pieces are not those of the buffers");
+        PyErr_SetString(PyExc_ValueError, "the pieces or bans are not those of the buffers");
     return valid;
+}
+
+/* Takes hold of all columns, group by group; false, with an exception set, if that fails. */
+static bool hold(struct column *columns, PyObject *tuple, Py_ssize_t lengths[GROUP_COUNT])
+{
+    PyObject *given[COLUMNS];
+    int begin = 0;
+    if (PyTuple_Size(tuple) != COLUMNS) {
+        PyErr_SetString(PyExc_ValueError, "the columns of a search are another number");
+        return false;
+    }
+    for (int i = 0; i < COLUMNS; i++)
+        given[i] = PyTuple_GetItem(tuple, i);
+    for (int group = 0; group < GROUP_COUNT; begin = GROUPS[group++]) {
+        size_t count = (size_t)(GROUPS[group] - begin);
+        if (!columns_hold(&columns[begin], &given[begin], count, &lengths[group])) {
+            columns_release(columns, (size_t)begin);
+            return false;
+        }
+    }
+    if (lengths[OF_STARTS] == lengths[OF_BUFFERS] + 1)
+        return true;
+    columns_release(columns, COLUMNS);
+    PyErr_SetString(PyExc_ValueError, "the starts of pieces and bans are not those of the buffers");
+    return false;
 }
 
 PyObject *search_exact(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "", "", "", "", "", "", "", "", "", "",
-                            "capacity", "nodes", "seconds", NULL};
+    static char *names[] = {"", "", "capacity", "step", "nodes", "seconds", NULL};
     struct column columns[COLUMNS] = {
         [SIZE] = {.name = "size", .width = 8},
-        [PADDED] = {.name = "padded", .width = 8},
         [ALIGNMENT] = {.name = "alignment", .width = 8},
         [TWINS] = {.name = "twins", .width = 4},
         [RANK] = {.name = "rank", .width = 4},
+        [LOW] = {.name = "low", .width = 8, .writable = true},
         [PIECE_FIRST] = {.name = "piece_first", .width = 4},
         [PIECE_LAST] = {.name = "piece_last", .width = 4},
-        [STARTING] = {.name = "pieces", .width = 4},
+        [PIECE_LOW] = {.name = "piece_low", .width = 8},
+        [ROOM] = {.name = "room", .width = 8},
+        [PADDING] = {.name = "padding", .width = 8},
+        [BAN_OTHER] = {.name = "ban_other", .width = 4},
+        [UNDER] = {.name = "under", .width = 8},
+        [OVER] = {.name = "over", .width = 8},
+        [PIECES] = {.name = "pieces", .width = 4},
+        [BANS] = {.name = "bans", .width = 4},
         [FAILURES] = {.name = "failures", .width = 8, .writable = true},
-        [LOW] = {.name = "low", .width = 8, .writable = true},
     };
-    PyObject *given[COLUMNS], *goes_on, *answer = NULL;
-    Py_ssize_t count, pieces, starts, sections, lows;
-    long long capacity;
+    PyObject *tuple, *goes_on, *answer = NULL;
+    Py_ssize_t lengths[GROUP_COUNT];
+    long long capacity, step;
     unsigned long long nodes;
     double seconds;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "OOOOOOOOOOO$LKd", names, &given[SIZE], &given[PADDED],
-            &given[ALIGNMENT], &given[TWINS], &given[RANK], &given[PIECE_FIRST],
-            &given[PIECE_LAST], &given[STARTING], &given[FAILURES], &given[LOW], &goes_on,
-            &capacity, &nodes, &seconds))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O$LLKd", names, &PyTuple_Type, &tuple,
+                                     &goes_on, &capacity, &step, &nodes, &seconds) ||
+        !hold(columns, tuple, lengths))
         return NULL;
-    if (!columns_hold_two(columns, given, BUFFERS, BUFFERS + PIECES, &count, &pieces))
-        return NULL;
-    if (columns_hold(&columns[STARTING], &given[STARTING], 1, &starts)) {
-        if (columns_hold(&columns[FAILURES], &given[FAILURES], 1, &sections)) {
-            if (columns_hold(&columns[LOW], &given[LOW], 1, &lows)) {
-                struct exact exact = {
-                    .buffers = {.count = (uint32_t)count,
-                                .sections = (uint32_t)sections,
-                                .size = columns[SIZE].view.buf,
-                                .padded = columns[PADDED].view.buf,
-                                .alignment = columns[ALIGNMENT].view.buf,
-                                .pieces = columns[STARTING].view.buf,
-                                .piece_first = columns[PIECE_FIRST].view.buf,
-                                .piece_last = columns[PIECE_LAST].view.buf,
-                                .twins = columns[TWINS].view.buf,
-                                .rank = columns[RANK].view.buf},
-                    .capacity = capacity,
-                    .limit = nodes,
-                    .low = columns[LOW].view.buf,
-                    .failures = columns[FAILURES].view.buf,
-                };
-                if (lows != count || starts != count + 1)
-                    PyErr_SetString(PyExc_ValueError, "low and pieces are not those of buffers");
-                else if (are_valid(&exact.buffers, pieces))
-                    answer = searched(&exact, seconds, goes_on);
-                columns_release(&columns[LOW], 1);
-            }
-            columns_release(&columns[FAILURES], 1);
-        }
-        columns_release(&columns[STARTING], 1);
-    }
-    columns_release(columns, BUFFERS + PIECES);
+    struct exact exact = {
+        .buffers = {.count = (uint32_t)lengths[OF_BUFFERS],
+                    .sections = (uint32_t)lengths[OF_SECTIONS],
+                    .all_pieces = (uint32_t)lengths[OF_PIECES],
+                    .size = columns[SIZE].view.buf,
+                    .alignment = columns[ALIGNMENT].view.buf,
+                    .pieces = columns[PIECES].view.buf,
+                    .piece_first = columns[PIECE_FIRST].view.buf,
+                    .piece_last = columns[PIECE_LAST].view.buf,
+                    .piece_low = columns[PIECE_LOW].view.buf,
+                    .room = columns[ROOM].view.buf,
+                    .padding = columns[PADDING].view.buf,
+                    .twins = columns[TWINS].view.buf,
+                    .rank = columns[RANK].view.buf,
+                    .bans = columns[BANS].view.buf,
+                    .ban_other = columns[BAN_OTHER].view.buf,
+                    .under = columns[UNDER].view.buf,
+                    .over = columns[OVER].view.buf,
+                    .step = step},
+        .capacity = capacity,
+        .limit = nodes,
+        .low = columns[LOW].view.buf,
+        .failures = columns[FAILURES].view.buf,
+    };
+    if (are_valid(&exact.buffers, lengths[OF_BANS]))
+        answer = searched(&exact, seconds, goes_on);
+    columns_release(columns, COLUMNS);
     return answer;
 }

@@ -315,10 +315,9 @@ static PyMethodDef methods[] = {
      "sweep_through(lives, address, rank, heap, free_blocks, *, ranks)\n--\n\n"
      "Verify a placement and return what is counted on the way, or who overlaps."},
     {"search_exact", (PyCFunction)(void (*)(void))search_exact, METH_VARARGS | METH_KEYWORDS,
-     "search_exact(size, padded, alignment, twins, rank, piece_first, piece_last, pieces, failures,\n"
-     "low, goes_on, *, capacity, nodes, seconds)\n--\n\n"
-     "Search for a placement of buffers below a capacity, in `low`. Return the outcome (0 refuted,\n"
-     "1 fits, 2 undecided) and the number of nodes visited."},
+     "search_exact(columns, goes_on, *, capacity, step, nodes, seconds)\n--\n\n"
+     "Search for a placement of buffers below a capacity, in the column `low`. Return the outcome\n"
+     "(0 refuted, 1 fits, 2 undecided) and the number of nodes visited."},
     {NULL, NULL, 0, NULL},
 };
 

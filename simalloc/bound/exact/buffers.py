@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.bound.exact.bans import Bans
 from simalloc.bound.timetable import Timetable
 
 Ints = NDArray[np.int64]
@@ -19,10 +20,11 @@ Numbers = NDArray[np.uint32]
 class Buffers:
     """Buffers of fixed size, each live during one or more pieces of time.
 
-    `size` and `alignment` (int64, bytes, at least 1) have an entry for each buffer. `owner`
-    (int64, ascending), `begin` and `end` (int64, `begin` < `end`) have an entry for each piece: the
-    buffer `owner` is live from `begin` until just before `end`. A buffer with several pieces has a
-    gap between them, in which others may use its addresses.
+    `size` and `alignment` (int64, bytes, at least 1) have an entry for each buffer. The other
+    columns (int64) have an entry for each piece: the buffer `owner` (ascending) is live from
+    `begin` until just before `end`, and uses its bytes `low` up to before `high`, counted from its
+    address. A buffer with several pieces has a gap between them, in which others may use its
+    addresses. A piece with fewer bytes than its buffer leaves the others to whoever fits there.
     """
 
     size: Ints
@@ -30,35 +32,81 @@ class Buffers:
     owner: Ints
     begin: Ints
     end: Ints
+    low: Ints
+    high: Ints
 
     @classmethod
     def of(cls, table: Timetable) -> Buffers:
-        """Return the lives of a timetable as buffers of one piece each."""
-        owner = np.arange(len(table))
-        return cls(table.size, table.alignment, owner, table.born, table.died)
+        """Return the lives of a timetable as buffers."""
+        if table.pieces is None:
+            owner = np.arange(len(table))
+            return cls.whole(table.size, table.alignment, owner, table.born, table.died)
+        order = np.argsort(table.pieces.owner, kind="stable")
+        parts, low = table.pieces.table, table.pieces.low[order]
+        return cls(
+            table.size,
+            table.alignment,
+            table.pieces.owner[order],
+            parts.born[order],
+            parts.died[order],
+            low,
+            low + parts.size[order],
+        )
+
+    @classmethod
+    def whole(cls, size: Ints, alignment: Ints, owner: Ints, begin: Ints, end: Ints) -> Buffers:
+        """Return buffers that use all of their bytes in each piece."""
+        return cls(size, alignment, owner, begin, end, np.zeros_like(owner), size[owner])
 
     def __len__(self) -> int:
         return len(self.size)
 
     @cached_property
     def grain(self) -> int:
-        """The number of bytes that divides every alignment; each address is a multiple of it."""
-        return int(np.gcd.reduce(self.alignment, initial=0)) or 1
+        """The number of bytes that divides the address at which each piece begins."""
+        return int(np.gcd.reduce(np.append(self.alignment, self.low), initial=0)) or 1
 
     @cached_property
-    def padded(self) -> Ints:
-        """The sizes, rounded up to the grain (int64, bytes)."""
-        return -(-self.size // self.grain) * self.grain
+    def room(self) -> Ints:
+        """The bytes that each piece uses, rounded up to the grain (int64)."""
+        return -(-(self.high - self.low) // self.grain) * self.grain
+
+    @cached_property
+    def padding(self) -> Ints:
+        """The bytes by which the room of each piece exceeds what it uses (int64)."""
+        return self.room - (self.high - self.low)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether every piece uses all bytes of its buffer."""
+        return not self.low.any() and bool((self.high == self.size[self.owner]).all())
 
     @cached_property
     def unit(self) -> int:
-        """The number of bytes that divides the height of every placement that cannot be lowered.
+        """The number of bytes that divides the height of some minimal placement.
 
-        An address in it is a sum of sizes, rounded up to alignments. Alignments that divide every
-        size round nothing up.
+        An address in it is a sum of sizes and of bounds of pieces, rounded up to alignments. An
+        alignment rounds nothing up if it divides the unit; otherwise it has to be a multiple of
+        the unit. Parts of buffers may rest on each other in a circle, for which this is known only
+        without alignments.
         """
-        size = int(np.gcd.reduce(self.size, initial=0)) or 1
-        return int(np.gcd.reduce(self.alignment[size % self.alignment != 0], initial=size))
+        unit = int(np.gcd.reduce(np.concatenate((self.size, self.low, self.high)), initial=0)) or 1
+        alignments = np.unique(self.alignment)
+        if not self.is_whole and alignments.max(initial=1) > 1:
+            return 1
+        while (rounding := alignments[(unit % alignments != 0) & (alignments % unit != 0)]).size:
+            unit = int(np.gcd(unit, rounding[0]))
+        return unit
+
+    @cached_property
+    def step(self) -> int:
+        """The number of bytes that divides every address of some minimal placement, or 1."""
+        return 1 if self.alignment.max(initial=1) > 1 else self.unit
+
+    @cached_property
+    def bans(self) -> Bans:
+        """The distances that are forbidden between two buffers, unless all pieces are whole."""
+        return Bans.none(len(self)) if self.is_whole else Bans.of(self)
 
     @cached_property
     def sections(self) -> Sections:
@@ -70,6 +118,7 @@ class Buffers:
         """A number for each buffer (uint32), equal for interchangeable buffers of one piece."""
         sections = self.sections
         single = np.diff(sections.pieces.astype(np.int64)) == 1
+        single &= np.bincount(self.owner, self.high - self.low, len(self)) == self.size
         numbers = np.where(single, 0, 1 + np.arange(len(self)))
         key = np.stack((numbers, sections.first, sections.last, self.size, self.alignment))
         _, number = np.unique(key, axis=1, return_inverse=True)
@@ -86,6 +135,8 @@ class Buffers:
             place[self.owner[kept]],
             self.begin[kept],
             self.end[kept],
+            self.low[kept],
+            self.high[kept],
         )
 
     def parts(self) -> Iterator[Ints]:
@@ -103,22 +154,19 @@ class Buffers:
     def bound(self) -> int:
         """Return the height (bytes) that some section needs at least.
 
-        The buffers of a section, rounded up to the grain, lie one above the other; only the
-        topmost one can do without its padding.
+        The pieces of a section, rounded up to the grain, lie one above the other; only the topmost
+        one can do without its padding.
         """
         sections = self.sections
         change = np.zeros(sections.count + 1, np.int64)
-        size = self.padded[self.owner]
-        np.add.at(change, sections.piece_first, size)
-        np.subtract.at(change, sections.piece_last, size)
+        np.add.at(change, sections.piece_first, self.room)
+        np.subtract.at(change, sections.piece_last, self.room)
         total = np.cumsum(change[:-1])
-        padding = int((self.padded - self.size).max(initial=0))
-        if not padding:
-            return int(total.max(initial=0))
-        return max(
-            int(total[section] - (self.padded - self.size)[members].max(initial=0))
-            for section, members in enumerate(sections.members())
-        )
+        needed = total
+        if self.padding.any():
+            needed = np.array([int(total[section] - self.padding[members].max(initial=0))
+                               for section, members in enumerate(sections.members())])  # fmt: skip
+        return int(max(needed.max(initial=0), self.size.max(initial=0)))
 
     def height(self, address: Ints) -> int:
         """Return the height (bytes) of a placement."""
@@ -167,15 +215,11 @@ class Sections:
         """The number of pairs of a section and a buffer that is live in it."""
         return int((self.piece_last.astype(np.int64) - self.piece_first).sum())
 
-    def of_buffer(self, buffer: int) -> Iterator[int]:
-        """Yield the sections in which a buffer is live, in ascending order."""
-        for piece in range(int(self.pieces[buffer]), int(self.pieces[buffer + 1])):
-            yield from range(int(self.piece_first[piece]), int(self.piece_last[piece]))
-
     def members(self) -> list[list[int]]:
-        """Return the buffers that are live in each section, in ascending order."""
+        """Return the pieces that are live in each section, in ascending order."""
         found: list[list[int]] = [[] for _ in range(self.count)]
-        for buffer in range(len(self.pieces) - 1):
-            for section in self.of_buffer(buffer):
-                found[section].append(buffer)
+        spans = zip(self.piece_first.tolist(), self.piece_last.tolist(), strict=True)
+        for piece, (first, last) in enumerate(spans):
+            for section in range(first, last):
+                found[section].append(piece)
         return found

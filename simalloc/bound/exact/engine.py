@@ -73,22 +73,19 @@ def fit(
     search ends undecided after a number of nodes, or of seconds, or once `goes_on` returns False.
     Ctrl-C raises `KeyboardInterrupt`.
     """
-    sections = buffers.sections
+    sections, bans = buffers.sections, buffers.bans
     failures = np.zeros(sections.count, np.int64)
     low = np.zeros(len(buffers), np.int64)
+    of_buffers = buffers.size, buffers.alignment, buffers.twins, rank, low
+    of_pieces = (
+        sections.piece_first, sections.piece_last, buffers.low, buffers.room, buffers.padding
+    )  # fmt: skip
+    of_bans = bans.other, bans.under, bans.over
     outcome, visited = search_exact(
-        buffers.size,
-        buffers.padded,
-        buffers.alignment,
-        buffers.twins,
-        rank,
-        sections.piece_first,
-        sections.piece_last,
-        sections.pieces,
-        failures,
-        low,
+        (*of_buffers, *of_pieces, *of_bans, sections.pieces, bans.start, failures),
         goes_on,
         capacity=capacity,
+        step=buffers.step,
         nodes=nodes,
         seconds=seconds,
     )

@@ -65,8 +65,9 @@ def _loads(buffers: Buffers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the bytes that are live in each section."""
     sections = buffers.sections
     change = np.zeros(sections.count + 1)
-    np.add.at(change, sections.piece_first, buffers.size[buffers.owner])
-    np.subtract.at(change, sections.piece_last, buffers.size[buffers.owner])
+    used = buffers.high - buffers.low
+    np.add.at(change, sections.piece_first, used)
+    np.subtract.at(change, sections.piece_last, used)
     return np.cumsum(change[:-1])
 
 

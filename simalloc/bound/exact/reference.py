@@ -14,15 +14,22 @@ bound, at a tie with the lowest rank, and tries two cases.
    among those. Buffers with the same lifetime, size, alignment and bound are interchangeable, and
    their bounds rise together.
 
-After each step the sections with changed bounds are examined. The unplaced buffers of a section,
+After each step the sections with changed bounds are examined. The unplaced pieces of a section,
 stacked in the order of their bounds, need a height that no other order undercuts; a section in
 which the height exceeds the capacity refutes the case.
+
+*Pieces that use a part of their buffer.* Two buffers that meet then have several forbidden
+distances (`bans.py`), and neither has to be above the other. A bound is the lowest address that the
+placed buffers allow, and rises above every ban that it falls into. In case 2, consider the
+placement with the lowest sum of addresses. The buffer is not located at its bound because some
+unplaced buffer bans it there. The bound therefore rises to the upper end of a ban that can contain
+it, and by at least one step: the unit of the problem if no buffer is aligned, otherwise one byte.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -69,13 +76,21 @@ class _Search:
         self._capacity = capacity
         self._rank = rank
         self._size: list[int] = buffers.size.tolist()
-        self._padded: list[int] = buffers.padded.tolist()
         self._alignment: list[int] = buffers.alignment.tolist()
         self._twins: list[int] = buffers.twins.tolist()
+        self._owner: list[int] = buffers.owner.tolist()
+        self._piece_low: list[int] = buffers.low.tolist()
+        self._room: list[int] = buffers.room.tolist()
+        self._padding: list[int] = buffers.padding.tolist()
         self._first: list[int] = sections.first.tolist()
         self._last: list[int] = sections.last.tolist()
-        self._sections = [list(sections.of_buffer(buffer)) for buffer in range(len(buffers))]
         self._members = sections.members()
+        self._sections: list[list[int]] = [[] for _ in range(len(buffers))]
+        for section, pieces in enumerate(self._members):
+            for piece in pieces:
+                self._sections[self._owner[piece]].append(section)
+        self._bans = _bans_by_buffer(buffers)
+        self._step = buffers.step
         self._placed = [False] * len(buffers)
         self._changed: set[int] = set()
 
@@ -109,12 +124,13 @@ class _Search:
         return True
 
     def _place(self, buffer: int) -> bool:
-        """Locate a buffer at its bound and all that it meets above it; False if that fails."""
+        """Locate a buffer at its bound and all that it meets clear of it; False if that fails."""
         self._placed[buffer] = True
         top = self.low[buffer] + self._size[buffer]
         raised = True
         for other in self._unplaced_beside(buffer):
-            raised = self._raise(other, top) and raised
+            bound = self.low[other] if self._bans else top
+            raised = self._raise(other, bound) and raised
         return self._changed_sections_fit() and raised
 
     def _raise_twins(self, part: Sequence[int], lowest: int) -> bool:
@@ -123,23 +139,49 @@ class _Search:
         raised = True
         for buffer in part:
             if self._twins[buffer] == self._twins[lowest] and self.low[buffer] == low:
-                tops = [self.low[other] + self._size[other]
-                        for other in self._unplaced_beside(buffer)]  # fmt: skip
-                raised = raised and bool(tops) and self._raise(buffer, min(tops))
+                rest = self._lowest_rest(buffer)
+                raised = raised and rest is not None and self._raise(buffer, rest)
         return self._changed_sections_fit() and raised
+
+    def _lowest_rest(self, buffer: int) -> int | None:
+        """Return the lowest address above its bound at which a buffer rests on an unplaced one."""
+        low = self.low[buffer]
+        if self._bans:
+            rests = [
+                max(self.low[ban.other] + ban.over, low + self._step)
+                for ban in self._bans[buffer]
+                if not self._placed[ban.other] and self.low[ban.other] + ban.under < low
+            ]
+        else:
+            rests = [self.low[other] + self._size[other] for other in self._unplaced_beside(buffer)]
+        return min(rests, default=None)
 
     def _raise(self, buffer: int, bound: int) -> bool:
         """Raise a bound to at least `bound`; False if the buffer then exceeds the capacity."""
-        aligned = -(-bound // self._alignment[buffer]) * self._alignment[buffer]
-        if aligned > self.low[buffer]:
-            self.low[buffer] = aligned
+        allowed = self._allowed(buffer, bound)
+        if allowed > self.low[buffer]:
+            self.low[buffer] = allowed
             self._changed.update(self._sections[buffer])
         return self.low[buffer] + self._size[buffer] <= self._capacity
 
+    def _allowed(self, buffer: int, bound: int) -> int:
+        """Return the lowest aligned address from `bound` on that no placed buffer bans."""
+        alignment = self._alignment[buffer]
+        address = -(-bound // alignment) * alignment
+        placed = [ban for ban in self._bans.get(buffer, ()) if self._placed[ban.other]]
+        while over := [
+            self.low[ban.other] + ban.over
+            for ban in placed
+            if ban.under < address - self.low[ban.other] < ban.over
+        ]:
+            address = -(-max(over) // alignment) * alignment
+        return address
+
     def _unplaced_beside(self, buffer: int) -> list[int]:
         """Return the unplaced buffers that are live together with one, in ascending order."""
-        beside = {other for section in self._sections[buffer] for other in self._members[section]}
-        return sorted(other for other in beside - {buffer} if not self._placed[other])
+        pieces = {piece for section in self._sections[buffer] for piece in self._members[section]}
+        beside = {self._owner[piece] for piece in pieces} - {buffer}
+        return sorted(other for other in beside if not self._placed[other])
 
     def _changed_sections_fit(self) -> bool:
         """Examine the sections with changed bounds, up to the first that does not fit."""
@@ -148,15 +190,20 @@ class _Search:
         return all(map(self._section_fits, changed))
 
     def _section_fits(self, section: int) -> bool:
-        unplaced = [other for other in self._members[section] if not self._placed[other]]
+        unplaced = [piece for piece in self._members[section]
+                    if not self._placed[self._owner[piece]]]  # fmt: skip
         height = 0
-        for buffer in sorted(unplaced, key=lambda buffer: self.low[buffer]):
-            height = max(height, self.low[buffer]) + self._padded[buffer]
-        padding = max((self._padded[each] - self._size[each] for each in unplaced), default=0)
+        for piece in sorted(unplaced, key=self._begin):
+            height = max(height, self._begin(piece)) + self._room[piece]
+        padding = max((self._padding[piece] for piece in unplaced), default=0)
         if height - padding <= self._capacity:
             return True
         self.failures[section] += 1
         return False
+
+    def _begin(self, piece: int) -> int:
+        """Return the bound of the address at which a piece begins."""
+        return self.low[self._owner[piece]] + self._piece_low[piece]
 
     def _split(self, part: Sequence[int]) -> list[list[int]]:
         """Return the unplaced buffers of a part as parts without a common section."""
@@ -170,3 +217,19 @@ class _Search:
             found[-1].append(buffer)
             reach = max(reach, self._last[buffer])
         return found
+
+
+class _Ban(NamedTuple):
+    other: int
+    under: int
+    over: int
+
+
+def _bans_by_buffer(buffers: Buffers) -> dict[int, list[_Ban]]:
+    """Return the bans of each buffer, or nothing if all pieces are whole."""
+    bans = buffers.bans
+    if buffers.is_whole:
+        return {}
+    rows = [*map(_Ban, bans.other.tolist(), bans.under.tolist(), bans.over.tolist())]
+    start = bans.start.tolist()
+    return {buffer: rows[start[buffer] : start[buffer + 1]] for buffer in range(len(buffers))}

@@ -52,6 +52,8 @@ class Solver:
             "owner": buffers.owner.tolist(),
             "first": buffers.sections.piece_first.tolist(),
             "last": buffers.sections.piece_last.tolist(),
+            "low": buffers.low.tolist(),
+            "high": buffers.high.tolist(),
             "lower": lower,
             "height": height,
             "target": target,
@@ -137,13 +139,11 @@ def _solve(problem: dict[str, Any], lower: int, highest: int, seconds: float) ->
     ]
     for start, length in zip(starts, size, strict=True):
         model.add(start + length <= height)
-    pieces = zip(problem["owner"], problem["first"], problem["last"], strict=True)
-    times = [
-        (owner, model.new_fixed_size_interval_var(first, last - first, f"time {owner} {first}"))
-        for owner, first, last in pieces
-    ]
-    model.add_no_overlap_2d([time for _, time in times], [spans[owner] for owner, _ in times])
-    model.add_cumulative([time for _, time in times], [size[owner] for owner, _ in times], height)
+    pieces = [_piece(model, problem, starts, spans, number)
+              for number in range(len(problem["owner"]))]  # fmt: skip
+    times = [time for time, _, _ in pieces]
+    model.add_no_overlap_2d(times, [span for _, span, _ in pieces])
+    model.add_cumulative(times, [used for _, _, used in pieces], height)
     _break_symmetry(model, problem, starts, size, height)
     model.minimize(height)
 
@@ -169,10 +169,28 @@ def _start(model: Any, number: int, highest: int, alignment: int) -> Any:
     return alignment * model.new_int_var(0, highest // alignment, f"start {number}")
 
 
+def _piece(
+    model: Any, problem: dict[str, Any], starts: list[Any], spans: list[Any], number: int
+) -> tuple[Any, Any, int]:
+    """Return when a piece is live, its addresses, and the bytes that it uses, in units."""
+    unit, owner, first = problem["unit"], problem["owner"][number], problem["first"][number]
+    low, high = problem["low"][number], problem["high"][number]
+    length = problem["last"][number] - first
+    time = model.new_fixed_size_interval_var(first, length, f"time {number}")
+    used = (high - low) // unit
+    if high - low == problem["size"][owner]:
+        return time, spans[owner], used
+    start = starts[owner] + low // unit
+    return time, model.new_fixed_size_interval_var(start, used, f"piece {number}"), used
+
+
 def _break_symmetry(
     model: Any, problem: dict[str, Any], starts: list[Any], size: list[int], height: Any
 ) -> None:
-    """Order twins by their numbers; without alignments, put the largest buffer into a half."""
+    """Order twins by their numbers; put the largest buffer into a half if all may be turned over.
+
+    A placement can be turned upside down without alignments and without pieces of buffers.
+    """
     before: dict[int, int] = {}
     for number, twin in enumerate(problem["twins"]):
         if twin in before:
@@ -181,6 +199,10 @@ def _break_symmetry(
     sizes = problem["size"]
     free = all(one % problem["unit"] == 0 and problem["unit"] % alignment == 0
                for one, alignment in zip(sizes, problem["alignment"], strict=True))  # fmt: skip
+    free = free and all(
+        high - low == sizes[owner]
+        for owner, low, high in zip(problem["owner"], problem["low"], problem["high"], strict=True)
+    )
     largest = max(range(len(size)), key=size.__getitem__)
     if free and problem["twins"].count(problem["twins"][largest]) == 1:
         model.add(2 * starts[largest] + size[largest] <= height)

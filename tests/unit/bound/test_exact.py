@@ -31,7 +31,7 @@ SIX = [(0, 6, 82), (8, 9, 837), (0, 1, 823), (2, 7, 57), (4, 10, 16), (3, 5, 108
 def buffers_of(rows, alignment=None):
     begin, end, size = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     ones = np.ones(len(rows), np.int64)
-    return Buffers(size, ones if alignment is None else np.array(alignment, np.int64),
+    return Buffers.whole(size, ones if alignment is None else np.array(alignment, np.int64),
                    np.arange(len(rows)), begin, end)  # fmt: skip
 
 
@@ -50,8 +50,8 @@ def assert_holds(buffers, address):
                 a == b
                 or buffers.end[one] <= buffers.begin[other]
                 or buffers.end[other] <= buffers.begin[one]
-                or address[a] + buffers.size[a] <= address[b]
-                or address[b] + buffers.size[b] <= address[a]
+                or address[a] + buffers.high[one] <= address[b] + buffers.low[other]
+                or address[b] + buffers.high[other] <= address[a] + buffers.low[one]
             )
             assert apart, (one, other)
 
@@ -99,8 +99,31 @@ def test_alignment_is_respected_and_counted():
 def test_a_gap_can_be_used_by_others():
     size = np.array([4, 4], np.int64)
     owner, begin, end = np.array([[0, 0, 1], [0, 6, 3], [3, 9, 6]])
-    buffers = Buffers(size, np.ones(2, np.int64), owner, begin, end)
+    buffers = Buffers.whole(size, np.ones(2, np.int64), owner, begin, end)
     assert minimum(buffers) == (4, 4)
+
+
+def with_parts(scale=1):
+    """Two buffers of 8 that each leave a side to the other while they meet, and one of 4."""
+    owner, begin, end, low, high = np.array(
+        [[0, 0, 1, 1, 2], [0, 2, 2, 4, 4], [2, 4, 4, 6, 6], [0, 0, 5, 0, 0], [8, 3, 8, 8, 4]]
+    )
+    size = np.array([8, 8, 4], np.int64) * scale
+    return Buffers(size, np.ones(3, np.int64), owner, begin, end, low * scale, high * scale)
+
+
+@pytest.mark.parametrize("scale", [1, 1 << 40])
+def test_buffers_reach_into_the_unused_bytes_of_others(scale):
+    buffers = with_parts(scale)
+    # The first is not 3 to 7 bytes above the second: its bytes 0 to 2 would be the other's 5 to 7.
+    assert (buffers.bans.under[0], buffers.bans.over[0]) == (2 * scale, 8 * scale)
+    assert minimise(buffers, np.array([0, 100, 200]) * scale).lower == 12 * scale
+
+
+def test_the_unit_of_alignments_that_do_not_divide_each_other():
+    # 12 and 8 leave 4, which 6 does not divide: the unit is 2, and an address of 30 has it.
+    assert buffers_of([(0, 9, 12), (0, 9, 24)], [6, 8]).unit == 2
+    assert buffers_of([(0, 9, 12), (0, 9, 24)], [4, 6]).unit == 12
 
 
 def test_a_target_is_reached_or_refuted():
@@ -155,18 +178,23 @@ def test_alignments_of_a_trace():
 
 
 @pytest.mark.skipif(not is_installed(), reason="OR-tools is not installed")
-def test_a_solver_helps(monkeypatch):
+@pytest.mark.parametrize(
+    ("buffers", "least"),
+    [(buffers_of(ABOVE_PEAK[0]), 5), (with_parts(), 12)],
+    ids=["whole", "parts"],
+)
+def test_a_solver_helps(monkeypatch, buffers, least):
     monkeypatch.setattr(search, "ALONE", 0.0)
-    buffers = buffers_of(ABOVE_PEAK[0])
 
     def never(problem, rank, *limits):
         while limits[-1]():
             sleep(0.01)
         return Searched(Outcome.UNDECIDED, 1, np.zeros(problem.sections.count, np.int64), rank)
 
-    found = minimise(buffers, np.arange(10) * 4, effort=Effort(seconds=60.0), fit=never)
+    start = np.arange(len(buffers)) * 8
+    found = minimise(buffers, start, effort=Effort(seconds=60.0), fit=never)
     assert_holds(buffers, found.address)
-    assert (buffers.height(found.address), found.lower, found.helped) == (5, 5, True)
+    assert (buffers.height(found.address), found.lower, found.helped) == (least, least, True)
 
 
 def test_without_a_solver_all_works(monkeypatch):
