@@ -88,6 +88,12 @@ TOKENS = [
 ]
 
 
+_MORE = {
+    "memory_replay": [REPLAY.format(" 1000 1020")],
+    "lifetimes": ["gaps,end,size,buffer,start,alignment\n7-8 9-9@2:5,12,18,a,6,2\n,10,15,b,5,1\n"],
+}
+
+
 @cache
 def samples(name):
     """Return valid logs of a format."""
@@ -105,8 +111,7 @@ def samples(name):
         "pattern-numbered": "Alloc(552)\nAlloc(8)\nFree(0)\nAlloc(3)\nFree(2)\n",
     }
     if name in texts:
-        more = [REPLAY.format(" 1000 1020").encode()] if name == "memory_replay" else []
-        return [texts[name].encode(), *more]
+        return [text.encode() for text in (texts[name], *_MORE.get(name, ()))]
     binary = {
         "johnstone-wilson": [
             np.array(records, layout).tobytes() for layout in ("<u4", ">u4", "<u8", ">u8")

@@ -1,39 +1,39 @@
 """Lifetimes as comma-separated values, `ID,LOWER,UPPER,SIZE`, as MiniMalloc has them.
 
-A column OFFSET behind them, where somebody has put the objects, is left alone. An object lives from
-its lower time to before its upper one; at equal times frees come first. Times only order the
-events. All rows are held in memory, as they come in any order.
+A column `offset`, where somebody has put the objects, is left alone. Gaps of buffers are an error:
+a trace has whole objects, and only `simalloc best-possible` reads gaps. An object lives from its
+lower time to before its upper one; at equal times frees come first. Times only order the events.
+All rows are held in memory, as they come in any order.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.trace.events import Op
-from simalloc.trace.formats.grammar import NO_EVENT, Grammar
-from simalloc.trace.formats.lines import printed, scan
+from simalloc.trace.events import MAX_SIZE, Op
+from simalloc.trace.formats.grammar import Grammar
+from simalloc.trace.formats.lifetimes_table import (
+    LifetimesTable,
+    Title,
+    is_table,
+    read_table,
+    read_title,
+)
+from simalloc.trace.formats.lines import printed
 from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.header import Header
 from simalloc.trace.shapes import CheckedEvents, ReadEvents
 
 _TITLE: Final = "id,lower,upper,size"
 _ROW: Final = "{id},{lower},{upper},{size}"
-_PRINTED: Final = Grammar({_ROW: Op.MALLOC})
-_PLACED: Final = f"{_TITLE},offset"
-_READ: Final = Grammar(
-    {
-        **dict.fromkeys((_TITLE, _TITLE.upper(), _PLACED, _PLACED.upper(), "")),
-        "{>,}{lower},{upper},{size}": Op.MALLOC,
-        "{>,}{lower},{upper},{size},{offset}": Op.MALLOC,
-    }
-)
-_HEAD: Final = re.compile(rb"\s*(?:(?i:id,lower,upper,size(?:,offset)?)\s|[^\s,]+(?:,\d+){3,4}\s)")
+_ALIGNMENT: Final = "alignment"
 _EVENTS: Final = 1 << 16
+
+Ints = NDArray[np.int64]
 
 
 class _Lifetimes:
@@ -44,11 +44,13 @@ class _Lifetimes:
 
     def sniff(self, head: bytes) -> bool:
         """Whether a log that begins with `head` is of this kind."""
-        return _HEAD.match(head) is not None
+        return is_table(head)
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
-        return Reading((), _batches(log))
+        title, line = read_title(log)
+        columns = (_ALIGNMENT,) if _ALIGNMENT in title.columns else ()
+        return Reading(columns, _batches(log, title, line))
 
 
 class Row(NamedTuple):
@@ -62,15 +64,31 @@ class Row(NamedTuple):
 
 def batches_of(rows: list[Row]) -> Iterator[Batch]:
     """Yield the events of objects in any order; at equal times frees come first."""
-    return _events(np.array(rows, np.int64).reshape(-1, 4).T)
+    return _events(*np.array(rows, np.int64).reshape(-1, 4).T)
 
 
-def _batches(log: Log) -> Iterator[Batch]:
-    yield from _events(np.concatenate([np.empty((4, 0), np.int64), *_rows(log)], axis=1))
+def batches_of_table(log: Log, table: LifetimesTable) -> Iterator[Batch]:
+    """Yield the events of the rows of a table, as if no buffer had a gap."""
+    size, alignment = table.size, table.alignment
+    if alignment is not None and (wrong := alignment > MAX_SIZE).any():
+        line, count = int(table.line[np.argmax(wrong)]), int(np.count_nonzero(wrong))
+        log.complain("alignments out of range", f"the alignment is above {MAX_SIZE}", line, count)
+        alignment = np.where(wrong, 0, alignment)
+    return _events(table.line, table.lower, table.upper, size, alignment)
 
 
-def _events(rows: NDArray[np.int64]) -> Iterator[Batch]:
-    line, lower, upper, size = rows
+def _batches(log: Log, title: Title, first_line: int) -> Iterator[Batch]:
+    table = read_table(log, title, first_line)
+    if table.gaps:
+        reason = "the buffer has gaps, which only `simalloc best-possible` reads; a trace has none"
+        rows = {gap.row for gap in table.gaps}
+        log.complain("gaps of buffers", reason, int(table.line[min(rows)]), len(rows))
+    yield from batches_of_table(log, table)
+
+
+def _events(
+    line: Ints, lower: Ints, upper: Ints, size: Ints, alignment: Ints | None = None
+) -> Iterator[Batch]:
     key = np.arange(len(line))
     time = np.concatenate((upper, lower))
     malloc = np.repeat((False, True), len(key))
@@ -79,21 +97,8 @@ def _events(rows: NDArray[np.int64]) -> Iterator[Batch]:
         part = order[start : start + _EVENTS]
         op = np.where(malloc[part], Op.MALLOC, Op.FREE).astype(np.uint8)
         row = key[part % len(key)]
-        yield Batch(ReadEvents(op, row, size[row]), 0, line[row])
-
-
-def _rows(log: Log) -> Iterator[NDArray[np.int64]]:
-    """Yield line, lower, upper and size of the rows, shape (4, rows)."""
-    for rows in scan(log, _READ):
-        lower, upper, size = (rows.fields[name] for name in ("lower", "upper", "size"))
-        object_ = rows.op != NO_EVENT
-        empty = object_ & (lower >= upper)
-        if empty.any():
-            line = rows.first_line + int(np.argmax(empty))
-            text = "the object ends before it begins: lower is to be less than upper"
-            log.complain("lifetimes of nothing", text, line, int(np.count_nonzero(empty)))
-        lines = np.arange(rows.first_line, rows.first_line + len(lower))
-        yield np.stack((lines, lower, upper, size))[:, object_ & ~empty]
+        columns = {} if alignment is None else {_ALIGNMENT: alignment[row] * malloc[part]}
+        yield Batch(ReadEvents(op, row, size[row], None, columns), 0, line[row])
 
 
 FORMAT: Final = _Lifetimes()
@@ -102,35 +107,43 @@ FORMAT: Final = _Lifetimes()
 def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
     """Yield a trace as lifetimes, in the order in which they end; the times are event numbers.
 
-    A realloc ends one lifetime and begins the next. What is never freed lives until the end.
+    A realloc ends one lifetime and begins the next. What is never freed lives until the end. The
+    column `alignment` is there if the trace has it; an object that asks for none has 1.
     """
-    yield f"{_TITLE}\n".encode()
+    aligned = _ALIGNMENT in header.columns
+    more = f",{{{_ALIGNMENT}}}" if aligned else ""
+    grammar = Grammar({_ROW + more: Op.MALLOC})
+    yield f"{_TITLE}{f',{_ALIGNMENT}' if aligned else ''}\n".encode()
     lives = _Lives(header.totals.max_live_objects)
     for chunk in chunks:
-        yield _printed(lives.ended(chunk))
-    yield _printed(lives.left(header.totals.events))
+        yield _printed(grammar, lives.ended(chunk))
+    yield _printed(grammar, lives.left(header.totals.events))
 
 
-def _printed(rows: NDArray[np.int64]) -> bytes:
-    fields = dict(zip(_PRINTED.fields, rows, strict=True))
-    return printed(_PRINTED, np.zeros(rows.shape[1], np.uint8), **fields)
+def _printed(grammar: Grammar, rows: Ints) -> bytes:
+    fields = dict(zip(grammar.fields, rows, strict=False))
+    return printed(grammar, np.zeros(rows.shape[1], np.uint8), **fields)
 
 
 class _Lives:
-    """What is live, by slot: the number of its lifetime, when it began, and its size."""
+    """What is live, by slot: the number of its lifetime, when it began, its size and alignment."""
 
     def __init__(self, slots: int) -> None:
-        self._begun = np.zeros((3, slots), np.int64)
+        self._begun = np.zeros((4, slots), np.int64)
         self._live = np.zeros(slots, np.bool_)
         self._lives = 0
         self._events = 0
 
-    def ended(self, chunk: CheckedEvents) -> NDArray[np.int64]:
-        """Return the lifetimes that end in the next chunk: id, lower, upper, size, shape (4, n)."""
+    def ended(self, chunk: CheckedEvents) -> Ints:
+        """Return the lifetimes that end in the next chunk, shape (5, n).
+
+        The rows are id, lower, upper, size and alignment.
+        """
         begins = chunk.op != Op.FREE
         number = self._lives + np.cumsum(begins) - 1
         time = np.arange(self._events, self._events + len(chunk))
-        begun = np.stack((number, time, chunk.size))
+        alignment = chunk.columns.get(_ALIGNMENT, np.zeros(len(chunk), np.int64))
+        begun = np.stack((number, time, chunk.size, np.maximum(alignment, 1)))
         order = np.argsort(chunk.slot, kind="stable")
         slot = chunk.slot[order]
         first = np.diff(slot, prepend=-1) != 0  # of the chunk's events on their slot
@@ -144,10 +157,10 @@ class _Lives:
         self._lives += int(np.count_nonzero(begins))
         self._events += len(chunk)
         ends = np.flatnonzero(chunk.op != Op.MALLOC)
-        number, lower, size = before[:, ends]
-        return np.stack((number, lower, time[ends], size))
+        number, lower, size, alignment = before[:, ends]
+        return np.stack((number, lower, time[ends], size, alignment))
 
-    def left(self, end: int) -> NDArray[np.int64]:
-        """Return the lifetimes of what is still live, to end at `end`."""
-        number, lower, size = self._begun[:, self._live]
-        return np.stack((number, lower, np.full(len(lower), end), size))
+    def left(self, end: int) -> Ints:
+        """Return the lifetimes of what is still live, to end at `end`, as `ended` does."""
+        number, lower, size, alignment = self._begun[:, self._live]
+        return np.stack((number, lower, np.full(len(lower), end), size, alignment))

@@ -12,6 +12,7 @@ from patience import PATIENCE
 from simalloc.errors import TraceError
 from simalloc.trace import Op
 from simalloc.trace.formats.importing import load_log, open_log
+from simalloc.trace.formats.lifetimes_table import read_table, read_title
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
@@ -64,6 +65,79 @@ def test_lifetimes_in_any_order(log):
 
 def test_lifetimes_need_no_title(log):
     assert events(load_log(log(b"0,1,2,3\n"))) == [(M, 0, 3), (F, 0, 0)]
+
+
+def test_lifetimes_by_the_names_of_their_columns(log):
+    trace = load_log(
+        log(b"SIZE,offset,Buffer_id,alignment,start,end\n20,7,b,64,5,9\n10,7,,0,10,12\n")
+    )
+    assert events(trace) == [(M, 0, 20), (F, 0, 0), (M, 1, 10), (F, 1, 0)]
+    assert trace.alignment.tolist() == [64, 0, 0, 0]
+    assert load_log(log(b"\nid,lower,upper,size\n0,1,2,3\n")).alignment is None
+
+
+@pytest.mark.parametrize(
+    ("title", "row", "reason"),
+    [
+        (b"id,lower,upper", b"a,1,2", "no format known"),
+        (b"id,lower,upper,size,colour", b"a,1,2,3,4", "no format known"),
+        (b"id,lower,start,upper,size", b"a,1,1,2,3", "no format known"),
+        (b"id,lower,upper,size", b"a,1,2,3,4", "not what the format has"),
+        (b"id,lower,upper,size,alignment", b"a,1,2,3,999999999999999", "alignment is above"),
+    ],
+)
+def test_lifetimes_that_are_wrong(log, title, row, reason):
+    with pytest.raises(TraceError, match=reason):
+        load_log(log(title + b"\n" + row + b"\n"))
+    with pytest.raises(TraceError, match="names of its columns"):
+        load_log(log(b"id,lower,upper\na,1,2\n"), from_format="lifetimes")
+
+
+def test_gaps_are_no_part_of_a_trace(log):
+    path = log(b"id,lower,upper,size,gaps\na,0,9,4,\nb,1,9,4,2-3 5-7@1:2\nc,2,4,4,3-9\n")
+    with pytest.raises(TraceError, match="line 3: the buffer has gaps, which only"):
+        load_log(path)
+    trace = load_log(path, lenient=True)
+    assert trace.provenance["left_out"] == {"gaps of buffers": 2}
+    assert trace.size[trace.op == M].tolist() == [4, 4, 4]
+
+
+def table(log, text):
+    with open_log(log(text)) as opened:
+        return read_table(opened.log, *read_title(opened.log))
+
+
+def test_the_uses_of_buffers_with_gaps(log):
+    read = table(
+        log,
+        b"gaps,id,lower,end,size\n5-6@1:2 2-3,a,1,8,4\n,b,0,3,2\n0-3 7-9@0:1,c,2,7,3\n",
+    )
+    assert [tuple(use) for use in read.uses()] == [
+        (0, 1, 2, 0, 4),
+        (0, 3, 5, 0, 4),
+        (0, 5, 6, 1, 2),
+        (0, 6, 9, 0, 4),
+        (1, 0, 4, 0, 2),
+        (2, 3, 7, 0, 3),
+        (2, 7, 8, 0, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "reason"),
+    [
+        (b"2", "'2' is no gap: write BEGIN-END"),
+        (b"3-2", "'3-2' is no gap"),
+        (b"2-3@3:3", "is no gap"),
+        (b"2-3@0:5", "is no gap"),
+        (b"2-3@1", "is no gap"),
+        (b"2-4 3-5", "gaps of the buffer overlap"),
+        (b"0-3 3-9@1:2", "no moment at which the whole buffer is in use"),
+    ],
+)
+def test_gaps_that_are_wrong(log, gaps, reason):
+    with pytest.raises(TraceError, match=f"line 2: .*{reason}"):
+        table(log, b"id,lower,upper,size,gaps\na,0,9,4," + gaps + b"\n")
 
 
 def entry(action, addr=0, size=0, stream=0, time_us=0):

@@ -72,6 +72,15 @@ def test_lifetimes_over_many_chunks(tmp_path):
     assert (again.op[length:] == Op.FREE).all()
 
 
+def test_lifetimes_have_the_alignments_of_a_trace(tmp_path):
+    trace = Trace.from_events([0, 0, 2, 1], [0, 1, 0, 0], [8, 9, 7, 0], alignment=[16, 0, 32, 0])
+    again = there_and_back(trace, tmp_path, "lifetimes")
+    assert (tmp_path / "log").read_text() == (
+        "id,lower,upper,size,alignment\n0,0,2,8,16\n2,2,3,7,32\n1,1,4,9,1\n"
+    )
+    assert again.alignment[again.op == Op.MALLOC].tolist() == [16, 1, 32]
+
+
 def test_what_a_rep_file_says_first(tmp_path):
     trace = Trace.from_events([0, 0, 2, 1], [5, 6, 5, 6], [10, 20, 30, 0])
     write_trace(trace, tmp_path / "trace.npz")
