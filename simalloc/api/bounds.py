@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from simalloc.api.traces import Source, read_trace
-from simalloc.bound import Effort, Placement, Timetable
+from pathlib import Path
+
+from simalloc.api.traces import Source
+from simalloc.bound import Effort, Placement, Timetable, load_timetable
 from simalloc.bound import best_possible as best_possible_of
 from simalloc.progress import progress as any_progress
+from simalloc.trace import Trace, TraceFile
 
 
 def best_possible(
@@ -20,7 +23,8 @@ def best_possible(
     Parameters
     ----------
     trace
-        A trace, the path of one, or the name of a shipped one.
+        A trace, the path of one, or the name of a shipped one. A table of buffers in MiniMalloc's
+        format may have gaps.
     effort
         Seconds after which the search ends. By default an exact search (few objects) ends after 10
         seconds, and a fixed list of fast tries is gone through for more objects.
@@ -37,8 +41,12 @@ def best_possible(
         `fits(capacity)` whether it fits. Interrupt the kernel, or press Ctrl-C, to end the search
         with the best so far. The policy `best-possible` returns such a placement as a run.
     """
-    read = read_trace(trace, progress=progress)
-    table = Timetable.of(read, aligned=True)
+    if isinstance(trace, Trace | TraceFile):
+        read = trace.in_memory()
+        name, table = read.name, Timetable.of(read, aligned=True)
+    else:
+        with any_progress(Path(trace).name, 1.0, shown=progress) as bar:
+            name, table = load_timetable(trace, progress=bar)
     limit = None if effort is None else Effort(seconds=effort)
-    with any_progress(read.name, 1.0, shown=progress) as bar:
+    with any_progress(name, 1.0, shown=progress) as bar:
         return best_possible_of(table, bar, effort=limit, capacity=capacity)

@@ -1,6 +1,7 @@
 """What is possible: the heap of one who knows the whole trace, and what is proven of the worst."""
 
 from simalloc.bound.exact import Effort
+from simalloc.bound.loading import load_timetable
 from simalloc.bound.placement import Placement
 from simalloc.bound.placement_file import write_placement
 from simalloc.bound.proven import best_fit_bound, buddy_bound, first_fit_bound, robson_bound
@@ -16,6 +17,7 @@ __all__ = [
     "best_possible",
     "buddy_bound",
     "first_fit_bound",
+    "load_timetable",
     "robson_bound",
     "verify",
     "write_placement",

@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simalloc.bound.loading import read_lifetimes
 from simalloc.bound.placement import Placement
 from simalloc.bound.timetable import Timetable
 from simalloc.bound.verify import verify
 from simalloc.errors import SimallocError, TraceError
-from simalloc.trace import read_trace
-from simalloc.trace.formats.importing import import_log
+from simalloc.trace.formats.importing import open_log
+
+Ints = NDArray[np.int64]
 
 _LINES: Final = 1 << 16
 
 _COLUMNS: Final = "a placement has the columns id,lower,upper,size,offset"
-_LOWER: Final = 1
-_OFFSET: Final = 4
 
 
 def read_placement(path: str | os.PathLike[str]) -> Placement:
     """Read such a file, ours or MiniMalloc's, and verify it.
 
-    Raises `SimallocError` if it is no such file, or if two of its objects overlap.
+    Raises `SimallocError` if it is no such file, if an object is not at a multiple of its
+    alignment, or if two objects use a byte at once.
     """
-    with TemporaryDirectory() as folder:
-        try:
-            import_log(path, Path(folder, "trace.npz"), from_format="lifetimes")
-        except TraceError as error:
-            error.hint = _COLUMNS  # a line that is skipped would be an object that is not verified
-            raise
-        trace = read_trace(Path(folder, "trace.npz"))
     try:
-        columns = _LOWER, _OFFSET
-        lower, offset = np.loadtxt(
-            path, np.int64, delimiter=",", comments=None, skiprows=1, usecols=columns, ndmin=2
-        ).T
-    except ValueError as error:
-        raise TraceError(str(error), path=path, hint=_COLUMNS) from None
-    table = Timetable.of(trace)
-    address = offset[np.argsort(lower, kind="stable")]
+        with open_log(path, from_format="lifetimes") as opened:
+            _, table, address = read_lifetimes(opened, "placement")
+    except TraceError as error:
+        error.hint = _COLUMNS  # a line that is skipped would be an object that is not verified
+        raise
+    if address is None:
+        raise TraceError("has no column offset", path=path, hint=_COLUMNS)
     try:
         swept = verify(table, address)
     except ValueError as error:
@@ -55,13 +50,49 @@ def write_placement(placement: Placement, stream: BinaryIO) -> None:
     """Write a line for each allocation, as comma-separated values under a line of names.
 
     They are a number, the event that allocates (from 0), the one that frees (the number of events
-    if none does), the bytes and the address. Two lines overlap if both their events and their
-    addresses do; a placement has no two such lines. MiniMalloc (Moffitt 2023) has its buffers so.
+    if none does), the bytes, the alignment and the gaps if there are any, and the address. Two
+    lines overlap if both their events and their addresses do; a placement has no two such lines.
+    MiniMalloc (Moffitt 2023) has its buffers so. With gaps, the events are those of the pieces: one
+    begins or ends in each.
     """
     table = placement.table
-    stream.write(b"id,lower,upper,size,offset\n")
-    number = np.arange(len(table))
-    rows = np.stack((number, table.born, table.died, table.size, placement.address), axis=1)
-    for start in range(0, len(rows), _LINES):
-        lines = (",".join(map(str, row)) for row in rows[start : start + _LINES].tolist())
-        stream.write(("\n".join(lines) + "\n").encode())
+    parts = table if table.pieces is None else table.pieces.table
+    lower, upper, gaps = (table.born, table.died, None) if parts is table else _times(table)
+    columns = {"id": np.arange(len(table)), "lower": lower, "upper": upper, "size": table.size}
+    if table.alignment.max(initial=1) > 1:
+        columns["alignment"] = table.alignment
+    fields: dict[str, Iterator[str]] = {
+        name: map(str, values.tolist()) for name, values in columns.items()
+    }
+    if gaps is not None:
+        fields["gaps"] = iter(gaps)
+    fields["offset"] = map(str, placement.address.tolist())
+    stream.write(f"{','.join(fields)}\n".encode())
+    lines = zip(*fields.values(), strict=True)
+    while part := [*islice(lines, _LINES)]:
+        stream.write(("\n".join(map(",".join, part)) + "\n").encode())
+
+
+def _times(table: Timetable) -> tuple[Ints, Ints, list[str]]:
+    """Return when lives with gaps begin and end, and their gaps, in events of their pieces."""
+    assert table.pieces is not None
+    parts = table.pieces.table
+    columns = (table.pieces.owner, parts.born, parts.died, table.pieces.low, parts.size)
+    uses: list[list[tuple[int, ...]]] = [[] for _ in range(len(table))]
+    for life, *use in zip(*(each.tolist() for each in columns), strict=True):
+        uses[life].append(tuple(use))
+    lower = np.array([each[0][0] for each in uses], np.int64)
+    upper = np.array([each[-1][1] for each in uses], np.int64)
+    sizes = table.size.tolist()
+    return lower, upper, [" ".join(_gaps(*each)) for each in zip(uses, sizes, strict=True)]
+
+
+def _gaps(uses: list[tuple[int, ...]], size: int) -> Iterator[str]:
+    """Yield the gaps of a life, given its pieces: begin, end, first byte and number of bytes."""
+    end = uses[0][0]
+    for begin, ends, low, used in uses:
+        if end < begin:
+            yield f"{end}-{begin}"
+        if used < size:
+            yield f"{begin}-{ends}@{low}:{low + used}"
+        end = ends

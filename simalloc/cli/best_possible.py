@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from simalloc.bound import Effort, Placement, Timetable, best_possible, write_placement
+from simalloc.bound import Effort, Placement, best_possible, load_timetable, write_placement
 from simalloc.bound.placement_file import read_placement
 from simalloc.bound.search import DEFAULT_EFFORT, FEW
 from simalloc.cli.messages import echo
@@ -21,7 +21,7 @@ from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
 from simalloc.report import Format, write_table
 from simalloc.report.bounds import capacity_sentence, placement_record, placements_table
-from simalloc.trace.catalogue import find_trace, load
+from simalloc.trace.catalogue import find_trace
 
 DOES_NOT_FIT: Final = 1
 NOT_KNOWN: Final = 3
@@ -42,7 +42,7 @@ NOT_KNOWN: Final = 3
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the placement of one trace, one line per object, in MiniMalloc's format: "
-    "id,lower,upper,size,offset.",
+    "id,lower,upper,size,offset. Alignments and gaps have columns if there are any.",
 )
 @click.option(
     "--check",
@@ -76,9 +76,10 @@ def command(
     """Compute the smallest heap for a trace that is known in advance.
 
     TRACE is a file or a name that `simalloc traces` lists. Objects do not move, no byte is lost to
-    headers, and alignments requested in the trace are kept. Every placement is verified. Its status
-    is "optimal" if a lower bound proves that no smaller heap exists. Ctrl-C ends the search and
-    prints the best placement so far.
+    headers, and alignments requested in the trace are kept. A table of buffers in MiniMalloc's
+    format may have gaps, in which others use the bytes of a buffer. Every placement is verified.
+    Its status is "optimal" if a lower bound proves that no smaller heap exists. Ctrl-C ends the
+    search and prints the best placement so far.
     """
     if not traces and check is None:
         raise click.UsageError("Missing argument 'TRACE...'.")
@@ -107,11 +108,10 @@ def command(
 
 
 def _find(given: str, effort: float | None, capacity: int | None) -> tuple[str, Placement]:
-    trace = load(given)
-    table = Timetable.of(trace, aligned=True)
+    name, table = load_timetable(given)
     seconds = None if effort is None else Effort(seconds=effort)
-    with progress(trace.name, 1.0) as advance:
-        return trace.name, best_possible(table, advance, effort=seconds, capacity=capacity)
+    with progress(name, 1.0) as advance:
+        return name, best_possible(table, advance, effort=seconds, capacity=capacity)
 
 
 def _status(fits: Sequence[bool | None]) -> int:

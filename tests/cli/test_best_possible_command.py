@@ -125,6 +125,52 @@ def test_a_capacity(six, capacity, status, sentence):
     assert sentence in result.stderr
 
 
+GAPS = "id,lower,upper,size,alignment,gaps\nwide,0,9,8,1,2-6@0:3\nthick,2,6,6,2,\nlow,6,8,4,1,\n"
+"""`thick` is located at 4, in bytes that `wide` does not use then. Whole buffers need 14 bytes."""
+
+
+def test_gaps_are_placed_written_and_checked(tmp_path):
+    table, path = tmp_path / "gaps.csv", tmp_path / "placement.csv"
+    table.write_text(GAPS)
+    result = simalloc("best-possible", table, "-o", path, "--format", "json")
+    (record,) = json.loads(result.stdout)
+    assert (record["heap_bytes"], record["status"]) == (12, "optimal")
+    rows = {row["id"]: row for row in csv.DictReader(path.read_text().splitlines())}
+    assert [row["size"] for row in rows.values()] == ["8", "6", "4"]
+    assert "@0:3" in rows["0"]["gaps"]
+    (again,) = json.loads(simalloc("best-possible", path, "--format", "json").stdout)
+    checked = simalloc("best-possible", "--check", path, "--format", "json")
+    (record,) = json.loads(checked.stdout)
+    assert record["heap_bytes"] == again["heap_bytes"] == 12
+
+
+@pytest.mark.parametrize(
+    ("offsets", "complaint"),
+    [
+        ((0, 2, 8), "life 1 at 2 and life 0 at 0 overlap"),
+        ((0, 3, 8), "life 1 is at 3, not at a multiple of 2"),
+        ((0, 4, 7), "life 2 at 7 and life 0 at 0 overlap"),
+    ],
+)
+def test_gaps_that_do_not_hold(tmp_path, offsets, complaint):
+    title, *rows = GAPS.splitlines()
+    placed = [f"{row},{offset}" for row, offset in zip(rows, offsets, strict=True)]
+    path = tmp_path / "placement.csv"
+    path.write_text("\n".join([f"{title},offset", *placed, ""]))
+    result = simalloc("best-possible", "--check", path)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+
+
+@pytest.mark.parametrize("policy", ["tflite-micro", "best-possible", "first-fit-ao"])
+def test_policies_refuse_gaps(tmp_path, policy):
+    path = tmp_path / "gaps.csv"
+    path.write_text(GAPS)
+    result = simalloc("run", path, "-p", policy)
+    assert result.exit_code == 2
+    assert "line 2: the buffer has gaps, which only `simalloc best-possible` reads" in result.stderr
+
+
 def test_a_capacity_that_stays_open():
     path = PLANNING / "minimalloc" / "J.1048576.csv"
     result = simalloc("best-possible", path, "--capacity", 990_000, "--effort", 0.2)

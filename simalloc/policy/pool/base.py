@@ -107,11 +107,6 @@ class Pool(Description):
         return 1
 
     @property
-    def has_more_memory(self) -> bool:
-        """Whether the allocator has memory besides the pool."""
-        return False
-
-    @property
     def payload(self) -> int:
         """The bytes of a block in front of what the program may write."""
         return 0

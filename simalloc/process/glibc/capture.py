@@ -220,8 +220,7 @@ def _read_stopped(reading: _Reading, target: LiveProcess, mappings: Sequence[Map
     while left := [state for state in reading.order if state.address not in reading.done]:
         copied = []
         few = _next_few(left)
-        arena_bytes = sum(state.system_mem for state in few)
-        with target.stopped([state.address for state in few], code, arena_bytes):
+        with target.stopped([state.address for state in few], code):
             reading.threads = target.threads()
             reading.parameters = reading.libc.parameters(target) or reading.parameters
             order = arenas_of(target, reading.libc)
@@ -310,7 +309,7 @@ def _elsewhere(arenas: Sequence[ArenaHeap]) -> NDArray[np.uint64]:
     known = np.zeros(len(found), np.bool_)
     for one in arenas:
         if one.walk is not None:
-            known |= one.walk.contains(found)
+            known |= one.walk.place(found) >= 0
     return found[~known]
 
 
