@@ -31,7 +31,7 @@ def simulate(
     `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`. With `addresses` the run
     keeps where each object was. `progress` shows a bar; None: in notebooks only. All other keyword
     arguments are fields of `RunOptions`, which documents them: `scale`, `realloc`, `page`,
-    `resident`, `writes`, `occupied`, `on_refusal` and `engine`.
+    `resident`, `largest_free`, `writes`, `occupied`, `on_refusal` and `engine`.
 
     Raises `TraceError` and `PolicyError` for what does not exist.
     """

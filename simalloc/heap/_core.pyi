@@ -21,6 +21,7 @@ class Simulation:
         page: int,
         resident: bool,
         occupied: tuple[int, ...],
+        largest_free: bool,
         writes: bool,
         goes_on: bool,
         keeps_mappings: bool,

@@ -1,4 +1,4 @@
-"""A number of bytes over the events of a run: those mapped, those resident, or a device's own."""
+"""A number of bytes over the events of a run: mapped, resident, or in the largest free block."""
 
 from __future__ import annotations
 
@@ -45,3 +45,8 @@ class Footprint:
     mean_to_live: float
     mean_to_live_by_bytes: float
     timeline: Timeline = field(repr=False, compare=False)
+
+    @property
+    def min_bytes(self) -> float:
+        """The minimum over all events; 0 if there are no events."""
+        return float(self.timeline.heap_low.min()) if len(self.timeline.heap_low) else 0.0

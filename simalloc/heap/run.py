@@ -100,10 +100,11 @@ class Run(ShownAsTable):
 
     `mapped` is the heap: the bytes got from the system and not given back. Kept on request are
     `resident`, what of it lies in pages of `page` bytes of the program that were written and not
-    given back; `occupied`, for each size of pages the bytes of those with at least one live byte in
-    them; and `addresses` (int64, scaled bytes), the object's address after each event, -1 for a
-    free. `seconds` is the time of the replay alone, and `costs` are the core's. `found` is there
-    for `best-possible` alone, and `device` for device allocators.
+    given back; `largest_free`, the size of the largest free block, 0 without a free block;
+    `occupied`, for each size of pages the bytes of those with at least one live byte in them; and
+    `addresses` (int64, scaled bytes), the object's address after each event, -1 for a free.
+    `seconds` is the time of the replay alone, and `costs` are the core's. `found` is there for
+    `best-possible` alone, and `device` for device allocators.
     """
 
     trace: str
@@ -121,6 +122,7 @@ class Run(ShownAsTable):
     replayed_threads: int = 1
     """How many of them the policy tells apart."""
     resident: Footprint | None = None
+    largest_free: Footprint | None = None
     occupied: Mapping[int, Footprint] = field(default_factory=dict)
     addresses: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
     seconds: float = field(default=0.0, compare=False)

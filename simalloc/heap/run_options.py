@@ -39,6 +39,7 @@ class RunKeywords(TypedDict, total=False):
     realloc: Realloc | str | None
     page: int
     resident: bool
+    largest_free: bool
     writes: bool
     occupied: Sequence[int]
     on_refusal: OnRefusal | str | None
@@ -65,6 +66,9 @@ class RunOptions:
     resident: bool = False
     """Whether the pages that were written and not returned to the system are counted
     (`Run.resident`)."""
+    largest_free: bool = False
+    """Whether the size of the largest free block is measured after each event
+    (`Run.largest_free`)."""
     writes: bool = True
     """Whether the program writes every byte that it requests, or none."""
     occupied: Sequence[int] = ()

@@ -25,7 +25,11 @@ OTHERS = ["WorstFit:order=lifo", "WorstFit", "MinimumSplit", "BetterFit", "HalfF
 
 UNITS = st.sampled_from([16, 17, 48, 100, 4096, 65536])
 OPTIONS = st.fixed_dictionaries(
-    {"scale": st.sampled_from([1, 16, 3]), "realloc": st.sampled_from(Realloc)}
+    {
+        "scale": st.sampled_from([1, 16, 3]),
+        "realloc": st.sampled_from(Realloc),
+        "largest_free": st.booleans(),
+    }
 )
 
 
@@ -38,6 +42,7 @@ def assert_alike(one, other):
     assert vars(one.counters) == pytest.approx(counters, rel=1e-11, nan_ok=True)
     assert one.addresses.tolist() == other.addresses.tolist()
     assert one.mapped.peak_bytes == other.mapped.peak_bytes
+    assert one.largest_free == other.largest_free
 
 
 @pytest.mark.parametrize("name", TWINS)

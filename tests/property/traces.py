@@ -268,7 +268,7 @@ class Case:
     scale: int
     realloc: Realloc
     pages: dict[str, int]
-    """What is asked for of resident pages; without any they are not kept track of."""
+    """What is measured besides mapped bytes: resident pages, and the largest free block."""
 
     @property
     def options(self):
@@ -282,6 +282,7 @@ _pages = st.fixed_dictionaries(
         "page": st.sampled_from([4096, 1 << 16, 1 << 21]),
         "writes": st.booleans(),
         "occupied": st.sampled_from([(), (4096,), (1 << 16, 1 << 21)]),
+        "largest_free": st.booleans(),
     }
 )
 
@@ -294,7 +295,7 @@ def cases(policy=None, *, parts=True):
         policy=policies() if policy is None else variants(policy, parts=parts),
         scale=st.sampled_from([1, 16, 3]),
         realloc=st.sampled_from([*Realloc, Realloc.IN_PLACE]),
-        pages=st.one_of(st.just({}), _pages),
+        pages=st.one_of(st.just({}), st.just({"largest_free": True}), _pages),
     ).map(_at_its_scale)
 
 

@@ -58,14 +58,14 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
     """
     start = time.perf_counter()
     objects = Objects(setting)
-    states = np.empty((6 + len(setting.options.occupied), len(setting.source)), np.int64)
+    states = np.empty((7 + len(setting.options.occupied), len(setting.source)), np.int64)
     done = 0
     for address in _addresses(objects, setting):
         states[:, done] = (address, *objects.state())
         done += 1
         if check:
             objects.check()
-    addresses, live, heap, allocated, free_blocks, resident, *occupied = states[:, :done]
+    addresses, live, heap, allocated, free_blocks, resident, largest, *occupied = states[:, :done]
     return Replay(
         addresses,
         live,
@@ -73,6 +73,7 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
         allocated,
         free_blocks,
         resident if setting.options.resident else None,
+        largest if setting.options.largest_free else None,
         dict(zip(setting.options.occupied, occupied, strict=True)),
         visited=np.array(objects.visited, np.int64),
         growths=objects.heap.growths,
@@ -260,12 +261,14 @@ class Objects:
     def state(self) -> tuple[int, ...]:
         """Return live, mapped and allocated bytes, number of free blocks, resident bytes.
 
-        Then come the bytes of occupied pages, for each size that is looked at.
+        Then come the size of the largest free block, 0 if it is not asked for, and the bytes of
+        occupied pages, for each of their sizes.
         """
         heap = self.heap
+        largest = heap.largest_free_block if self._setting.options.largest_free else 0
         occupied = [self._occupied(size) for size in self._setting.options.occupied]
         counts = self._live, heap.blocks.mapped, heap.allocated, heap.free_block_count
-        return *counts, heap.resident, *occupied
+        return *counts, heap.resident, largest, *occupied
 
     def _occupied(self, size: int) -> int:
         """Return the scaled bytes of the pages of a size in which there is a live byte."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +28,8 @@ class Replay:
     Every array has one entry an event (int64) but `visited`, which has one a malloc of the policy:
     a realloc that is served in place makes none. `live` is in bytes of the program; `addresses` (-1
     for a free), `heap`, `allocated` (gross bytes in allocated blocks) and what is asked for of
-    pages, `resident` and by their size `occupied`, are in scaled bytes.
+    pages, `resident` and by their size `occupied`, and `largest_free`, the size of the largest free
+    block, are in scaled bytes.
     """
 
     addresses: NDArray[np.int64]
@@ -36,6 +38,7 @@ class Replay:
     allocated: NDArray[np.int64]
     free_blocks: NDArray[np.int64]
     resident: NDArray[np.int64] | None
+    largest_free: NDArray[np.int64] | None
     occupied: Mapping[int, NDArray[np.int64]]
     visited: NDArray[np.int64]
     growths: int
@@ -64,6 +67,7 @@ def run_of_replay(raw: Replay, setting: Setting) -> Run:
     sizes = trace.size[: len(live)]
     if refusals.refused:
         sizes = np.where(raw.addresses < 0, 0, sizes)
+    measured = partial(footprint_of_states, live, sizes=sizes, scale=scale)
     device = None
     if isinstance(description, Device):
         refused = refusals.refused, refusals.first_refused_event
@@ -76,16 +80,12 @@ def run_of_replay(raw: Replay, setting: Setting) -> Run:
         objects=trace.objects,
         max_live_bytes=int(_or_zero(live).max()),
         final_live_bytes=int(_or_zero(live)[-1]),
-        mapped=footprint_of_states(live, raw.heap, sizes, scale),
+        mapped=measured(raw.heap),
         threads=trace.threads,
         replayed_threads=setting.replayed_threads,
-        resident=None
-        if raw.resident is None
-        else footprint_of_states(live, raw.resident, sizes, scale),
-        occupied={
-            size: footprint_of_states(live, scaled, sizes, scale)
-            for size, scaled in raw.occupied.items()
-        },
+        resident=None if raw.resident is None else measured(raw.resident),
+        largest_free=None if raw.largest_free is None else measured(raw.largest_free),
+        occupied={size: measured(scaled) for size, scaled in raw.occupied.items()},
         counters=_counters(raw, scale, event_of_most(raw.heap)),
         addresses=raw.addresses,
         seconds=raw.seconds,

@@ -105,6 +105,7 @@ class Setting:
             self.options.page,
             self.options.resident,
             tuple(self.options.occupied),
+            self.options.largest_free,
             self.options.writes,
             self.options.goes_on,
             keeps_mappings,

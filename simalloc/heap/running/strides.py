@@ -141,6 +141,7 @@ def run_of(
         threads=setting.source.threads,
         replayed_threads=setting.replayed_threads,
         resident=others.pop(0) if setting.options.resident else None,
+        largest_free=others.pop() if setting.options.largest_free else None,
         occupied=dict(zip(setting.options.occupied, others, strict=True)),
         counters=Counters(
             growths=int(figures["growths"]),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.bound import Effort, Placement, Timetable, best_possible, verify
+from simalloc.bound.largest_gaps import largest_gaps
 from simalloc.bound.placer import Placer
 from simalloc.bound.planners import planned
 from simalloc.errors import SimallocError
@@ -50,6 +51,7 @@ def run_one(
     placement, unit = placement_of(setting, progress)
     trace, swept, table = setting.source.in_memory(), placement.swept, placement.table
     none = np.empty(0, np.int64)
+    largest = largest_gaps(placement) if setting.options.largest_free else None
     placed = placement.by_event()
     raw = Replay(
         addresses=np.where(placed < 0, placed, placed * unit),
@@ -58,6 +60,7 @@ def run_one(
         allocated=table.live * unit,
         free_blocks=swept.free_blocks,
         resident=None,
+        largest_free=None if largest is None else largest * unit,
         occupied={},
         visited=none,
         growths=swept.growths,

@@ -50,11 +50,13 @@ def build(source, folder):
 def test_the_skeleton_places_as_first_fit_does(policy, name, events, realloc):
     trace = simalloc.read_trace(name).prefix(events)
     options = {"scale": 16, "realloc": realloc, "addresses": True, "resident": True}
+    options["largest_free"] = True
     expected = simalloc.simulate(trace, "first-fit-ao", **options)
     run = simalloc.simulate(trace, policy, **options)
     np.testing.assert_array_equal(run.addresses, expected.addresses)
     assert run.mapped == expected.mapped
     assert run.resident == expected.resident
+    assert run.largest_free == expected.largest_free
     assert run.counters == expected.counters
 
 

@@ -25,7 +25,7 @@ static PyObject *footprint_figures(const struct footprint *footprint)
         (Py_ssize_t)(timeline->begun * sizeof timeline->intervals[0]));
 }
 
-/* What is measured besides mapped bytes, as a list of dicts: resident bytes, then occupied ones. */
+/* What is measured besides mapped bytes, as a list of dicts in the order of measures.h. */
 static PyObject *series_figures(const struct measures *measures)
 {
     PyObject *list = PyList_New(0);

@@ -8,6 +8,7 @@
 #include "layers/free_cache.h"
 #include "layers/free_counting.h"
 #include "layers/pymalloc/pymalloc.h"
+#include "space/largest_free.h"
 #include "space/residence.h"
 #include "user_policies/user_policy.h"
 
@@ -23,6 +24,7 @@ static void free_replay(struct replay *replay)
         free_cache_release(replay->heap);
         pymalloc_release(replay->heap);
         free_counting_release(replay->heap);
+        largest_free_release(replay->heap);
         if (replay->family->release != NULL)
             replay->family->release(replay->heap);
         heap_release(replay->heap);
@@ -37,13 +39,14 @@ static void free_replay(struct replay *replay)
 
 enum { MAX_PAGE = 1 << 30 };
 
-/* What is asked for of pages. */
+/* What is asked for besides mapped bytes. */
 struct tracking {
     uint64_t page;  /* bytes of the program */
     bool resident;  /* whether it is tracked which of these pages are resident */
     bool keeps_mappings;
     uint64_t sizes; /* how many sizes are in `occupied`: of pages with at least one live byte */
     uint64_t occupied[MOST_PAGE_SIZES];
+    bool largest_free;
 };
 
 /* Reads the sizes of pages whose live bytes are asked for; false, with an exception set, if one of
@@ -72,7 +75,7 @@ static bool begin_series(struct replay *replay, const struct tracking *tracking,
 {
     struct measures *measures = &replay->measures;
     struct occupancy *occupancy = &replay->occupancy;
-    size_t count = tracking->sizes + tracking->resident;
+    size_t count = tracking->sizes + tracking->resident + tracking->largest_free;
     measures->series = calloc(count + 1, sizeof *measures->series);
     if (measures->series == NULL)
         return false;
@@ -82,7 +85,10 @@ static bool begin_series(struct replay *replay, const struct tracking *tracking,
     occupancy->sizes = tracking->sizes;
     for (size_t i = 0; i < occupancy->sizes; i++)
         occupancy->of[i].page = tracking->occupied[i] * measures->scale;
+    replay->measures_largest_free = tracking->largest_free;
     return occupancy_init(occupancy) &&
+           (!tracking->largest_free || replay->family->largest_free != NULL ||
+            largest_free_init(replay->heap)) &&
            (!tracking->resident || residence_init(replay->heap, replay->heap->setting.page));
 }
 
@@ -125,8 +131,8 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable",
-                            "parameters", "page", "resident", "occupied", "writes", "goes_on",
-                            "keeps_mappings", "policy", NULL};
+                            "parameters", "page", "resident", "occupied", "largest_free", "writes",
+                            "goes_on", "keeps_mappings", "policy", NULL};
     PyObject *given;
     unsigned long long count;
     unsigned long long scale;
@@ -135,6 +141,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     int checked;
     int portable;
     int resident;
+    int largest_free;
     int writes;
     int goes_on;
     int keeps_mappings;
@@ -142,10 +149,10 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     PyObject *occupied;
     PyObject *policy = NULL;
     uint64_t rule;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKKUppO!KpO!ppp|O", names, &given, &count,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKKUppO!KpO!pppp|O", names, &given, &count,
                                      &scale, &rule_name, &checked, &portable, &PyDict_Type,
                                      &parameters, &page, &resident, &PyTuple_Type, &occupied,
-                                     &writes, &goes_on, &keeps_mappings, &policy) ||
+                                     &largest_free, &writes, &goes_on, &keeps_mappings, &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
     const bool vectors = !portable && cpu_has_vectors();
@@ -167,7 +174,8 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     timeline_init(&replay->measures.mapped.timeline, count);
     Simulation *self = NULL;
     struct tracking tracking = {
-        .page = page, .resident = resident, .keeps_mappings = keeps_mappings};
+        .page = page, .resident = resident, .keeps_mappings = keeps_mappings,
+        .largest_free = largest_free};
     if (read_sizes(occupied, &tracking) &&
         make_heap(replay, family, scale, count, &tracking, parameters, policy))
         self = object_new(type);

@@ -41,7 +41,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum bin_kind kind)
 ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, enum bin_kind kind)
 {
     size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, kind, true);
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
 }
 
 /* Makes a block free, merged with its free neighbours. The kind of bins is known when the code

@@ -47,7 +47,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 /* Gives a free block, already coalesced, the role that it has or a bin. */
 ALWAYS_INLINE void give_part(struct binned_fit *state, uint32_t id, bool is_remainder)
 {
-    state->heap.counters.free_blocks++;
+    heap_count_free(&state->heap, id);
     bool is_wilderness = heap_last(&state->heap) == id;
     if (!is_wilderness && !is_remainder) {
         put_in_bin(state, id);

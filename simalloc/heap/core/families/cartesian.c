@@ -148,7 +148,7 @@ static void insert(struct cartesian *state, uint32_t id)
     }
     *below = *above = NO_BLOCK;
     heap->blocks[id].index_slot = STATE_FREE;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
     state->node_count++;
 }
 

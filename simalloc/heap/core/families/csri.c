@@ -56,7 +56,7 @@ static void enter(struct csri *state, uint32_t id, bool roves)
     roving_list_insert(&bin->list, id, bin->rover);
     if (roves || bin->rover == NO_BLOCK)
         bin->rover = id;
-    state->heap.counters.free_blocks++;
+    heap_count_free(&state->heap, id);
 }
 
 /* Makes a block that is not counted as allocated free; returns the block that it has become. */

@@ -9,6 +9,7 @@ FUNCTION(void, heap_fail_beyond, (struct heap *heap), (heap))
 FUNCTION(bool, heap_lower, (struct heap *heap, uint64_t size), (heap, size))
 FUNCTION(uint32_t, heap_map_segment, (struct heap *heap, uint64_t size, uint64_t alignment),
          (heap, size, alignment))
+FUNCTION(void, largest_free_note, (struct heap *heap, uint32_t id), (heap, id))
 FUNCTION(void, heap_unmap_segment, (struct heap *heap, uint32_t id), (heap, id))
 FUNCTION(void, heap_unmap, (struct heap *heap, uint32_t id), (heap, id))
 FUNCTION(bool, heap_map, (struct heap *heap, uint32_t id), (heap, id))

@@ -34,7 +34,7 @@ ALWAYS_INLINE struct list_rule rule_of(const struct heap *heap)
 ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, struct list_rule rule)
 {
     list_insert(state_of(heap), id, rule);
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
 }
 
 ALWAYS_INLINE void take_out_at(struct heap *heap, struct seat seat, struct list_rule rule)

@@ -63,7 +63,7 @@ static void make_free(struct solaris *state, uint32_t id)
     }
     state->bottom = id;
     heap->blocks[id].index_slot = STATE_FREE;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
 }
 
 /* Really frees a block that has waited. */

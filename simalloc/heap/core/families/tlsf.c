@@ -56,7 +56,7 @@ static unsigned first_list(const struct tlsf *state, unsigned from)
 static void insert(struct tlsf *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
     if (heap->blocks[id].next == NO_BLOCK) { /* the tail */
         heap->blocks[id].index_slot = STATE_FREE;
         return;

@@ -26,7 +26,7 @@ ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned c
     struct block *blocks = buddies->heap.blocks;
     if (bins_insert(buddies->bins, &buddies->tables, class, blocks, id, kind))
         buddies->used[class / 64] |= UINT64_C(1) << class % 64;
-    buddies->heap.counters.free_blocks++;
+    heap_count_free(&buddies->heap, id);
 }
 
 ALWAYS_INLINE void buddy_mark_empty(struct buddies *buddies, unsigned class)

@@ -22,7 +22,7 @@ static void enter(struct dirty_bins *state, uint32_t id, uint32_t kind)
     block->family_data = kind;
     chain_push(&state->links, &state->bins[kind][bin], id);
     state->used[kind][bin / 64] |= UINT64_C(1) << bin % 64;
-    state->heap->counters.free_blocks++;
+    heap_count_free(state->heap, id);
     state->free_blocks++;
 }
 
@@ -114,7 +114,7 @@ static uint32_t use_low_end(struct dirty_bins *state, uint32_t id, uint64_t size
         enter_remainder(state);
         heap->blocks[rest].index_slot = STATE_FREE;
         heap->blocks[rest].family_data = IS_REMAINDER;
-        heap->counters.free_blocks++;
+        heap_count_free(heap, rest);
         state->free_blocks++;
         state->remainder = rest;
     }

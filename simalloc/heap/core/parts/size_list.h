@@ -49,7 +49,7 @@ ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uin
     heap->blocks[id].index_slot = STATE_FREE;
     heap->blocks[id].family_data = list->newest;
     list->newest = id;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
     heap->counters.allocated -= size;
 }
 

@@ -12,7 +12,7 @@ ALWAYS_INLINE void role_give(struct heap *heap, uint32_t *role, uint32_t id)
 {
     *role = id;
     heap->blocks[id].index_slot = STATE_FREE;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
 }
 
 /* Takes the block of a role out of it; it is allocated then, and not counted as such. */

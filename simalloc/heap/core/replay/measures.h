@@ -17,7 +17,7 @@ struct measures {
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;
     struct footprint mapped;
-    /* What else is asked for: resident bytes, then those of occupied pages. */
+    /* What else is asked for: resident bytes, those of occupied pages, the largest free block. */
     struct byte_series *series;
     size_t series_count;
 };

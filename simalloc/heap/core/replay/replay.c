@@ -5,6 +5,7 @@
 #include "layers/pymalloc/pymalloc.h"
 #include "layers/trimming.h"
 #include "replay/requests.h"
+#include "space/largest_free.h"
 #include "space/residence.h"
 
 uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
@@ -79,6 +80,9 @@ static const char *verify(const struct replay *replay, uint32_t taken)
                                          (family->cached == NULL ? 0 : family->cached(heap)));
     if (wrong == NULL && heap->pymalloc != NULL)
         wrong = pymalloc_check(heap);
+    if (wrong == NULL && heap->largest_free != NULL &&
+        heap_with_room(heap, largest_free_size(heap), true) != heap_largest_free(heap))
+        wrong = "the index of the largest free block has another size for it";
     /* An aligned allocation is one, and two frees. */
     uint32_t steps = heap->request.alignment > 0 ? 3 : 1;
     if (wrong == NULL && taken > steps * family->blocks_an_event + heap->reserved)

@@ -23,6 +23,7 @@ struct replay {
     enum realloc_rule realloc_rule;
     bool checked; /* verify the whole heap after each event */
     measure_function *measure; /* that of this processor, whichever the family's code is for */
+    bool measures_largest_free; /* the last of the series */
     struct objects objects;
     struct occupancy occupancy;
     struct refusals refusals; /* those of a family that refuses */

@@ -2,6 +2,7 @@
 
 #include "layers/aligning.h"
 #include "layers/pymalloc/pymalloc.h"
+#include "space/largest_free.h"
 #include "space/residence.h"
 
 static bool events_have_columns(const struct events *events)
@@ -236,6 +237,16 @@ bool replay_note(struct replay *replay, const struct events *events, struct batc
     return true;
 }
 
+/* Returns the scaled bytes of the largest free block, as heap_largest_free() does. */
+static uint64_t largest_free(const struct replay *replay)
+{
+    struct heap *heap = replay->heap;
+    const struct family *family = replay->family;
+    return family->largest_free != NULL
+               ? heap_with_room(heap, family->largest_free(heap), false)
+               : heap_with_room(heap, largest_free_size(heap), true);
+}
+
 /* Notes what all series have after an event. */
 static void note_all_series(struct replay *replay, size_t event)
 {
@@ -250,6 +261,8 @@ static void note_all_series(struct replay *replay, size_t event)
         const struct occupied_pages *of = &replay->occupancy.of[i];
         note_series(series++, event, of->pages * of->page, allocated);
     }
+    if (replay->measures_largest_free)
+        note_series(series, event, largest_free(replay), allocated);
 }
 
 /* Whether an event is of an object that there is not: it was refused to a program that goes on

@@ -134,6 +134,7 @@ struct mappings {
 
 struct layer;
 struct residence;
+struct largest_free;
 struct free_cache;
 struct free_counting;
 struct pymalloc;
@@ -188,6 +189,7 @@ struct heap {
     uint64_t reported_arenas; /* how many a family may report of */
     struct residence *residence; /* NULL: nobody asks which pages are resident */
     struct residence *touched; /* those that were since they were mapped; NULL: nobody asks */
+    struct largest_free *largest_free; /* index of the largest free block; NULL: nobody asks */
     struct mappings mappings;
 };
 
@@ -249,10 +251,29 @@ ALWAYS_INLINE uint32_t heap_new_id(struct heap *heap)
     return id;
 }
 
+/* An unused id is the id of no free block. */
 ALWAYS_INLINE void heap_drop_id(struct heap *heap, uint32_t id)
 {
+    heap->blocks[id].index_slot = STATE_WASTE;
     heap->blocks[id].next = heap->unused;
     heap->unused = id;
+}
+
+/* Notes a block that may be free and larger than before, for the index of the largest free block. */
+void largest_free_note(struct heap *heap, uint32_t id);
+
+/* Notes that a block has become larger, or free without being counted. */
+ALWAYS_INLINE void heap_note_free(struct heap *heap, uint32_t id)
+{
+    if (UNLIKELY(heap->largest_free != NULL))
+        largest_free_note(heap, id);
+}
+
+/* Counts a block that becomes free, as a family does that sets the block's state by itself. */
+ALWAYS_INLINE void heap_count_free(struct heap *heap, uint32_t id)
+{
+    heap->counters.free_blocks++;
+    heap_note_free(heap, id);
 }
 
 ALWAYS_INLINE bool is_free(const struct block *block)
@@ -321,6 +342,7 @@ ALWAYS_INLINE void heap_join_next(struct heap *heap, uint32_t id)
     block->next = heap->blocks[high].next;
     heap->blocks[block->next].previous = id;
     heap_drop_id(heap, high);
+    heap_note_free(heap, id);
 }
 
 /* Joins the neighbour below `id` to it; the neighbour's id is no more. */
@@ -333,6 +355,7 @@ ALWAYS_INLINE void heap_join_previous(struct heap *heap, uint32_t id)
     block->previous = heap->blocks[low].previous;
     heap->blocks[block->previous].next = id;
     heap_drop_id(heap, low);
+    heap_note_free(heap, id);
 }
 
 /* Ends the replay with a failure. */
@@ -452,9 +475,10 @@ ALWAYS_INLINE void heap_mark(struct heap *heap, uint32_t id, uint32_t state)
     counters->cached_blocks -= block->index_slot == STATE_CACHED;
     counters->allocated -= block->index_slot == STATE_ALLOCATED ? block->size : 0;
     block->index_slot = state;
-    counters->free_blocks += state == STATE_FREE;
     counters->cached_blocks += state == STATE_CACHED;
     counters->allocated += state == STATE_ALLOCATED ? block->size : 0;
+    if (state == STATE_FREE)
+        heap_count_free(heap, id);
 }
 
 /* Cuts a block down to its low `size` bytes and returns the rest, a new block in the same state.
@@ -464,8 +488,9 @@ ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t siz
     uint32_t state = heap->blocks[id].index_slot;
     uint32_t high = heap_cut_high(heap, id, size);
     heap->blocks[high].index_slot = state;
-    heap->counters.free_blocks += state == STATE_FREE;
     heap->counters.cached_blocks += state == STATE_CACHED;
+    if (state == STATE_FREE)
+        heap_count_free(heap, high);
     return high;
 }
 

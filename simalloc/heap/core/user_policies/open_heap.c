@@ -47,7 +47,7 @@ uint32_t open_heap_extend(struct open_heap *open, uint64_t size)
     open->heap.blocks[id].index_slot = STATE_FREE;
     open->heap.blocks[id].family_data = UNSEARCHABLE;
     open->heap.counters.growths++;
-    open->heap.counters.free_blocks++;
+    heap_count_free(&open->heap, id);
     open->grown = true;
     return id;
 }
@@ -62,7 +62,7 @@ bool open_heap_split(struct open_heap *open, uint32_t id, uint64_t size, bool hi
     heap->blocks[*cut].index_slot = STATE_FREE;
     heap->blocks[*cut].family_data = UNSEARCHABLE;
     heap->counters.splits++;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, *cut);
     if (heap->blocks[id].family_data == LISTED)
         for (int i = 0; i < open->opened; i++)
             free_index_change(open->indexes[i], id, &heap->blocks[id], open->entered[id]);
@@ -113,7 +113,7 @@ void open_heap_let_go(struct open_heap *open, uint32_t id)
     block->family_data = UNSEARCHABLE;
     block->index_slot = STATE_FREE;
     open->heap.counters.allocated -= block->size;
-    open->heap.counters.free_blocks++;
+    heap_count_free(&open->heap, id);
 }
 
 /* Counts free and listed blocks, and compares the indexes' copies with the blocks. */

@@ -78,7 +78,7 @@ ALWAYS_INLINE void class_enter(struct class_lists *lists, uint32_t id, uint64_t 
     block_ring_insert(&lists->fronts[class], heap->blocks, id, in_front);
     lists->in_level[level] |= UINT32_C(1) << (class & ((1U << lists->division) - 1));
     lists->levels |= UINT64_C(1) << level;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
 }
 
 /* Takes a block out, which is waste then, and returns the one that was behind it; NO_BLOCK if it

@@ -29,7 +29,7 @@ ALWAYS_INLINE void pool_list_enter(struct pool_list *list, uint32_t id)
     struct heap *heap = list->tree.heap;
     struct cursor at = block_list_position(&list->tree, heap->blocks[id].address);
     block_list_insert(&list->tree, heap->blocks, at, id, true);
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
 }
 
 /* Enters a block that is waste by its size, before those of the same; returns how many blocks stand
@@ -42,7 +42,7 @@ ALWAYS_INLINE uint64_t pool_list_enter_by_size(struct pool_list *list, uint32_t 
         at = block_list_back(&list->tree);
     uint64_t before = block_list_rank(&list->tree, at);
     block_list_insert(&list->tree, heap->blocks, at, id, false);
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
     return before;
 }
 

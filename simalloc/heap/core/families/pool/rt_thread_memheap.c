@@ -41,7 +41,7 @@ static void enter(struct rt_thread_memheap *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
     block_ring_insert(&state->head, heap->blocks, id, true);
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
 }
 
 static void take_out(struct heap *heap, uint32_t id)
@@ -78,7 +78,7 @@ static uint64_t enter_freed(struct rt_thread_memheap *state, uint32_t id)
         block_ring_insert(&state->head, heap->blocks, id, behind != NO_BLOCK);
     else
         block_ring_link(heap->blocks, heap->blocks[behind].index_slot, behind, id);
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
     return visited;
 }
 

@@ -22,7 +22,7 @@ static uint64_t needed(const struct umm_malloc *state)
 static void enter(struct umm_malloc *state, uint32_t id)
 {
     block_ring_insert(&state->front, state->pool.heap.blocks, id, true);
-    state->pool.heap.counters.free_blocks++;
+    heap_count_free(&state->pool.heap, id);
     state->listed++;
 }
 

@@ -31,7 +31,7 @@ static inline void enter_unsorted(struct ptmalloc *state, struct arena *arena, u
 {
     state->heap.blocks[id].family_data = IS_UNSORTED;
     state->heap.blocks[id].index_slot = STATE_FREE;
-    state->heap.counters.free_blocks++;
+    heap_count_free(&state->heap, id);
     chain_push(&state->tables.links, &arena->unsorted, id);
     write_links(state, id);
 }
@@ -41,7 +41,7 @@ static inline void set_top(struct ptmalloc *state, struct arena *arena, uint32_t
     arena->top = id;
     state->heap.blocks[id].family_data = IN_NO_LIST;
     state->heap.blocks[id].index_slot = STATE_FREE;
-    state->heap.counters.free_blocks++;
+    heap_count_free(&state->heap, id);
     write_head(state, id);
 }
 

@@ -27,7 +27,7 @@ void solaris_3x_enter(struct solaris_3x *state, uint32_t id)
     struct heap *heap = &state->heap;
     roving_list_insert(&state->queue, id, state->head);
     state->head = id;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
     changed(state, heap->blocks[id].previous);
 }
 

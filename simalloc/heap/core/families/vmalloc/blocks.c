@@ -45,7 +45,7 @@ ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t 
     }
     if (id == state->wanted)
         return least;
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
     struct block *block = &heap->blocks[id];
     block->index_slot = STATE_FREE;
     block->family_data = NOT_MARKED;

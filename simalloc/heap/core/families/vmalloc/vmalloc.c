@@ -69,7 +69,7 @@ static uint32_t use(struct vmalloc *state, uint32_t id, uint64_t size, bool may_
         heap->blocks[rest].family_data = NOT_MARKED;
         if (may_be_wild && state->tree.block_count > 0 && heap_last(heap) == rest) {
             heap->blocks[rest].index_slot = STATE_FREE;
-            heap->counters.free_blocks++;
+            heap_count_free(heap, rest);
             state->wild = rest;
         } else {
             wait_on(state, NULL, rest, IN_SLOT);

@@ -69,7 +69,7 @@ static void insert(struct runs *runs, uint32_t id)
         return;
     block_list_insert(list, heap->blocks, block_list_position(list, heap->blocks[id].address), id,
                       true);
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
 }
 
 static void change(struct runs *runs, uint32_t id, enum change change)

@@ -77,7 +77,7 @@ ALWAYS_INLINE void groups_insert(struct groups *groups, uint32_t id)
     struct heap *heap = groups->heap;
     uint64_t size = heap->blocks[id].size;
     uint32_t head = groups_find(groups, size);
-    heap->counters.free_blocks++;
+    heap_count_free(heap, id);
     groups->block_count++;
     if (head != NO_BLOCK) {
         heap->blocks[id].index_slot = STATE_FREE;
