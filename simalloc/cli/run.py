@@ -46,7 +46,8 @@ _BYTES_AN_EVENT: Final = 165
     "  simalloc run espresso gcc -p first-fit-ao best-fit-lifo:growth=64K\n"
     "  simalloc run my-program.npz -p all --format json\n"
     "  simalloc run perl5 -p @johnstone-wilson --range growth=1,16,256,4K,64K,1M\n"
-    "  simalloc run my-program.npz --of resident --sort '#4'",
+    "  simalloc run my-program.npz --of resident --sort '#4'\n"
+    "  simalloc run firmware.npz -p first-fit-ao:capacity=64K --of largest-free",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @policy_option(
@@ -56,10 +57,10 @@ _BYTES_AN_EVENT: Final = 165
 )
 @click.option(
     "--of",
-    type=click.Choice(["mapped", "resident"]),
+    type=click.Choice(["mapped", "resident", "largest-free"]),
     default="mapped",
     show_default=True,
-    help="Measure mapped or resident bytes.",
+    help="Measure mapped or resident bytes, or the size of the largest free block.",
 )
 @page_option
 @write_option
@@ -94,7 +95,9 @@ def command(
     for all policies.
     """
     described = expand_policies(policies or "@default")
-    options = replace(RunOptions(**asked), resident=of == "resident")
+    options = replace(
+        RunOptions(**asked), resident=of == "resident", largest_free=of == "largest-free"
+    )
     simulated = partial(simulate_all, options=options)
     if values is not None and sort is not None:
         raise click.UsageError("--range and --sort exclude each other.")

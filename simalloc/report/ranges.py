@@ -8,15 +8,22 @@ from typing import Final
 
 import numpy as np
 
-from simalloc.heap import Run, fragmentation
+from simalloc.heap import Footprint, Run, fragmentation
 from simalloc.policy import Policy, spell
-from simalloc.report.runs import MEASURES_NOTES, Of, footprint
+from simalloc.report.runs import MEASURES_NOTES, Of, footprint, measured_bytes
 from simalloc.report.table import Table, Value
 
 _SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
     "min": min,
     "median": lambda values: float(np.median(values)),
     "max": max,
+}
+
+
+_NAMES: Final[dict[Of, str]] = {
+    "mapped": "peak heap",
+    "resident": "peak resident",
+    "largest-free": "min largest free",
 }
 
 
@@ -29,10 +36,8 @@ def ranges_table(
     not defined in some run is left out.
     """
     figures: dict[str, Callable[[Run], float]] = {
-        "#4 %": lambda run: 100 * fragmentation(run, of)[4],
-        "peak heap" if of == "mapped" else "peak resident": lambda run: (
-            footprint(run, of).peak_bytes
-        ),
+        "#4 %": lambda run: 100 * fragmentation(run, measured_bytes(of))[4],
+        _NAMES[of]: lambda run: _bytes(footprint(run, of), of),
     }
     columns = ("trace", "policy", "runs", *(f"{f} {s}" for f in figures for s in _SPREAD))
     rows: list[Sequence[Value]] = [
@@ -45,6 +50,10 @@ def ranges_table(
         for policy, runs in spreads
     ]
     return Table(f"Fragmentation with {what}", columns, rows, MEASURES_NOTES[1:])
+
+
+def _bytes(footprint: Footprint, of: Of) -> float:
+    return footprint.min_bytes if of == "largest-free" else footprint.peak_bytes
 
 
 def _spread(figure: Callable[[Run], float], runs: Sequence[Run]) -> list[float | None]:

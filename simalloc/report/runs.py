@@ -23,9 +23,14 @@ MEASURES_NOTES: Final = (
     "#4 peak heap / peak live - 1. Bytes are the program's.",
 )
 
+LARGEST_FREE_NOTES: Final = (
+    "Largest free block after each event: minimum, mean over the events, and final size. Under a",
+    "capacity the bytes that can still be mapped count as one block. Bytes are the program's.",
+)
 
-Of = Literal["mapped", "resident"]
-"""Which bytes the measures are of."""
+
+Of = Literal["mapped", "resident", "largest-free"]
+"""The subject of a table. With the largest free block, the measures are of the mapped bytes."""
 
 _NAMED: Final = 6
 """Policies that a note names; of more it says how many."""
@@ -63,7 +68,7 @@ def incompleteness(run: Run) -> tuple[bool, bool]:
 
 def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
     """Return a run as plain values, ready for JSON; what is not defined (nan) is None."""
-    measures = fragmentation(run, of)
+    measures = fragmentation(run, measured_bytes(of))
     fields: dict[str, Any] = {
         "trace": run.trace,
         "policy": run.policy.name,
@@ -81,6 +86,7 @@ def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
         "live_bytes_at_peak_heap": run.live_bytes_at_peak_heap,
         "heap_bytes_at_max_live": run.heap_bytes_at_max_live,
         **(_resident(run.resident) if run.resident else {}),
+        **(_largest_free(run.largest_free) if run.largest_free else {}),
         "fragmentation": {number: measures[int(number)] for number in MEASURES},
         "fragmentation_1_by_bytes": measures.mean_by_bytes,
         "capacity_bytes": run.capacity_bytes,
@@ -108,6 +114,15 @@ def _resident(resident: Footprint) -> dict[str, float]:
     }
 
 
+def _largest_free(largest: Footprint) -> dict[str, float]:
+    """Return the figures of the largest free block, if it was measured."""
+    return {
+        "min_largest_free_bytes": largest.min_bytes,
+        "final_largest_free_bytes": largest.final_bytes,
+        "mean_largest_free_bytes": largest.mean_bytes,
+    }
+
+
 def flat_record(run: Run, of: Of = "mapped") -> dict[str, Any]:
     """Return the same in one level: `fragmentation_1` to `_4`, the policy with its parameters."""
     fields = record(run, of)
@@ -121,17 +136,21 @@ def flat_record(run: Run, of: Of = "mapped") -> dict[str, Any]:
 def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) -> Table:
     """Return a row a run, with what most people look for: the measures in percent, and bytes.
 
-    The measures are of the mapped bytes, or of the resident ones. Where scale or mechanism differ
-    from row to row, columns say them. With `speed`, the last column says how fast the replay was,
+    The measures are of the mapped bytes, or of the resident ones; of the largest free block the
+    table has the minimum, mean and final size instead. Where scale or mechanism differ from row to
+    row, columns say them. With `speed`, the last column says how fast the replay was,
     which differs from run to run; of one that took less than a millisecond it says nothing.
     """
-    name = "heap" if of == "mapped" else "resident"
+    is_measured = of != "largest-free"
+    measures = MEASURES if is_measured else ()
+    name = "resident" if of == "resident" else "heap"
     columns: dict[str, list[Value]] = {
         "trace": [run.trace for run in runs],
         "policy": [spell(run.policy) for run in runs],
         **_differing(runs),
-        **{f"#{number} %": [_percent(run, of, int(number)) for run in runs] for number in MEASURES},
-        f"peak {name}": [footprint(run, of).peak_bytes for run in runs],
+        **{f"#{number} %": [_percent(run, of, int(number)) for run in runs] for number in measures},
+        **({} if is_measured else _largest_columns(runs)),
+        f"peak {name}": [footprint(run, measured_bytes(of)).peak_bytes for run in runs],
         "peak live": [run.max_live_bytes for run in runs],
         **({"refused": [run.refused for run in runs]} if any(run.refused for run in runs) else {}),
     }
@@ -144,8 +163,22 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
         f"{spell(run.policy)} of {run.trace}: {run.found}." for run in runs if run.found is not None
     )
     out = tuple(refusal_note(run) for run in runs if run.refused)
-    notes = (*MEASURES_NOTES, *threads_notes(runs), *found, *out)
-    return Table("Fragmentation", list(columns), rows, notes)
+    title, meaning = (
+        ("Fragmentation", MEASURES_NOTES)
+        if is_measured
+        else ("Largest free block", LARGEST_FREE_NOTES)
+    )
+    return Table(title, list(columns), rows, (*meaning, *threads_notes(runs), *found, *out))
+
+
+def _largest_columns(runs: Sequence[Run]) -> dict[str, list[Value]]:
+    """Return the columns of the largest free block, in bytes."""
+    series = [footprint(run, "largest-free") for run in runs]
+    return {
+        "min largest free": [round(one.min_bytes) for one in series],
+        "mean largest free": [round(one.mean_bytes) for one in series],
+        "final largest free": [round(one.final_bytes) for one in series],
+    }
 
 
 def refusal_note(run: Run) -> str:
@@ -202,9 +235,14 @@ def _differing(runs: Sequence[Run]) -> dict[str, list[Value]]:
     return {name: values for name, values in columns.items() if len(set(values)) > 1}
 
 
+def measured_bytes(of: Of) -> Of:
+    """Return the bytes that the measures of fragmentation are of."""
+    return "resident" if of == "resident" else "mapped"
+
+
 def footprint(run: Run, of: Of) -> Footprint:
     """Return what was measured of the bytes asked for."""
-    found = run.resident if of == "resident" else run.mapped
+    found = {"mapped": run.mapped, "resident": run.resident, "largest-free": run.largest_free}[of]
     assert found is not None, "the measures have been asked for"
     return found
 

@@ -248,3 +248,20 @@ def test_what_is_no_policy_of_a_list_is_named():
     done = simalloc("run", "cfrac", "-p", "first-fit-ao,speedy")
     assert done.exit_code == 2
     assert "'speedy'" in done.stderr
+
+
+def test_largest_free(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    trace = Trace.from_events([0, 0, 1, 0], [0, 1, 0, 2], [100, 200, 0, 650], name="t")
+    write_trace(trace, "t.npz")
+    arguments = "run", "t.npz", "-p", "first-fit-ao:growth=16,capacity=1000", "--of", "largest-free"
+    (row,) = json.loads(simalloc(*arguments, "--format", "json").stdout)
+    assert row["min_largest_free_bytes"] == 100
+    assert row["final_largest_free_bytes"] == 100
+    assert row["mean_largest_free_bytes"] == (900 + 700 + 700 + 100) / 4
+    assert row["fragmentation"]["4"] == pytest.approx(950 / 850 - 1)
+    table = simalloc(*arguments).stdout
+    assert "min largest free" in table
+    assert "#4 %" not in table
+    spread = simalloc(*arguments, "--range", "growth=16,32").stdout
+    assert "min largest free median" in spread
