@@ -59,7 +59,7 @@ def _free_blocks(results: Results) -> list[Claim]:
         Claim(
             "few free blocks",
             "5.2.2",
-            "Of those without coalescing ABT-FF and SqF-BF have few free blocks",
+            "Without coalescing, ABT-FF and SqF-BF have few free blocks",
             f"fewest: {few[0]} and {few[1]}",
             set(few) == {"abt-ff", "sqf-bf"},
         ),
