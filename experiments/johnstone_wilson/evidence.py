@@ -62,12 +62,13 @@ def grids_table() -> Table:
     draws = by_chance.draws
     columns = ("bytes", *map(heading, programs()), "all", "chance: mean", "most", "as many")
     note = (
-        f"A heap of multiples of this many bytes, divided by 16. Distinct percentages that one "
-        f"choice of peak live bytes explains, of those there are. Chance: the same for {draws:,} "
-        f"imitations of the table with heaps of multiples of {DESCRIBED} bytes, as the text says; "
-        f"the mean, the most, and how many imitations come to as much as the printed table."
+        f"Each row assumes heaps of multiples of a unit in bytes, after division by 16. A cell has "
+        f"the distinct percentages that one choice of peak live bytes explains, and their total. "
+        f"Chance: the same for {draws:,} imitations of the table with heaps of multiples of "
+        f"{DESCRIBED} bytes, as the text says; the mean, the maximum, and the number of imitations "
+        f"that explain at least as many as the printed table."
     )
-    return Table("What growth unit explains the 4K rows of table 4?", columns, rows, (note,))
+    return Table("Growth units that explain the 4K rows of table 4", columns, rows, (note,))
 
 
 def truths_table() -> Table:
@@ -82,9 +83,9 @@ def truths_table() -> Table:
         rows.append((truth, explains, mean, by_chance.most, by_chance.as_many))
     columns = ("true unit, bytes", "itself explains", "mean", "most", "as many")
     note = (
-        f"If heaps are multiples of the true unit only: how many percentages steps of {PRINTED:,} "
-        f"bytes explain in {by_chance.draws:,} imitations of the table, and how many imitations "
-        f"come to the {found} of the printed one."
+        f"Heaps are assumed to be multiples of the true unit only. The table counts the "
+        f"percentages that steps of {PRINTED:,} bytes explain in {by_chance.draws:,} imitations of "
+        f"the table, and the imitations that reach the {found} of the printed table."
     )
     return Table(f"Could steps of {PRINTED:,} bytes be chance?", columns, rows, (note,))
 
@@ -98,8 +99,9 @@ def rows_table() -> Table:
         cells = [f"{fit.hits}/{fit.cells}, chance {fit.expected:.1f}" for fit in fits]
         rows.append((label(policy), *cells))
     note = (
-        "Cells on multiples of this many bytes, of those narrow enough to tell, and how many of "
-        "them a heap of any size would meet. Peak live bytes are those that the 4K rows pin."
+        "A cell has the printed percentages on multiples of the unit, those narrow enough to "
+        "decide, and the number that a heap of any size would match by chance. Peak live bytes are "
+        "those that the 4K rows fix."
     )
     return Table(
         "The other rows of table 4", ("row", *(f"{grid} bytes" for grid in grids)), rows, (note,)
