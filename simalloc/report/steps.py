@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Final
-from uuid import uuid4
 
 from simalloc.errors import SimallocError
 from simalloc.heap.watch.steps import Block, Step, Steps
@@ -47,7 +46,8 @@ def steps_svg(steps: Steps) -> str:
     )
     seconds, share = f"{count * _SECONDS:.1f}s", f"{100 / count:.4f}%"
     style = (
-        f"{_STYLE}.step{{visibility:hidden;animation:step {seconds} steps(1) infinite}}"
+        f"{_STYLE}.simalloc-step .step{{visibility:hidden;"
+        f"animation:step {seconds} steps(1) infinite}}"
         f"@keyframes step{{0%{{visibility:visible}}{share}{{visibility:hidden}}}}"
     )
     return _svg(f"<style>{style}</style>{_title(steps)}{frames}", _HEIGHT + 20)
@@ -55,17 +55,17 @@ def steps_svg(steps: Steps) -> str:
 
 def steps_html(steps: Steps, *, whole_page: bool = False) -> str:
     """Return the steps with a slider and a button that plays them; `whole_page` adds a head."""
-    shown, name = _shown_end(steps), f"steps-{uuid4().hex[:8]}"
+    shown = _shown_end(steps)
     frames = "".join(
-        _svg(f"<style>{_STYLE}</style>{_frame(step, shown)}", _HEIGHT, hidden=place > 0)
+        _svg(_frame(step, shown), _HEIGHT, hidden=place > 0)
         for place, step in enumerate(steps.steps)
     )
     body = (
-        f'<div id="{name}" class="simalloc-steps"><p><strong>{escape(steps.trace)} under '
-        f"{escape(steps.policy)}</strong></p>{frames}"
+        f'<style>{_STYLE}</style><div class="simalloc-steps"><p>'
+        f"<strong>{escape(steps.trace)} under {escape(steps.policy)}</strong></p>{frames}"
         f'<p><button type="button">play</button> <input type="range" min="0" value="0" '
         f'max="{max(len(steps.steps) - 1, 0)}" aria-label="step" style="width:{_WIDTH - 90}px"></p>'
-        f"</div><script>{_SCRIPT.replace('NAME', name)}</script>"
+        f"</div><script>{_SCRIPT}</script>"
     )
     if not whole_page:
         return body
@@ -90,13 +90,15 @@ def steps_written(steps: Steps, suffix: str) -> str:
 
 
 _STYLE: Final = (
-    "text{font:12px system-ui,sans-serif;fill:#1b1b1b}.s{font-size:10px;fill:#555}"
-    "svg{background:#fff}"
+    ".simalloc-step{background:#fff}"
+    ".simalloc-step text{font:12px system-ui,sans-serif;fill:#1b1b1b}"
+    ".simalloc-step .s{font-size:10px;fill:#555}"
 )
+"""The style of the drawings, with their names: a style in an SVG applies to the whole page."""
 
 _SCRIPT: Final = """
-(function () {
-  const box = document.getElementById("NAME");
+document.querySelectorAll(".simalloc-steps:not([data-ready])").forEach(function (box) {
+  box.dataset.ready = "yes";
   const frames = box.querySelectorAll("svg"), slider = box.querySelector("input");
   const button = box.querySelector("button");
   let timer = null;
@@ -119,7 +121,7 @@ _SCRIPT: Final = """
     show();
   };
   show();
-})();
+});
 """
 
 
@@ -198,6 +200,6 @@ def _title(steps: Steps) -> str:
 def _svg(content: str, height: int, *, hidden: bool = False) -> str:
     style = ' style="display:none"' if hidden else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-        f'width="{_WIDTH}" height="{height}" role="img"{style}>{content}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="simalloc-step" width="{_WIDTH}" '
+        f'height="{height}" viewBox="0 0 {_WIDTH} {height}" role="img"{style}>{content}</svg>'
     )

@@ -11,6 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from simalloc.report.figures.axes import events_axis, log_bytes_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.figures.titles import panel_title
 from simalloc.report.palettes import Theme
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def draw_free_sizes(
                 rasterized=True,
             )
             axes.set_yscale("log", base=2)
-            axes.set_title(title)
+            axes.set_title(panel_title(title, len(free)))
             axes.set_xlabel("time (events)")
             events_axis(axes.xaxis)
         panels[0].set_ylabel("size of a free block")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
@@ -19,6 +18,7 @@ from simalloc.report.apart import beside
 from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
+from simalloc.report.figures.titles import panel_title
 from simalloc.report.palettes import Palette, Theme
 from simalloc.report.units import spell_events
 
@@ -36,11 +36,11 @@ stand alone are seen."""
 _MARGINS: Final = {"left": 0.12, "right": 0.93, "bottom": 0.135, "top": 0.92, "wspace": 0.05}
 """Around maps, as shares of the picture: what the longest of the usual numbers need."""
 
-_HEADING: Final = 86
-"""Letters that fit above all maps of a picture together."""
-
 _LINE: Final = 0.045
 """The height of a heading's line, as a share of the picture."""
+
+_KEY: Final = (0.26, 0.2)
+"""The key's width as a share of all maps together, and its height as a share of one."""
 
 _LABEL: Final = (0.06, 0.05)
 """The width and height that a number takes, as shares of the axes."""
@@ -60,7 +60,10 @@ def draw_heap_maps(
     are those that usually fit: to measure all texts takes half of the time.
     """
     with styled(theme) as palette:
-        headings = [_heading(*one, len(maps)) for one in zip(maps, titles, strict=True)]
+        headings = [
+            panel_title(beside(heap, title, "\n"), len(maps))
+            for heap, title in zip(maps, titles, strict=True)
+        ]
         figure = new_figure(3.4, 7.0, margins=_margins(headings) if soon else None)
         panels = figure.subplots(1, len(maps), sharey=True, squeeze=False)[0]
         norm = age_norm(maps)
@@ -68,24 +71,22 @@ def draw_heap_maps(
             draw_heap_map(axes, heap, palette, norm)
             axes.set_title(heading)
         top = max(float(heap.heap.max()) for heap in maps)
-        panels[0].set_ylim(0, 1.03 * top)
+        lowest, shown = min(zip(panels, maps, strict=True), key=lambda pair: pair[1].heap.max())
+        panels[0].set_ylim(0, max(1.03 * top, _top_with_key(shown, len(maps))))
         for axes, pinned in zip(panels, pins, strict=False):
             mark_pins(axes, pinned.alone, pinned.event, palette)
         panels[0].set_ylabel("address")
         bytes_axis(panels[0].yaxis, top)
-        lowest, shown = min(zip(panels, maps, strict=True), key=lambda pair: pair[1].heap.max())
         map_key(lowest, palette, ended=shown.mapped is None)
         age_bar(figure, panels, norm, palette)
     return figure
 
 
-def _heading(heap: HeapMap, title: str, panels: int) -> str:
-    """Return what stands above a map, in lines that are no wider than one of this many panels."""
-    return "\n".join(
-        line
-        for part in beside(heap, title, "\n").splitlines()
-        for line in wrap(part, _HEADING // panels, break_long_words=False, break_on_hyphens=False)
-    )
+def _top_with_key(heap: HeapMap, panels: int) -> float:
+    """Return the least upper limit of the addresses at which the key covers none of the heap."""
+    across, up = min(_KEY[0] * panels, 1), _KEY[1]
+    behind = heap.heap[: max(1, round(across * len(heap.heap)))]
+    return float(behind.max(initial=0)) / (1 - up)
 
 
 def _margins(headings: Sequence[str]) -> dict[str, float]:

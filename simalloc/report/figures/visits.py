@@ -46,5 +46,5 @@ def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
         axes.set_xlabel("free blocks that an allocation looks at")
         axes.grid(axis="x", alpha=0.4)
         axes.set_axisbelow(True)
-        axes.legend(loc="upper right")
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
     return figure

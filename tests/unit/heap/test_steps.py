@@ -75,6 +75,15 @@ def test_text_svg_and_html_show_every_step_and_escape_names(trace, tmp_path):
     assert all(width > 0 for width in widths)
 
 
+def test_steps_in_a_page_restyle_nothing_else_and_are_written_alike(trace):
+    html = simalloc.step(trace)._repr_html_()
+    assert html == simalloc.step(trace)._repr_html_()
+    (style,) = re.findall(r"<style>(.*?)</style>", html)
+    selectors = re.findall(r"([^{}]+)\{", style)
+    assert selectors
+    assert all(selector.startswith(".simalloc-step") for selector in selectors)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -103,6 +103,37 @@ def test_headings_are_as_narrow_as_their_maps():
         assert wrapped in texts(draw_heap_maps([shown] * 3, [heading] * 3, soon=soon))
 
 
+@pytest.mark.parametrize("panels", [1, 2, 3, 4])
+def test_titles_of_long_policies_stay_above_their_panels(panels):
+    name = "mine.py:ThresholdWorstFit:threshold=64K,growth=64K,coalescing=deferred"
+    shown = small_map(TRACES[0], RUNS[0])
+    figure = draw_heap_maps([shown] * panels, [f"{name}: peak heap 2.10 × peak live"] * panels)
+    figure.draw_without_rendering()
+    axes = figure.axes[:panels]
+    ends = [each.title.get_window_extent().x1 for each in axes]
+    starts = [each.title.get_window_extent().x0 for each in axes[1:]]
+    assert all(end < start for end, start in zip(ends[:-1], starts, strict=True))
+    assert ends[-1] < figure.bbox.width
+
+
+def test_the_key_of_a_heap_map_covers_none_of_the_heap():
+    trace = TRACES[0]
+    steep = small_map(trace, simulate(trace, "first-fit-ao:growth=16M"))
+    figure = draw_heap_maps([steep], ["all at once"])
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    key = axes.get_legend().get_window_extent()
+    top = axes.transData.transform((0, float(steep.heap.max())))[1]
+    assert key.y0 > top
+
+
+def test_the_key_of_visits_is_above_the_rows():
+    figure = draw_visits(RUNS)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1
+
+
 def test_what_is_free_has_the_colour_of_free_and_above_the_heap_there_is_nothing():
     shown = small_map(TRACES[0], RUNS[0])
     palette = PALETTES["light"]

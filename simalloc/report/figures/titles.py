@@ -1,0 +1,36 @@
+"""Titles above panels that stand side by side: none reaches into the next panel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_LETTERS: Final = 94
+"""Letters of a title's size that fit above all panels of a picture together."""
+
+_GAP: Final = 5
+"""Letters that stay free above each panel."""
+
+_PIECE: Final = re.compile(r"[^\s:,/]*[:,/]+|[^\s:,/]+|\s+")
+"""A line may end after each piece: a word, a space, or the part of a policy up to `:` or `,`."""
+
+
+def panel_title(text: str, panels: int) -> str:
+    """Return a title in lines that are no wider than one of this many panels."""
+    width = _LETTERS // panels - _GAP
+    return "\n".join(line for part in text.splitlines() for line in _lines(part, width))
+
+
+def _lines(text: str, width: int) -> Iterator[str]:
+    line = ""
+    for piece in _PIECE.findall(text):
+        if line and len(line) + len(piece.rstrip()) > width:
+            yield line.rstrip()
+            line = ""
+        while len(piece) > width:
+            yield piece[:width]
+            piece = piece[width:]  # noqa: PLW2901 - the rest of a name without any break
+        line = (line + piece).lstrip()
+    if line.strip():
+        yield line.rstrip()
