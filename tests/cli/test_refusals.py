@@ -87,3 +87,20 @@ def test_run_and_waste_answer_one_question():
             run["scale"],
             run["realloc"],
         )
+
+
+@pytest.mark.usefixtures("folder")
+def test_other_commands_take_a_run_that_refused():
+    asked = "program.npz", "-p", "first-fit-ao:capacity=8K"
+    assert simalloc("waste", *asked).exit_code == 0
+    assert simalloc("report", *asked, "-o", "page.html").exit_code == 0
+    stopped = simalloc("waste", *asked, "--on-refusal", "stop")
+    assert stopped.exit_code == 2
+    assert "ends at event 5, where memory is out" in stopped.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_device_that_gave_nothing_back_says_nothing_of_it():
+    said = " ".join(simalloc("run", "program.npz", "-p", "ort-arena:capacity=1M").stdout.split())
+    assert "out of memory at event 1, where the run ends" in said
+    assert "given back" not in said

@@ -21,7 +21,9 @@ from simalloc.policy import (
     spell,
 )
 from simalloc.policy.description import read_parameters, spell_parameters
+from simalloc.policy.families.base import parameter_ranges
 from simalloc.policy.families.offline import Offline
+from simalloc.policy.families.sequential_fit import SequentialFit
 
 JOHNSTONE_WILSON = [
     *(
@@ -205,3 +207,10 @@ def test_who_knows_all_keeps_no_lists():
 
 def test_a_group_is_known_by_both_names_of_its_paper():
     assert expand_policies("@bohra-gabber") == expand_policies("@gabber")
+
+
+def test_numbers_are_no_sizes():
+    kinds = {name: str(kind) for name, kind in parameter_ranges(SequentialFit).items()}
+    assert kinds["cache"] == "a number from 0 to 2,147,483,648"
+    assert kinds["word"] == "4 or 8"
+    assert kinds["quick"].startswith("a size from 0 to ")
