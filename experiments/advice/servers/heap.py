@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,17 @@ _MALLOCS: Final = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/]*$")
 _AREA: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+ *(.*)")
 _PRESENT: Final = np.uint64(1 << 63 | 1 << 62)
 _OF_FILE: Final = np.uint64(1 << 61)
+_ELF: Final = b"\x7fELF\x02\x01"
+_TABLE: Final = (("<Q", 32), ("<H", 54), ("<H", 56))
+"""Where an ELF header has the place of its program headers, the bytes of each, and their number."""
+_AT_FIXED_ADDRESSES: Final = 2
+_LOADED: Final = 1
+_MAPPED: Final = 1
+_THREAD: Final = 2
+_OF_THREAD: Final = 0x900
+"""Bytes that glibc has for a thread at the end of its stack."""
+_MOST_GUARD: Final = 64 << 10
+"""The largest guard of a stack: Java's has some pages of its own."""
 
 
 @dataclass(frozen=True)
@@ -26,25 +38,27 @@ class _Area:
     rights: str
     name: str
 
+    def __contains__(self, address: int) -> bool:
+        return self.first <= address < self.end
+
 
 def heap_bytes(process: int, log: Path) -> int:
     """Return the bytes of the heap: of private pages of no file that are resident.
 
     Left out are stacks, the static data behind a library's file, and what the program has mapped by
-    itself, which `log` has.
+    itself. `log` has the stacks and the mappings.
     """
-    areas = list(_areas(process))
-    stacks = set(_stack_pointers(process))
-    own = _own_maps(log, areas)
+    areas = [area for area in _areas(process) if area.name != "[stack]"]
+    left_out = [*_own_maps(log, areas), *_static_data(areas), *_stacks(log, areas)]
     total = 0
     with Path(f"/proc/{process}/pagemap").open("rb", buffering=0) as pages:
-        for before, area in zip([None, *areas], areas, strict=False):
-            if _is_left_out(area, before, stacks):
+        for area in areas:
+            if area.name not in {"", "[heap]"} or "w" not in area.rights:
                 continue
             pages.seek(area.first // _PAGE * 8)
             told = np.frombuffer(pages.read((area.end - area.first) // _PAGE * 8), np.uint64)
             held = ((told & _PRESENT) > 0) & ((told & _OF_FILE) == 0)
-            for first, end in own:
+            for first, end in left_out:
                 low, high = max(first, area.first), min(end, area.end)
                 if low < high:
                     held[(low - area.first) // _PAGE : -(-(high - area.first) // _PAGE)] = False
@@ -52,11 +66,51 @@ def heap_bytes(process: int, log: Path) -> int:
     return total
 
 
-def _is_left_out(area: _Area, before: _Area | None, stacks: set[int]) -> bool:
-    if area.name not in {"", "[heap]"} or "w" not in area.rights:
-        return True
-    is_static = before is not None and before.end == area.first and before.name.startswith("/")
-    return is_static or any(area.first <= pointer < area.end for pointer in stacks)
+def _stacks(log: Path, areas: list[_Area]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the threads' stacks, and of those that glibc keeps for later threads.
+
+    A stack ends with what glibc has for its thread, of which the log has the address, and begins
+    after a guard.
+    """
+    threads = [thread for kind, thread, *_ in _records(log) if kind == _THREAD]
+    for guard, area in pairwise(areas):
+        is_guard = guard.rights == "---p" and guard.end - guard.first <= _MOST_GUARD
+        if is_guard and guard.end == area.first:
+            ends = [_up(thread + _OF_THREAD) for thread in threads if thread in area]
+            yield from ((area.first, end) for end in ends)
+
+
+def _static_data(areas: list[_Area]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the data that files declare without contents (`.bss`).
+
+    They follow a file's last mapping, and the kernel may show them as one area with what is next.
+    """
+    starts: dict[str, int] = {}
+    for area in areas:
+        if area.name.startswith("/"):
+            starts.setdefault(area.name, area.first)
+    for name, start in starts.items():
+        with suppress(OSError, struct.error):
+            content = Path(name).read_bytes()
+            if content.startswith(_ELF):
+                yield from _without_contents(content, start)
+
+
+def _without_contents(content: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of an ELF file's segments beyond their contents, in whole pages."""
+    at, width, count = (struct.unpack_from(format_, content, place)[0] for format_, place in _TABLE)
+    is_moved = struct.unpack_from("<H", content, 16)[0] != _AT_FIXED_ADDRESSES
+    for number in range(count):
+        kind, _, _, address, _, in_file, in_memory, _ = struct.unpack_from(
+            "<IIQQQQQQ", content, at + number * width
+        )
+        if kind == _LOADED and in_memory > in_file:
+            first = address + (start if is_moved else 0)
+            yield _up(first + in_file), _up(first + in_memory)
+
+
+def _up(address: int) -> int:
+    return -(-address // _PAGE) * _PAGE
 
 
 def _areas(process: int) -> Iterator[_Area]:
@@ -66,24 +120,22 @@ def _areas(process: int) -> Iterator[_Area]:
             yield _Area(int(found[1], 16), int(found[2], 16), found[3], found[4])
 
 
-def _stack_pointers(process: int) -> Iterator[int]:
-    """Yield where the stacks of a process's threads are."""
-    for thread in Path(f"/proc/{process}/task").iterdir():
-        with suppress(OSError, ValueError, IndexError):
-            yield int((thread / "syscall").read_text().split()[-2], 16)
-
-
 def _own_maps(log: Path, areas: list[_Area]) -> list[tuple[int, int]]:
     """Return the ranges that the program has mapped and not unmapped, but for a malloc's."""
+    mallocs = [area for area in areas if _MALLOCS.search(area.name)]
     kept: list[tuple[int, int]] = []
-    for mapped, address, length, caller in struct.iter_unpack("<4Q", log.read_bytes()):
-        end = address + -(-length // _PAGE) * _PAGE
+    for kind, address, length, caller in _records(log):
+        if kind == _THREAD:
+            continue
+        end = _up(address + length)
         kept = [part for range_ in kept for part in _without(range_, address, end)]
-        if mapped and not any(
-            area.first <= caller < area.end and _MALLOCS.search(area.name) for area in areas
-        ):
+        if kind == _MAPPED and not any(caller in area for area in mallocs):
             kept.append((address, end))
     return kept
+
+
+def _records(log: Path) -> Iterator[tuple[int, ...]]:
+    return struct.iter_unpack("<4Q", log.read_bytes())
 
 
 def _without(range_: tuple[int, int], first: int, end: int) -> Iterator[tuple[int, int]]:

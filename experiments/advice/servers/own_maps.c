@@ -1,9 +1,13 @@
-/* Logs what a program maps and unmaps by itself, to the file that SIMALLOC_OWN_MAPS names.
+/* Logs what a program maps and unmaps by itself, and its threads, to the file that
+ * SIMALLOC_OWN_MAPS names.
  *
  * A record is four numbers of 64 bits: 1 for a mapping and 0 for an unmapping, address, length, and
- * the address that it was called from, by which the calls of a malloc are told from the others. */
+ * the address that it was called from, by which the calls of a malloc are told from the others. For
+ * a thread they are 2 and the address of what glibc has for it, which is in the thread's stack. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -19,9 +23,9 @@ __attribute__((constructor)) static void start(void)
         log_file = open(name, O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
-static void note(uint64_t mapped, void *address, size_t length, void *caller)
+static void note(uint64_t kind, void *address, size_t length, void *caller)
 {
-    uint64_t record[] = {mapped, (uint64_t)address, length, (uint64_t)caller};
+    uint64_t record[] = {kind, (uint64_t)address, length, (uint64_t)caller};
     if (log_file >= 0 && write(log_file, record, sizeof record) < 0)
         log_file = -1;
 }
@@ -46,4 +50,16 @@ int munmap(void *address, size_t length)
 {
     note(0, address, length, __builtin_return_address(0));
     return (int)syscall(SYS_munmap, address, length);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *argument)
+{
+    static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (next == NULL)
+        *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    int failed = next(thread, attributes, start, argument);
+    if (failed == 0)
+        note(2, (void *)*thread, 0, NULL);
+    return failed;
 }
