@@ -24,7 +24,7 @@ class Recorded:
     int64 all. `allocator` served the program, in the release `version` (empty: not known); it is
     assumed unless `is_named`. `kinds` has the resident bytes by kind of memory, if they are known.
     `built_in` names an allocator that is part of the program itself, whose blocks the trace lacks
-    (empty: none was found).
+    (empty: none was found). `cpu_seconds` is the CPU time of the process, if it is known.
     """
 
     allocator: str
@@ -36,6 +36,7 @@ class Recorded:
     is_named: bool = True
     kinds: Mapping[str, int] = field(default_factory=dict)
     built_in: str = ""
+    cpu_seconds: float | None = None
 
     @property
     def has_model(self) -> bool:
@@ -67,6 +68,7 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
         is_named=named,
         kinds=_largest(provenance.get("resident_by_kind")),
         built_in=str(provenance.get("built_in") or ""),
+        cpu_seconds=provenance.get("cpu_seconds"),
     )
 
 

@@ -215,6 +215,7 @@ def _process(process: Recorded, advice: Advice) -> dict[str, object]:
         "peak_other_bytes": max(share.process - share.heap, 0) if share else None,
         "malloc_share": share.of_malloc if share else None,
         "kinds": dict(process.kinds),
+        "cpu_seconds": process.cpu_seconds,
     }
 
 

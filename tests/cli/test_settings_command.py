@@ -12,7 +12,10 @@ from simalloc.trace import Op, Trace, write_trace
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
     made = Trace.from_events(
-        [Op.MALLOC] * 300 + [Op.FREE] * 200, [*range(300), *range(200)], [5000] * 300 + [0] * 200
+        [Op.MALLOC] * 300 + [Op.FREE] * 200,
+        [*range(300), *range(200)],
+        [5000] * 300 + [0] * 200,
+        provenance={"cpu_seconds": 2.5},
     )
     path = tmp_path_factory.mktemp("settings") / "mine.npz"
     write_trace(made.renamed("mine"), path)
@@ -51,6 +54,7 @@ def test_one_object_has_the_machine_the_verdict_and_the_rows(trace):
     found = json.loads(settings(trace, "--format", "json", "--cores", "3").stdout)
     assert list(found) == ["trace", "machine", "process", "recommendation", "verdict", "rows"]
     assert (found["machine"]["cores"], found["machine"]["assumed"]) == (3, [])
+    assert found["process"]["cpu_seconds"] == 2.5
     assert found["verdict"][0].startswith(("Recommended: ", "No change recommended: "))
     recommended = found["recommendation"]
     if recommended is not None:

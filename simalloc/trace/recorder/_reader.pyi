@@ -11,6 +11,7 @@ class _Header(TypedDict):
     every: int
     unwritten: int
     started: int
+    processor: int
     executable: bytes
     command: bytes
     allocator: bytes
@@ -23,6 +24,7 @@ class _Counts(TypedDict):
     records_read: int
     lost_from: int
     lost_reason: int
+    processor_ended: int
     live_bytes: int
     live_objects: int
     frees_of_unknown: int
@@ -34,6 +36,7 @@ class Reader:
     def __init__(self, path: str | os.PathLike[str]) -> None: ...
     def refresh(self) -> None: ...
     def stop(self, path: str | os.PathLike[str], /) -> None: ...
+    def object(self, address: int, /) -> int: ...
     def read(
         self,
         before: int,
@@ -57,5 +60,7 @@ class Reader:
     def sites(self) -> bytes: ...
     @property
     def unwritten(self) -> bytes: ...
+    @property
+    def large_blocks(self) -> bytes: ...
     @property
     def looks(self) -> bytes: ...

@@ -21,13 +21,14 @@ from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
 from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files, reason_of
-from simalloc.trace.recorder.resident import Kinds, Sample, thinned
+from simalloc.trace.recorder.resident import Sample, Seen, thinned
 from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
 from simalloc.trace.symbols import Names, Place, is_named
 from simalloc.trace.writer import TraceWriter
 
+UNSEEN: Final = Seen()
 _MAGIC_BYTES: Final = 8
 _MANY_RECORDS: Final = 5_000_000
 _MANY_PLACES: Final = 2000
@@ -98,8 +99,7 @@ def convert_all(
     complain: Callable[[TraceError], None] = give_up,
     *,
     alone: bool = False,
-    samples: Mapping[Path, Sequence[Sample]] = MappingProxyType({}),
-    kinds: Mapping[Path, Sequence[Kinds]] = MappingProxyType({}),
+    seen: Mapping[Path, Seen] = MappingProxyType({}),
     ended: str = "",
     before: Mapping[Path, int] = MappingProxyType({}),
     keep: bool = False,
@@ -110,8 +110,8 @@ def convert_all(
     The last program that process `main_process` became goes to `output`, and the last of another
     process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
     earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... If `alone`, there is only the
-    first of these. Of a recording that is damaged, which stays, `complain` is told. `samples`
-    has what was seen of the memory of each recording's process, and `kinds` what it was. `ended`
+    first of these. Of a recording that is damaged, which stays, `complain` is told. `seen`
+    has what was seen of each recording's process from outside. `ended`
     says why the recording of those was ended that still run. Of the recordings in `before` only
     records up to this number are written; with `keep`, all recordings stay. `tell` is told what is
     being done that may take seconds.
@@ -128,13 +128,10 @@ def convert_all(
         if is_main or not alone:
             target = output if is_main else output.with_name(name)
             try:
-                seen = samples.get(raw.path, ())
-                part = Part(ended=ended, kinds=kinds.get(raw.path, ()))
+                part = Part(ended=ended, seen=seen.get(raw.path, UNSEEN))
                 if raw.path in before:
-                    part = Part(before[raw.path], "snapshot")
-                recorded = convert(
-                    raw, target, is_main=is_main, samples=seen, part=part, tell=tell, names=names
-                )
+                    part = replace(part, before=before[raw.path], ended="snapshot")
+                recorded = convert(raw, target, is_main=is_main, part=part, tell=tell, names=names)
             except TraceError as error:
                 complain(error)
                 continue
@@ -147,12 +144,12 @@ def convert_all(
 class Part:
     """Which records of a recording make a trace, and what its provenance says beside.
 
-    That is why the recording was ended, if it was, and what the memory of the process was.
+    That is why the recording was ended, if it was, and what was seen of the process from outside.
     """
 
     before: int = EVERY_RECORD
     ended: str = ""
-    kinds: Sequence[Kinds] = ()
+    seen: Seen = UNSEEN
 
 
 WHOLE: Final = Part()
@@ -163,7 +160,6 @@ def convert(
     output: Path,
     *,
     is_main: bool = True,
-    samples: Sequence[Sample] = (),
     part: Part = WHOLE,
     tell: Callable[[str], None] = tell_nobody,
     names: Names | None = None,
@@ -176,11 +172,11 @@ def convert(
     resident: list[list[int]] = []
     if raw.counts.records > _MANY_RECORDS:
         tell(f"writing the trace of {counted(raw.counts.records, 'record')}")
-    unwritten = Unwritten.of(RawRecording(raw.path), part.before)
+    unwritten = Unwritten.of(RawRecording(raw.path), part.before, part.seen.unwritten)
     columns = raw.columns if unwritten is None else (*raw.columns, "unwritten")
     with TraceWriter(output, columns=columns, private=True) as writer:
         appender = _Appender(writer, raw.columns, unwritten)
-        for sample in samples:
+        for sample in part.seen.samples:
             appender.append(raw.chunks(sample.records))
             resident.append([writer.events, *sample[1:]])
         appender.append(raw.chunks(part.before))
@@ -267,8 +263,12 @@ def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
     if not is_whole:
         reason = counts.lost_reason
         provenance["ended"] = reason_of(reason) if reason else part.ended or "still running"
-    if part.kinds:
-        provenance["resident_by_kind"] = [[look.time, dict(look.kinds)] for look in part.kinds]
+    processor = raw.processor_ended or part.seen.processor
+    if processor is not None:
+        provenance["cpu_seconds"] = round(max(processor - raw.processor_begun, 0), 6)
+    kinds = part.seen.kinds
+    if kinds:
+        provenance["resident_by_kind"] = [[look.time, dict(look.kinds)] for look in kinds]
     own = built_in(raw.executable)
     if own is not None:
         provenance["built_in"] = own

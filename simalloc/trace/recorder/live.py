@@ -12,7 +12,9 @@ from typing import Final
 
 from simalloc.errors import TraceError
 from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings, tell_nobody
+from simalloc.trace.recorder.large import unwritten_of_live
 from simalloc.trace.recorder.raw import RawRecording, is_running
+from simalloc.trace.recorder.resident import Seen, processor_seconds
 
 ASKED: Final = "asked"
 """The name of a file that asks whoever records into a folder to end the recording."""
@@ -73,8 +75,13 @@ def snapshot(
     time.sleep(_SETTLE_SECONDS if before else 0)
     for raw in recordings:
         raw.refresh()
+    running = [raw for raw in recordings if raw.path in before]
+    seen = {
+        raw.path: Seen(processor=processor_seconds(raw.process), unwritten=unwritten_of_live(raw))
+        for raw in running
+    }
     written = convert_all(
-        recordings, output, main, alone=alone, before=before, keep=True, tell=tell
+        recordings, output, main, alone=alone, seen=seen, before=before, keep=True, tell=tell
     )
     return list(written)
 

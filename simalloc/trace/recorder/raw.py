@@ -145,6 +145,29 @@ class RawRecording:
         """
         return np.frombuffer(self._reader.unwritten, np.int64).reshape(-1, 3)
 
+    @property
+    def large_blocks(self) -> NDArray[np.int64]:
+        """The large blocks that are live, as the process wrote last.
+
+        Columns: address, bytes, and the number of a record that was written since it was allocated.
+        """
+        return np.frombuffer(self._reader.large_blocks, np.int64).reshape(-1, 3)
+
+    def object_at(self, address: int) -> int | None:
+        """Return the number of the object that is live at an address after what was read."""
+        number = self._reader.object(address)
+        return number if number >= 0 else None
+
+    @property
+    def processor_begun(self) -> float:
+        """Seconds of processor time that the process had used when the recording began."""
+        return self._reader.header["processor"] / 1e9
+
+    @property
+    def processor_ended(self) -> float | None:
+        """Seconds of processor time at the program's own end; None if it has not had one."""
+        return self._reader.counts["processor_ended"] / 1e9 or None
+
     def refresh(self) -> None:
         """Look for what has been recorded in the meantime."""
         try:

@@ -127,8 +127,7 @@ def record(
                     output,
                     process.pid,
                     alone=alone,
-                    samples=sampler.samples(),
-                    kinds=sampler.kinds(),
+                    seen=sampler.seen(),
                     ended=ended,
                     tell=observer.working,
                 )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
-from time import time_ns
+from time import clock_gettime, perf_counter, time_ns
 from typing import Final, NamedTuple, Self
 
 from simalloc.errors import TraceError
 from simalloc.trace.recorder.kinds import resident_by_kind
+from simalloc.trace.recorder.large import Large, unwritten_of_live
 from simalloc.trace.recorder.raw import RawRecording, raw_files
 
 SECONDS: Final = 0.01
@@ -21,8 +23,13 @@ MOST: Final = 1000
 
 _KINDS_SECONDS: Final = 0.25
 """How long it waits at least between two looks at what the memory of a process is."""
+_PAUSE: Final = 50
+"""By so many times a look's own length the next one is put off at least."""
 _GROWTH: Final = 1.02
 """By this much a process has grown when its memory is worth another look."""
+
+_PROCESSOR_CLOCK: Final = 2
+"""Of a process; Linux has the clocks of a process by its number (`clock_getcpuclockid`)."""
 
 _PAGE: Final = os.sysconf("SC_PAGESIZE")
 
@@ -83,23 +90,33 @@ class Kinds(NamedTuple):
 
 
 class _Looks:
-    """Looks now and then at what the memory of a process is; the largest and the last are kept."""
+    """Looks now and then at what the memory of a process is; the largest and the last are kept.
+
+    Looking holds the process up where it maps memory, and takes long if it has much memory.
+    """
 
     def __init__(self) -> None:
         self._largest: Kinds | None = None
         self._last: Kinds | None = None
+        self._seconds = 0.0
+        self.unwritten: Mapping[Large, int] = {}
+        """What the process had not written of its live large blocks at the last look."""
 
-    def look(self, process: int, sample: Sample) -> None:
+    def look(self, raw: RawRecording, sample: Sample) -> None:
         """Look again if it is time."""
         largest, last = self._largest, self._last
-        if last is not None and sample.time - last.time < _KINDS_SECONDS * 1e9:
+        pause = max(_KINDS_SECONDS, _PAUSE * self._seconds)
+        if last is not None and sample.time - last.time < pause * 1e9:
             return
         is_larger = largest is None or sample.resident > largest.resident * _GROWTH
         if not is_larger and last is not None and sample.time - last.time < 1e9:
             return
-        kinds = resident_by_kind(process)
+        begun = perf_counter()
+        kinds = resident_by_kind(raw.process)
         if not kinds:
             return
+        self.unwritten = unwritten_of_live(raw) or self.unwritten
+        self._seconds = perf_counter() - begun
         self._last = Kinds(sample.time, kinds)
         if largest is None or self._last.resident > largest.resident:
             self._largest = self._last
@@ -108,6 +125,29 @@ class _Looks:
         """Return the look at which most was resident, and the last one."""
         looks = (self._largest, None if self._last is self._largest else self._last)
         return [look for look in looks if look is not None]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of a recording's process from outside.
+
+    `samples` are of its memory, and `kinds` what that was. `processor` is how many seconds of
+    processor time it had used, and `unwritten` what it had not written of its live large blocks,
+    when it was last looked at.
+    """
+
+    samples: Sequence[Sample] = ()
+    kinds: Sequence[Kinds] = ()
+    processor: float | None = None
+    unwritten: Mapping[Large, int] = field(default_factory=dict)
+
+
+def processor_seconds(process: int) -> float | None:
+    """Return the processor time that a process has used, in seconds; None if it has ended."""
+    try:
+        return clock_gettime(~process << 3 | _PROCESSOR_CLOCK)
+    except OSError:
+        return None
 
 
 class Sampler:
@@ -120,6 +160,7 @@ class Sampler:
         self._running: dict[int, RawRecording] = {}
         self._samples: dict[Path, Samples] = {}
         self._looks: dict[Path, _Looks] = {}
+        self._processor: dict[Path, float] = {}
         self._stopped = Event()
         self._thread = Thread(target=self._work, name="sample-resident", daemon=True)
 
@@ -132,13 +173,17 @@ class Sampler:
         self._thread.join()
         self._running.clear()
 
-    def samples(self) -> Mapping[Path, Sequence[Sample]]:
+    def seen(self) -> Mapping[Path, Seen]:
         """Return what was seen of each recording."""
-        return {path: samples.kept() for path, samples in self._samples.items()}
-
-    def kinds(self) -> Mapping[Path, Sequence[Kinds]]:
-        """Return what the memory of each recording's process was, when most and at last."""
-        return {path: looks.kept() for path, looks in self._looks.items()}
+        return {
+            path: Seen(
+                samples.kept(),
+                self._looks[path].kept(),
+                self._processor.get(path),
+                self._looks[path].unwritten,
+            )
+            for path, samples in self._samples.items()
+        }
 
     def _work(self) -> None:
         while not self._stopped.wait(SECONDS):
@@ -180,7 +225,10 @@ class Sampler:
         since = time_ns() - round(raw.started * 1e9)
         sample = Sample(raw.counts.records, max(since, 0), *(int(n) * _PAGE for n in pages[1::-1]))
         self._samples.setdefault(raw.path, Samples()).add(sample)
-        self._looks.setdefault(raw.path, _Looks()).look(raw.process, sample)
+        processor = processor_seconds(raw.process)
+        if processor is not None:
+            self._processor[raw.path] = processor
+        self._looks.setdefault(raw.path, _Looks()).look(raw, sample)
 
 
 def _resident(sample: Sample) -> int:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.trace.events import allocates
+from simalloc.trace.recorder.large import Large, live_large
 from simalloc.trace.recorder.raw import EVERY_RECORD, RawRecording
 
-LARGE: Final = 64 << 10
+NOTHING: Final[Mapping[Large, int]] = MappingProxyType({})
+
+LARGE: Final = 16 << 10
 """Half of what the library calls large: it goes by the bytes that it may use of a block."""
 
 
 class Unwritten:
     """Bytes that were never written, by the event that gave the object its size.
 
-    The library sees them when the object is freed, resized, or still there at the program's end.
+    The library sees them when the object is freed, resized, or still there at the program's end. Of
+    a program that was killed, the last look from outside counts.
     """
 
     def __init__(self, events: NDArray[np.int64], values: NDArray[np.int64]) -> None:
@@ -26,9 +32,16 @@ class Unwritten:
         self._begun = 0
 
     @classmethod
-    def of(cls, raw: RawRecording, before: int = EVERY_RECORD) -> Self | None:
-        """Return what a recording has of them; None if nothing. Reads it up to a record."""
-        if not raw.has_unwritten:
+    def of(
+        cls, raw: RawRecording, before: int = EVERY_RECORD, looked: Mapping[Large, int] = NOTHING
+    ) -> Self | None:
+        """Return what a recording has of them; None if nothing. Reads it up to a record.
+
+        `looked` has what was seen from outside of blocks that were live.
+        """
+        if raw.processor_ended is not None:
+            looked = NOTHING  # the library has looked later
+        if not raw.has_unwritten and not any(looked.values()):
             return None
         begun, objects, first = [], [], 0
         for chunk in raw.chunks(before):
@@ -36,7 +49,7 @@ class Unwritten:
             begun.append(at + first)
             objects.append(chunk.key[at])
             first += len(chunk)
-        seen = raw.unwritten
+        seen = np.concatenate([_of_live(raw, looked, first), raw.unwritten])
         if not begun or not len(seen):
             return None
         return cls(*_placed(np.concatenate(begun), np.concatenate(objects), seen, first + 1))
@@ -48,6 +61,20 @@ class Unwritten:
         column[self._events[first:end] - self._begun] = self._values[first:end]
         self._begun += events
         return column
+
+
+def _of_live(raw: RawRecording, looked: Mapping[Large, int], events: int) -> NDArray[np.int64]:
+    """Return what was seen from outside of the blocks that are still live, as the library has it.
+
+    By row: how many events there had been, the object's number, and how many of its bytes.
+    """
+    rows = [
+        (events, raw.object_at(block[0]), looked[block])
+        for block, _ in live_large(raw)
+        if looked.get(block)
+    ]
+    known = [row for row in rows if row[1] is not None]
+    return np.array(known, np.int64).reshape(-1, 3)
 
 
 def _placed(

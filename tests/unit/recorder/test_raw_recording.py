@@ -11,6 +11,8 @@ from simalloc.trace.recorder import RawRecording, Wanted, convert
 from simalloc.trace.recorder.convert import raw_recordings
 
 UNIT = 16 << 10
+SEGMENTS = UNIT + (64 << 10)
+"""Where segments begin: after the header and the table of large blocks."""
 SEGMENT_HEADER = 64
 
 
@@ -63,7 +65,7 @@ def test_a_file_that_was_cut_off(recording, tmp_path):
     content = recording.read_bytes()
     path = tmp_path / "1.1.raw"
     for length in range(1, len(content), 4999):
-        if length > UNIT and length % UNIT < SEGMENT_HEADER:
+        if length > SEGMENTS and length % UNIT < SEGMENT_HEADER:
             continue  # it seems to end between two segments
         with pytest.raises(TraceError, match="byte"):
             read_damaged(path, content[:length])
@@ -72,11 +74,11 @@ def test_a_file_that_was_cut_off(recording, tmp_path):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (UNIT, 7, "holds no segment here"),
-        (UNIT + 8, 100, "length is wrong"),
-        (UNIT + 8, 1 << 40, "length is wrong"),
-        (UNIT + 16, 1 << 40, "cannot be read"),
-        (UNIT + 24, 0xFFFFFFFF, "stream is wrong"),
+        (SEGMENTS, 7, "holds no segment here"),
+        (SEGMENTS + 8, 100, "length is wrong"),
+        (SEGMENTS + 8, 1 << 40, "length is wrong"),
+        (SEGMENTS + 16, 1 << 40, "cannot be read"),
+        (SEGMENTS + 24, 0xFFFFFFFF, "stream is wrong"),
         (8, 5, "damaged header"),
     ],
 )
@@ -89,7 +91,7 @@ def test_wrong_numbers_in_the_headers(recording, tmp_path, place, value, message
 
 def test_a_place_that_is_numbered_too_high(recording, tmp_path):
     content = bytearray(recording.read_bytes())
-    first = content.index(b"\x3b\x01", UNIT + SEGMENT_HEADER)  # a place, number 1
+    first = content.index(b"\x3b\x01", SEGMENTS + SEGMENT_HEADER)  # a place, number 1
     content[first + 1 : first + 5] = b"\xff\xff\xff\x7f"
     with pytest.raises(TraceError, match="cannot be read"):
         read_damaged(tmp_path / "1.1.raw", content)
@@ -103,8 +105,8 @@ def test_no_damage_crashes_the_reader(recording, tmp_path):
     for _ in range(400):
         content = bytearray(whole)
         for _ in range(dice.choice([1, 3, 30])):
-            first = dice.choice([0, UNIT, UNIT, UNIT + SEGMENT_HEADER])
-            content[dice.randrange(first, dice.choice([UNIT + 200, len(content)]))] = (
+            first = dice.choice([0, SEGMENTS, SEGMENTS, SEGMENTS + SEGMENT_HEADER])
+            content[dice.randrange(first, dice.choice([SEGMENTS + 200, len(content)]))] = (
                 dice.randrange(256)
             )
         try:
@@ -116,8 +118,8 @@ def test_no_damage_crashes_the_reader(recording, tmp_path):
 
 def test_a_damaged_recording_leaves_no_trace(recording, tmp_path):
     content = bytearray(recording.read_bytes())
-    content[UNIT + 16] ^= 0xFF
-    content[UNIT + 19] = 0xFF
+    content[SEGMENTS + 16] ^= 0xFF
+    content[SEGMENTS + 19] = 0xFF
     path = tmp_path / "1.1.raw"
     path.write_bytes(content)
     with pytest.raises(TraceError):

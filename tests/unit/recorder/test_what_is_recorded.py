@@ -17,6 +17,7 @@ from recorded import (
     said_by,
 )
 
+import simalloc
 from simalloc.trace import Op, read_trace
 from simalloc.trace.events import begins
 from simalloc.trace.recorder import Wanted, convert, reason_of
@@ -296,6 +297,16 @@ def test_what_is_never_written_of_large_blocks(tmp_path, monkeypatch, how, left)
     unwritten = np.round(trace.unwritten[asked] / (1 << 20)).astype(int).tolist()
     assert unwritten == [20, 0, 15, 20, 18, 10, left]
     assert np.count_nonzero(trace.unwritten) == np.count_nonzero(unwritten)
+
+
+def test_what_a_killed_program_never_wrote(tmp_path):
+    """It has no end at which the library could look: simalloc has looked from outside."""
+    trace = simalloc.record([compile_program("killed.c", tmp_path), "1500"])
+    (large,) = np.flatnonzero(trace.size == 20 << 20)
+    (middle,) = np.flatnonzero(trace.size == 40 << 10)
+    assert trace.unwritten[large] == pytest.approx(12 << 20, abs=8 << 10)
+    assert 7 <= trace.unwritten[middle] // 4096 <= 9
+    assert 0.19 <= trace.provenance["cpu_seconds"] < 1
 
 
 def test_a_block_that_is_written_again_has_no_unwritten_pages(tmp_path, monkeypatch):

@@ -132,11 +132,12 @@ static PyObject *reader_header(PyObject *object, void *closure)
     size_t name = strnlen(header->executable, EXECUTABLE_BYTES);
     size_t allocator = strnlen(header->allocator, EXECUTABLE_BYTES);
     size_t libc = strnlen(header->libc, VERSION_BYTES);
-    return Py_BuildValue("{s:I,s:I,s:I,s:K,s:I,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
+    return Py_BuildValue("{s:I,s:I,s:I,s:K,s:I,s:K,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
                          header->process, "parent", header->parent, "depth", header->depth,
                          "every", (unsigned long long)header->every, "unwritten",
                          header->unwritten, "started",
-                         (unsigned long long)header->started, "executable", header->executable,
+                         (unsigned long long)header->started, "processor",
+                         (unsigned long long)header->processor, "executable", header->executable,
                          (Py_ssize_t)name, "command", header->command, (Py_ssize_t)header->command_bytes, "allocator",
                          header->allocator, (Py_ssize_t)allocator, "libc", header->libc,
                          (Py_ssize_t)libc, "time",
@@ -151,11 +152,12 @@ static PyObject *reader_counts(PyObject *object, void *closure)
     struct progress progress = reader_progress(reader);
     const struct objects *objects = &reader->objects;
     return Py_BuildValue(
-        "{s:K,s:K,s:K,s:I,s:L,s:L,s:L,s:L,s:L,s:L}", "records_begun",
+        "{s:K,s:K,s:K,s:I,s:K,s:L,s:L,s:L,s:L,s:L,s:L}", "records_begun",
         (unsigned long long)progress.sequence, "records_read",
         (unsigned long long)reader->records, "lost_from",
         (unsigned long long)progress.lost_from, "lost_reason",
-        progress.lost_reason, "live_bytes", (long long)objects->table.live.live_bytes, "live_objects",
+        progress.lost_reason, "processor_ended", (unsigned long long)progress.processor_ended,
+        "live_bytes", (long long)objects->table.live.live_bytes, "live_objects",
         (long long)live_slots_objects(&objects->table.live), "frees_of_unknown",
         (long long)objects->frees_of_unknown,
         "reallocs_of_unknown", (long long)objects->reallocs_of_unknown, "reallocs_failed",
@@ -207,7 +209,44 @@ static PyObject *reader_unwritten(PyObject *object, void *closure)
         (Py_ssize_t)(reader->unwritten_count * sizeof *reader->unwritten));
 }
 
+/* The large blocks that are live, as bytes: for each, its address, bytes and a sequence number. */
+static PyObject *reader_large_blocks(PyObject *object, void *closure)
+{
+    (void)closure;
+    struct large_blocks *blocks = PyMem_Malloc(sizeof *blocks);
+    uint64_t (*found)[3] = PyMem_Malloc(LARGE_BLOCKS * sizeof *found), count = 0;
+    PyObject *result = NULL;
+    if (blocks == NULL || found == NULL) {
+        PyErr_NoMemory();
+    } else {
+        bool whole = reader_large(reader_of(object), blocks);
+        for (size_t i = 0; whole && i < LARGE_BLOCKS; i++) {
+            uint64_t block = blocks->entries[i].block;
+            if (block == 0)
+                continue;
+            found[count][0] = (block >> LARGE_LENGTH_BITS) * LARGE_GRANULE;
+            found[count][1] = (block & ((1 << LARGE_LENGTH_BITS) - 1)) * LARGE_PAGE;
+            found[count++][2] = blocks->entries[i].sequence;
+        }
+        result = PyBytes_FromStringAndSize((const char *)found,
+                                           (Py_ssize_t)(count * sizeof *found));
+    }
+    PyMem_Free(blocks);
+    PyMem_Free(found);
+    return result;
+}
+
+static PyObject *reader_object_method(PyObject *object, PyObject *address)
+{
+    unsigned long long at = PyLong_AsUnsignedLongLong(address);
+    if (PyErr_Occurred())
+        return NULL;
+    return PyLong_FromLongLong(reader_object(reader_of(object), at));
+}
+
 static PyMethodDef reader_methods[] = {
+    {"object", reader_object_method, METH_O,
+     "object(address)\n--\n\nReturn the number of the live object at an address; -1: none."},
     {"refresh", reader_refresh_method, METH_NOARGS,
      "refresh()\n--\n\nLook for what has been recorded in the meantime."},
     {"stop", reader_stop_method, METH_O,
@@ -224,6 +263,8 @@ static PyGetSetDef reader_attributes[] = {
     {"places", reader_places, NULL, "by number, (path, offset)", NULL},
     {"looks", reader_looks, NULL, "as bytes: events so far, time, resident and mapped bytes", NULL},
     {"unwritten", reader_unwritten, NULL, "as bytes: events so far, object, bytes", NULL},
+    {"large_blocks", reader_large_blocks, NULL,
+     "live large blocks, as bytes: address, bytes, and the number of a record since then", NULL},
     {"sites", reader_sites, NULL, "by number, as bytes: parent and place", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -168,6 +168,7 @@ struct call {
     uint64_t before;
     struct columns *out;
     struct progress progress;
+    struct large_blocks *large;
     enum reader_answer answer;
 };
 
@@ -257,6 +258,26 @@ struct progress reader_progress(struct reader *reader)
     struct call call = {.reader = reader};
     bool whole = call_guarded(ask_progress, &call) == READER_DONE;
     return whole ? call.progress : (struct progress){0};
+}
+
+static void copy_large(void *argument)
+{
+    struct call *call = argument;
+    recording_large(&call->reader->recording, call->large);
+}
+
+bool reader_large(struct reader *reader, struct large_blocks *into)
+{
+    return call_guarded(copy_large, &(struct call){.reader = reader, .large = into}) == READER_DONE;
+}
+
+int64_t reader_object(const struct reader *reader, uint64_t address)
+{
+    const struct live_table *table = &reader->objects.table;
+    uint32_t slot;
+    if (address > INT64_MAX || !live_table_find(table, (int64_t)address, &slot))
+        return NO_OBJECT;
+    return table->objects[slot];
 }
 
 static enum reader_answer add_look(struct reader *reader, const struct record *record,

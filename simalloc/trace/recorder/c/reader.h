@@ -78,4 +78,10 @@ enum reader_answer reader_stop(struct reader *reader, const char *path);
 /* What the process says at this moment; all 0 if the file has been cut off. */
 struct progress reader_progress(struct reader *reader);
 
+/* Copies the table of large blocks. Returns false if the file has been cut off. */
+bool reader_large(struct reader *reader, struct large_blocks *into);
+
+/* The number of the object that is live at an address after what was read; NO_OBJECT: none is. */
+int64_t reader_object(const struct reader *reader, uint64_t address);
+
 #endif

@@ -124,9 +124,10 @@ bool recording_open(struct recording *recording, const char *path)
     if (magic != RECORDING_MAGIC)
         return complain(recording, 0, "is not a raw recording of this version of simalloc");
     if (header->unit < SMALLEST_UNIT || header->unit > recording->size ||
-        header->unit % SMALLEST_UNIT != 0 || header->command_bytes > COMMAND_BYTES)
+        header->unit % SMALLEST_UNIT != 0 || header->command_bytes > COMMAND_BYTES ||
+        first_segment(header->unit) > recording->size)
         return complain(recording, 0, "has a damaged header");
-    recording->scanned = header->unit;
+    recording->scanned = first_segment(header->unit);
     return scan(recording);
 }
 
@@ -141,7 +142,13 @@ struct progress recording_progress(const struct recording *recording)
     const struct recording_header *header = in_file(recording);
     return (struct progress){__atomic_load_n(&header->sequence, __ATOMIC_ACQUIRE),
                              __atomic_load_n(&header->lost_from, __ATOMIC_ACQUIRE),
-                             __atomic_load_n(&header->lost_reason, __ATOMIC_RELAXED)};
+                             __atomic_load_n(&header->lost_reason, __ATOMIC_RELAXED),
+                             __atomic_load_n(&header->processor_ended, __ATOMIC_RELAXED)};
+}
+
+void recording_large(const struct recording *recording, struct large_blocks *into)
+{
+    memcpy(into, recording->bytes + recording->header.unit, sizeof *into);
 }
 
 bool recording_stop(const struct recording *recording, const char *path)

@@ -46,8 +46,12 @@ struct progress {
     uint64_t sequence;
     uint64_t lost_from;
     uint32_t lost_reason;
+    uint64_t processor_ended; /* see the header */
 };
 
 struct progress recording_progress(const struct recording *recording);
+
+/* Copies the table of large blocks, which may be changing. */
+void recording_large(const struct recording *recording, struct large_blocks *into);
 
 #endif

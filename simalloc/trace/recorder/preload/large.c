@@ -5,16 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PLACE_BITS = 12, PLACES = 1 << PLACE_BITS, PROBES = 64, GRANULE_BITS = 4 };
-enum { UNIT_BITS = 16, LENGTH_BITS = 20, MOST_UNITS = (1 << LENGTH_BITS) - 1 };
-
-/* Each entry is an address, in granules, above a length in units, rounded down; 0: free. Nothing
- * here takes a lock, for a signal handler may be here too. */
-struct blocks {
-    uint64_t entries[PLACES];
-};
-
-static struct blocks *blocks;
+/* Nothing here takes a lock, for a signal handler may be here too. */
+enum { PROBES = 64, MOST_PAGES = (1 << LARGE_LENGTH_BITS) - 1 };
 
 static uint64_t page_bytes(void)
 {
@@ -41,47 +33,47 @@ uint64_t large_unwritten(uintptr_t address, size_t bytes)
     return unwritten * page;
 }
 
-static uint64_t place_of(uintptr_t address)
+/* The entry at which the search of a block begins, and those that follow it. */
+static struct large_block *entry_at(struct large_blocks *blocks, uintptr_t address, uint64_t probe)
 {
-    return (address >> GRANULE_BITS) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - PLACE_BITS);
+    uint64_t place = address / LARGE_GRANULE * UINT64_C(0x9E3779B97F4A7C15) >> 32;
+    return &blocks->entries[(place + probe) % LARGE_BLOCKS];
 }
 
-static uint64_t entry_of(uintptr_t address, size_t bytes)
+static uint64_t block_of(uintptr_t address, size_t bytes)
 {
-    uint64_t units = bytes >> UNIT_BITS;
-    return (address >> GRANULE_BITS) << LENGTH_BITS | (units < MOST_UNITS ? units : MOST_UNITS);
+    uint64_t pages = bytes / LARGE_PAGE;
+    return (address / LARGE_GRANULE) << LARGE_LENGTH_BITS |
+           (pages < MOST_PAGES ? pages : MOST_PAGES);
 }
 
-static struct blocks *begun(void)
+static uintptr_t address_of(uint64_t block)
 {
-    struct blocks *none = NULL;
-    if (blocks == NULL) { /* of two threads that are here, one maps memory for nothing */
-        struct blocks *fresh = process_memory(sizeof *fresh);
-        __atomic_compare_exchange_n(&blocks, &none, fresh, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE);
-    }
-    return blocks;
+    return (block >> LARGE_LENGTH_BITS) * LARGE_GRANULE;
 }
 
-void large_taken(uintptr_t address, size_t bytes)
+void large_taken(uintptr_t address, size_t bytes, uint64_t sequence)
 {
-    if (begun() == NULL)
-        return;
-    for (uint64_t probe = 0; probe < PROBES; probe++) {
-        uint64_t *entry = &blocks->entries[(place_of(address) + probe) % PLACES], none = 0;
-        if (__atomic_compare_exchange_n(entry, &none, entry_of(address, bytes), false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    struct large_blocks *blocks = process_large();
+    for (uint64_t probe = 0; blocks != NULL && probe < PROBES; probe++) {
+        struct large_block *entry = entry_at(blocks, address, probe);
+        uint64_t none = 0;
+        if (__atomic_compare_exchange_n(&entry->block, &none, block_of(address, bytes), false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            __atomic_store_n(&entry->sequence, sequence, __ATOMIC_RELAXED);
             return;
+        }
     }
 }
 
 void large_freed(uintptr_t address)
 {
+    struct large_blocks *blocks = process_large();
     for (uint64_t probe = 0; blocks != NULL && probe < PROBES; probe++) {
-        uint64_t *entry = &blocks->entries[(place_of(address) + probe) % PLACES];
-        uint64_t found = __atomic_load_n(entry, __ATOMIC_RELAXED);
-        if (found >> LENGTH_BITS == address >> GRANULE_BITS &&
-            __atomic_compare_exchange_n(entry, &found, 0, false, __ATOMIC_RELAXED,
+        uint64_t *block = &entry_at(blocks, address, probe)->block;
+        uint64_t found = __atomic_load_n(block, __ATOMIC_RELAXED);
+        if (address_of(found) == address &&
+            __atomic_compare_exchange_n(block, &found, 0, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
             return;
     }
@@ -89,11 +81,11 @@ void large_freed(uintptr_t address)
 
 void large_each(void (*measured)(uintptr_t address, uint64_t unwritten))
 {
-    for (uint64_t place = 0; blocks != NULL && place < PLACES; place++) {
-        uint64_t entry = __atomic_load_n(&blocks->entries[place], __ATOMIC_RELAXED);
-        uintptr_t address = entry >> LENGTH_BITS << GRANULE_BITS;
-        uint64_t unwritten = large_unwritten(address, (entry & MOST_UNITS) << UNIT_BITS);
+    struct large_blocks *blocks = process_large();
+    for (uint64_t place = 0; blocks != NULL && place < LARGE_BLOCKS; place++) {
+        uint64_t block = __atomic_load_n(&blocks->entries[place].block, __ATOMIC_RELAXED);
+        uint64_t unwritten = large_unwritten(address_of(block), (block & MOST_PAGES) * LARGE_PAGE);
         if (unwritten != 0)
-            measured(address, unwritten);
+            measured(address_of(block), unwritten);
     }
 }

@@ -7,14 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LARGE_BLOCK = 128 << 10 }; /* bytes; blocks below are not measured */
+enum { LARGE_BLOCK = 32 << 10 }; /* bytes; blocks below are not measured */
 
 /* Bytes of the whole pages of a block that are not resident; 0 if it cannot be told. */
 uint64_t large_unwritten(uintptr_t address, size_t bytes);
 
-/* Remembers a large block until it is freed, for the program's end. What finds no room is not
- * measured if it is never freed. */
-void large_taken(uintptr_t address, size_t bytes);
+/* Remembers a large block until it is freed, for the program's end and for who looks from outside.
+ * What finds no room is not measured if it is never freed. `sequence` is the number of a record
+ * that was written since it was taken. */
+void large_taken(uintptr_t address, size_t bytes, uint64_t sequence);
 void large_freed(uintptr_t address);
 
 /* Calls `measured` for each block that is remembered and not written whole. */

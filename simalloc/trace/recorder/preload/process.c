@@ -101,6 +101,11 @@ void process_count_unwritten(void)
         __atomic_fetch_add(&process->header->unwritten, 1, __ATOMIC_RELAXED);
 }
 
+struct large_blocks *process_large(void)
+{
+    return process == NULL ? NULL : process->large;
+}
+
 static bool is_open(const struct kept *kept)
 {
     struct stat now;
@@ -244,6 +249,13 @@ static uint64_t clock_now(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+void process_ended(void)
+{
+    if (process != NULL && process->header != NULL)
+        __atomic_store_n(&process->header->processor_ended, clock_now(CLOCK_PROCESS_CPUTIME_ID),
+                         __ATOMIC_RELAXED);
+}
+
 static uint32_t read_command(char *into)
 {
     int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -270,7 +282,7 @@ static uint32_t unit_bytes(void)
 static bool begin(void)
 {
     struct recording_header *header;
-    if (!create_file() || (header = map_more(unit_bytes())) == NULL)
+    if (!create_file() || (header = map_more(first_segment(unit_bytes()))) == NULL)
         return false;
     header->unit = unit_bytes();
     header->columns = columns;
@@ -280,6 +292,7 @@ static bool begin(void)
     header->parent = (uint32_t)getppid();
     header->started = clock_now(CLOCK_REALTIME);
     header->clock = clock_now(CLOCK_MONOTONIC);
+    header->processor = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     header->lost_from = NOTHING_LOST;
     header->command_bytes = read_command(header->command);
     ssize_t length = readlink("/proc/self/exe", header->executable, EXECUTABLE_BYTES - 1);
@@ -288,6 +301,7 @@ static bool begin(void)
     memcpy(header->allocator, allocator, sizeof allocator);
     snprintf(header->libc, sizeof header->libc, "%s", gnu_get_libc_version());
     __atomic_store_n(&header->magic, RECORDING_MAGIC, __ATOMIC_RELEASE);
+    process->large = (struct large_blocks *)((char *)header + unit_bytes());
     process->header = header;
     return true;
 }

@@ -15,6 +15,7 @@ struct stream;
  * own, however it was forked. */
 struct process {
     struct recording_header *header; /* mapped shared; NULL: not begun */
+    struct large_blocks *large;      /* likewise */
     uint64_t file_bytes;             /* how far the file has been given out */
     struct stream *idle, *last_idle; /* streams whose threads have ended, first come first */
     uint32_t streams;
@@ -70,6 +71,12 @@ bool process_peaks(struct process *process, int64_t bytes);
 
 /* Counts a record of a large block. */
 void process_count_unwritten(void);
+
+/* The table of large blocks of this process, or NULL if nothing is recorded. */
+struct large_blocks *process_large(void);
+
+/* Notes that the program has ended by itself. */
+void process_ended(void);
 
 /* Memory for the recorder's own state, zeroed in a forked child, or NULL. */
 void *process_memory(size_t bytes);

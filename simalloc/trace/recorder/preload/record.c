@@ -226,13 +226,20 @@ static void record_unwritten(uintptr_t address, uint64_t bytes)
                           .size = bytes});
 }
 
+static __attribute__((noinline)) void enter_large(uintptr_t address, size_t bytes)
+{
+    const struct stream *stream = current;
+    if (stream != NULL)
+        large_taken(address, bytes, __atomic_load_n(stream->sequence, __ATOMIC_RELAXED));
+}
+
 /* Counts a block that the program has got. */
 static always_inline void enter_block(const void *address)
 {
     size_t bytes = usable_bytes(address);
     count_bytes((int64_t)bytes);
     if (!likely(bytes < LARGE_BLOCK))
-        large_taken((uintptr_t)address, bytes);
+        enter_large((uintptr_t)address, bytes);
 }
 
 static __attribute__((noinline)) void leave_large(uintptr_t address, size_t bytes)
@@ -255,8 +262,10 @@ static always_inline int64_t leave_block(const void *address)
 /* At the program's own end, when its exit handlers have run. */
 __attribute__((destructor)) static void record_end(void)
 {
-    if (!process_stopped())
-        large_each(record_unwritten);
+    if (process_stopped())
+        return;
+    large_each(record_unwritten);
+    process_ended();
 }
 
 /* Whether a block is to be recorded. */
