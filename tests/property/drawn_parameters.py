@@ -81,7 +81,7 @@ PARAMETERS = {
         "fit": st.sampled_from(ListFit),
         "order": st.sampled_from(ListOrder),
         "spacing": st.sampled_from(Spacing),
-        "classes": st.sampled_from([1, 2, 8, 9]),
+        "classes": st.sampled_from([1, 2, 8, 9, 1024]),
         "coalescing": st.sampled_from([Coalescing.NONE, Coalescing.ALL]),
     },
     Gnu: {

@@ -16,7 +16,10 @@ enum { MOST_CLASSES = 1024 };
  * newest: of these there may be millions, if they never merge. Others stand in trees by size. */
 struct segregated_fit {
     struct classed_heap base;
-    struct block_list *by_entry; /* of each class; NULL: blocks are found by size */
+    /* The list of each class, or NULL if blocks are found by size. A list gets its tables with its
+     * first block and grows by one block, because 1,024 lists with nodes for a batch each would
+     * reserve 3 GB of addresses. */
+    struct block_list *by_entry;
     struct treap_nodes nodes;
     uint32_t by_size[MOST_CLASSES];
     uint64_t entered; /* blocks so far */
@@ -102,7 +105,12 @@ static void enter_by_size(struct segregated_fit *state, uint32_t id, uint64_t tu
     treap_insert(&tree, id, key);
 }
 
-/* Puts a free block into the list of its class. */
+static bool is_used(const struct block_list *list)
+{
+    return list->leaves != NULL;
+}
+
+/* Puts a free block into the list of its class. The heap fails when memory is exhausted. */
 static void enter(struct heap *heap, uint32_t id, uint64_t *visited)
 {
     struct segregated_fit *state = state_of(heap);
@@ -111,6 +119,10 @@ static void enter(struct heap *heap, uint32_t id, uint64_t *visited)
         return;
     }
     struct block_list *list = list_of(state, id);
+    uint64_t unit = heap_unit(heap) | state->base.splitting.growth;
+    if (!heap_needs(heap, is_used(list) ? block_list_reserve_one(list)
+                                        : block_list_init(list, heap, unit)))
+        return;
     block_list_insert(list, heap->blocks, block_list_back(list), id, false);
     ++*visited;
 }
@@ -157,6 +169,8 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, uint64_t *vis
 /* The newest block of a class that fits, or NO_BLOCK. */
 static uint32_t find_newest(struct block_list *list, uint64_t size, uint64_t *visited)
 {
+    if (!is_used(list))
+        return NO_BLOCK;
     struct cursor at = block_list_last(list, size);
     *visited += list->blocks - (found(at) ? block_list_rank(list, at) : 0);
     return found(at) ? block_at(list, at) : NO_BLOCK;
@@ -194,12 +208,8 @@ static void release(struct heap *heap, uint32_t id)
 static bool reserve(struct heap *heap)
 {
     struct segregated_fit *state = state_of(heap);
-    bool done = heap_reserve(heap);
-    if (state->by_entry == NULL)
-        return done && treap_nodes_reserve(&state->nodes, heap->capacity);
-    for (uint64_t number = 0; done && number < state->classes; number++)
-        done = block_list_reserve(&state->by_entry[number]);
-    return done;
+    return heap_reserve(heap) &&
+           (state->by_entry != NULL || treap_nodes_reserve(&state->nodes, heap->capacity));
 }
 
 DEFINE_ONLY_LAYER(segregated_fit, false, allocate, release, reserve, .resize = resize,
@@ -207,13 +217,8 @@ DEFINE_ONLY_LAYER(segregated_fit, false, allocate, release, reserve, .resize = r
 
 static bool init_lists(struct segregated_fit *state)
 {
-    struct heap *heap = &state->base.heap;
     state->by_entry = calloc(state->classes, sizeof *state->by_entry);
-    bool done = state->by_entry != NULL;
-    for (uint64_t number = 0; done && number < state->classes; number++)
-        done = block_list_init(&state->by_entry[number], heap,
-                               heap_unit(heap) | state->base.splitting.growth);
-    return done;
+    return state->by_entry != NULL;
 }
 
 static bool init(void *memory)
@@ -241,8 +246,10 @@ static const char *check(const void *memory)
     const char *wrong = heap_check(memory);
     for (uint64_t number = 0; number < state.classes && wrong == NULL; number++) {
         struct treap tree = tree_of(&state, number);
-        wrong = state.by_entry != NULL ? block_list_check(&state.by_entry[number], false, false)
-                                       : treap_check(&tree);
+        if (state.by_entry == NULL)
+            wrong = treap_check(&tree);
+        else if (is_used(&state.by_entry[number]))
+            wrong = block_list_check(&state.by_entry[number], false, false);
         blocks += state.by_entry != NULL ? state.by_entry[number].blocks : treap_count(&tree);
     }
     if (wrong == NULL && blocks != state.base.heap.counters.free_blocks)

@@ -19,6 +19,7 @@ struct classed_heap {
 /* What a family has of its own; the last three add the blocks that were looked at to `visited`. */
 struct classed_functions {
     void (*leave)(struct heap *heap, uint32_t id); /* takes a free block out of its class */
+    /* Puts a free block into its class. The heap fails when memory is exhausted. */
     void (*enter)(struct heap *heap, uint32_t id, uint64_t *visited);
     uint32_t (*find)(struct heap *heap, uint64_t size, uint64_t *visited); /* or NO_BLOCK */
     /* Allocates the low end of a free block. */
@@ -80,7 +81,7 @@ ALWAYS_INLINE bool classed_grow(struct heap *heap, uint64_t size,
         return false;
     heap->counters.growths++;
     classed_make_free(heap, id, own);
-    return true;
+    return heap->failure == NULL;
 }
 
 ALWAYS_INLINE uint32_t classed_allocate(struct heap *heap, uint64_t size,

@@ -16,7 +16,7 @@ bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit)
         .heap = heap,
         .granule = (unsigned)__builtin_ctzll(unit),
     };
-    if (!block_list_grow_tables(list, SPARE_LEAVES, SPARE_INNERS))
+    if (!block_list_grow_tables(list, LEAVES_OF_ONE, INNERS_OF_ONE))
         return false;
     block_list_clear(list);
     return true;
@@ -26,8 +26,7 @@ bool block_list_reserve_for(struct block_list *list, uint64_t blocks)
 {
     uint64_t leaves = SPARE_LEAVES + blocks / SLOTS;
     uint64_t inners = SPARE_INNERS + leaves / (SLOTS / 2);
-    return (list->leaf_capacity - list->leaves_used >= leaves &&
-            list->inner_capacity - list->inners_used >= inners) ||
+    return block_list_has_spare(list, leaves, inners) ||
            block_list_grow_tables(list, leaves, inners);
 }
 

@@ -68,7 +68,12 @@ struct cursor {
  * another full leaf below another full node; of the levels above few nodes are split. */
 enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
 
-/* The largest power of two in `unit` divides all sizes of blocks. */
+/* The most nodes that one block creates: a leaf, or the first one's second half, and a node in each
+ * level above, of which at least half the slots are in use. */
+enum { LEAVES_OF_ONE = 2, INNERS_OF_ONE = 16 };
+
+/* Makes an empty list, which has nodes for one block. The largest power of two in `unit` divides all
+ * sizes of blocks. Returns false when memory is exhausted. */
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
 void block_list_release(struct block_list *list);
 /* Makes the tables larger, by this many nodes at least; false when memory is exhausted. */
@@ -94,11 +99,25 @@ uint32_t block_list_next_leaf(const struct block_list *list, uint32_t leaf);
 /* The block before a cursor's, the last before the first. */
 struct cursor block_list_preceding(const struct block_list *list, struct cursor at);
 
+ALWAYS_INLINE bool block_list_has_spare(const struct block_list *list, uint64_t leaves,
+                                        uint64_t inners)
+{
+    return LIKELY(list->leaf_capacity - list->leaves_used >= leaves &&
+                  list->inner_capacity - list->inners_used >= inners);
+}
+
+/* Makes sure of nodes for a batch of events; false when memory is exhausted. */
 ALWAYS_INLINE bool block_list_reserve(struct block_list *list)
 {
-    return LIKELY(list->leaf_capacity - list->leaves_used >= SPARE_LEAVES &&
-                  list->inner_capacity - list->inners_used >= SPARE_INNERS) ||
+    return block_list_has_spare(list, SPARE_LEAVES, SPARE_INNERS) ||
            block_list_grow_tables(list, SPARE_LEAVES, SPARE_INNERS);
+}
+
+/* Makes sure of nodes for one more block; false when memory is exhausted. */
+ALWAYS_INLINE bool block_list_reserve_one(struct block_list *list)
+{
+    return block_list_has_spare(list, LEAVES_OF_ONE, INNERS_OF_ONE) ||
+           block_list_grow_tables(list, LEAVES_OF_ONE, INNERS_OF_ONE);
 }
 
 ALWAYS_INLINE bool found(struct cursor at)
