@@ -111,14 +111,30 @@ uint64_t common_divisor(uint64_t one, uint64_t other)
     return one;
 }
 
+/* Computes the lowest address for a segment that is a multiple of the alignment and of the page.
+ * Returns false if no such address is at most `most`. */
+static bool segment_start(const struct heap *heap, uint64_t alignment, uint64_t most,
+                          uint64_t *address)
+{
+    uint64_t page = heap->setting.page, unit;
+    *address = heap->segment_address;
+    /* A common multiple beyond 64 bits leaves only address 0. */
+    if (__builtin_mul_overflow(alignment, page / common_divisor(alignment, page), &unit))
+        return *address == 0;
+    uint64_t rest = *address % unit;
+    if (rest > 0 && unit - rest > most - *address)
+        return false;
+    *address += rest > 0 ? unit - rest : 0;
+    return true;
+}
+
 uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignment)
 {
     if (alignment < heap->segment_alignment)
         alignment = heap->segment_alignment;
-    uint64_t factor = heap->setting.page / common_divisor(alignment, heap->setting.page);
-    bool possible = alignment <= MAX_BREAK / factor;
-    uint64_t address = possible ? round_up(heap->segment_address, alignment * factor) : 0;
-    if (!possible || address > 2 * MAX_BREAK || size > 2 * MAX_BREAK - address) {
+    uint64_t address;
+    if (size > 2 * MAX_BREAK - heap->segment_address ||
+        !segment_start(heap, alignment, 2 * MAX_BREAK - size, &address)) {
         heap_fail_beyond(heap);
         return NO_BLOCK;
     }
