@@ -87,11 +87,13 @@ site: $(VENV)/built
 # the compiler takes 45 seconds more to find no more: reports have the lines (-g1) either way. Without `site` (-S) the
 # editable install is not seen, and the sanitized one is; nor do the workers (--tx) see it.
 SANITIZED := build/sanitized
+SANITIZED_PYTHON = env \
+	PYTHONPATH=$(CURDIR)/$(SANITIZED)/site:$$($(BIN)/python -c 'import numpy; print(numpy.__path__[0][:-6])') \
+	LD_PRELOAD=$$(cc -print-file-name=libasan.so) \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	SIMALLOC_TRACES=$(CURDIR)/traces $(abspath $(BIN))/python -S -P
 sanitize: $(SANITIZED)/built
-	PYTHONPATH=$(SANITIZED)/site:$$($(BIN)/python -c 'import numpy; print(numpy.__path__[0][:-6])') \
-	LD_PRELOAD=$$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
-	SIMALLOC_TRACES=$(CURDIR)/traces SIMALLOC_EXAMPLES=10 \
-	$(BIN)/python -S -P -m pytest -p no:cacheprovider -k 'not shipped_trace and not memory and not 90000 and not 1099511627776' \
+	SIMALLOC_EXAMPLES=10 $(SANITIZED_PYTHON) -m pytest -p no:cacheprovider -k 'not shipped_trace and not memory and not 90000 and not 1099511627776' \
 	  --dist load --tx '$(shell nproc)*popen//python=$(abspath $(BIN))/python -S -P' \
 	  $(SANITIZED_TESTS)
 SANITIZED_TESTS ?= tests/property/test_engines_agree.py tests/property/test_list_forms.py \
@@ -118,10 +120,11 @@ $(VENV)/built: $(VENV)/tools $(C_SOURCES)
 	$(PIP) --no-compile --no-build-isolation --editable '.[dev]'
 	touch $@
 
-# Looks for faults with fresh inputs: engines, real mallocs, readers. Prints seeds; tests/fuzz/campaign.py says more.
+# Looks for faults with fresh inputs: engines, real mallocs, and the readers under the sanitizers. Prints seeds;
+# tests/fuzz/campaign.py says more.
 MINUTES ?= 5
-fuzz: $(VENV)/built
-	$(BIN)/python tests/fuzz/campaign.py $(MINUTES)
+fuzz: $(VENV)/built $(SANITIZED)/built
+	$(BIN)/python tests/fuzz/campaign.py --readers-by "$(SANITIZED_PYTHON)" $(MINUTES)
 
 clean:
 	rm -rf $(VENV) build out

@@ -5,7 +5,9 @@ A third of the time each goes to
 1. the property tests of both engines, the bounds and the pools, with fresh Hypothesis examples;
 2. random traces through the malloc of this system's C library and through its model, address by
    address;
-3. the readers, with fresh inputs: every format of logs, plans in TOML, and patterns.
+3. the readers, with fresh inputs: every format of logs, trace files, raw recordings, plans in TOML,
+   and patterns. `make fuzz` runs them under the address and undefined-behaviour sanitizers, except
+   memray, whose own code does not run there.
 
 Every seed and every count is printed. A shrunk trace of part 2 is written to
 tests/data/fuzz/addresses, where tests/fuzz/test_corpus.py replays it. The exit code is 1 if
@@ -14,10 +16,12 @@ anything was found.
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import SystemRandom
@@ -94,8 +98,8 @@ def real_mallocs(until):
     return True
 
 
-def readers(until):
-    """Fuzz every reader for an equal time; return whether all went well."""
+def readers(until, python):
+    """Fuzz every reader for an equal time by a Python; return whether all went well."""
     names = [name for name in run.NAMES if name != "memray" or find_spec("memray")]
     if len(names) < len(run.NAMES):
         say("readers: memray skipped, it is not installed")
@@ -104,7 +108,13 @@ def readers(until):
         first = SystemRandom().randrange(SEEDS)
         seconds = max((until - time.monotonic()) / (len(names) - place), 0.5)
         say(f"readers: {name} from input {first}")
-        good &= run.fuzz(name, first, SEEDS, seconds)
+        numbers = ("--first", str(first), "--inputs", str(SEEDS), "--seconds", str(seconds))
+        command = [sys.executable] if name == "memray" else python
+        done = subprocess.run(
+            [*command, str(Path(run.__file__)), *numbers, name],
+            check=False,
+        )
+        good &= done.returncode == 0
     return good
 
 
@@ -112,8 +122,14 @@ def main():
     """Share the minutes out."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("minutes", type=float)
-    share = parser.parse_args().minutes * 60 / 3
-    results = [part(time.monotonic() + share) for part in (real_mallocs, readers, properties)]
+    parser.add_argument(
+        "--readers-by", default=sys.executable, help="the Python that runs the readers"
+    )
+    arguments = parser.parse_args()
+    python = shlex.split(arguments.readers_by)
+    share = arguments.minutes * 60 / 3
+    parts = (real_mallocs, partial(readers, python=python), properties)
+    results = [part(time.monotonic() + share) for part in parts]
     sys.exit(0 if all(results) else 1)
 
 

@@ -1,7 +1,8 @@
-"""Fuzz the importers for long: `python tests/fuzz/run.py --inputs 1000000 gabber rep ...`.
+"""Fuzz the readers for long: `python tests/fuzz/run.py --inputs 1000000 gabber rep ...`.
 
 Each format is read in a process of its own, which may take 2 GB at most, 256 MB of them resident,
-and ten seconds an input. Inputs are read strictly and leniently by turns, every eighth in both.
+and ten seconds an input. Under the sanitizers, addresses are not limited and both other limits are
+four times as high. Inputs are read strictly and leniently by turns, every eighth in both.
 Input N of a format is always the same, so `--first N --inputs 1` shows again what went wrong; but
 memray's samples are made anew each time, and so the input is kept in the file `memray-N`.
 """
@@ -11,6 +12,7 @@ import ctypes
 import gc
 import math
 import multiprocessing
+import os
 import resource
 import signal
 import sys
@@ -19,20 +21,27 @@ import traceback
 from contextlib import nullcontext
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))  # which `python -P` leaves out
+
+import file_inputs
 import inputs
 import memray_inputs
 import settings_inputs
 
-MEMORY = 2 << 30
-RESIDENT = 256 << 10  # kilobytes
-SECONDS = 10
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+MEMORY = resource.RLIM_INFINITY if SANITIZED else 2 << 30
+RESIDENT = (1024 if SANITIZED else 256) << 10  # kilobytes
+SECONDS = 40 if SANITIZED else 10
 THOROUGH = 8
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
 KEPT = 32 << 20
 
 
-NAMES = [*inputs.IMPORTS, *settings_inputs.CHECKS]
-"""What can be fuzzed."""
+CHECKS = settings_inputs.CHECKS | file_inputs.CHECKS
+NAMES = [*inputs.IMPORTS, *CHECKS]
+"""What can be fuzzed. memray's own code does not run under the sanitizers."""
+if SANITIZED:
+    NAMES.remove("memray")
 
 
 def work(name, first, count, number, peak, until):
@@ -59,9 +68,9 @@ def work(name, first, count, number, peak, until):
 
 
 def check(name, number):
-    """Check one input of a format, or of what users write."""
-    if name in settings_inputs.CHECKS:
-        settings_inputs.CHECKS[name](number)
+    """Check one input of a format, of simalloc's own files, or of what users write."""
+    if name in CHECKS:
+        CHECKS[name](number)
     else:
         inputs.check(name, number, thorough=number % THOROUGH == 0)
 
@@ -98,9 +107,10 @@ def main():
     parser.add_argument("formats", nargs="*", metavar="FORMAT")
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="at most, for each format")
     args = parser.parse_args()
     names = args.formats or NAMES
-    results = [fuzz(name, args.first, args.inputs) for name in names]
+    results = [fuzz(name, args.first, args.inputs, args.seconds) for name in names]
     sys.exit(0 if all(results) else 1)
 
 

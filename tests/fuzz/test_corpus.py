@@ -1,16 +1,19 @@
-"""Shrunk findings of `make fuzz`, replayed: logs by format, and traces whose addresses differed."""
+"""Shrunk findings of `make fuzz`, replayed: logs by format, simalloc's own files, and addresses."""
 
 from pathlib import Path
 
+import file_inputs
 import inputs
 import pytest
 import real_addresses
+import zstandard
 
 from simalloc.heap import simulate
 from simalloc.trace.formats.importing import load_log
 
 CORPUS = Path(__file__).parents[1] / "data" / "fuzz"
 LOGS = sorted(path for path in CORPUS.glob("*/*") if path.parent.name in inputs.IMPORTS)
+FILES = sorted(path for path in CORPUS.glob("*/*.zst") if path.parent.name in file_inputs.READERS)
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}-{path.name}")
@@ -20,6 +23,12 @@ def test_logs_are_read_or_refused_and_replayed(path):
         if trace is not None:
             for engine in ("core", "reference"):
                 simulate(trace, "ptmalloc", engine=engine)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_files_are_read_or_refused(path):
+    content = zstandard.ZstdDecompressor().decompress(path.read_bytes(), 1 << 24)
+    file_inputs.READERS[path.parent.name](content)
 
 
 def test_random_traces_have_the_addresses_of_the_real_malloc(tmp_path):

@@ -3,6 +3,7 @@
 `python tests/fuzz/run.py` makes a long one; docs/formats.md has the figures.
 """
 
+import file_inputs
 import inputs
 import memray_inputs
 import pytest
@@ -49,3 +50,9 @@ def test_random_bytes(name, content):
 def test_mutated_plans_and_patterns(name):
     for number in range(INPUTS // 3):
         settings_inputs.CHECKS[name](number)
+
+
+@pytest.mark.parametrize("name", list(file_inputs.CHECKS))
+def test_mutated_traces_and_recordings(name):
+    for number in range(INPUTS // 3):
+        file_inputs.CHECKS[name](number)

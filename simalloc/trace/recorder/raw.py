@@ -77,7 +77,7 @@ class RawRecording:
         self.executable = os.fsdecode(header["executable"])
         words = os.fsdecode(header["command"]).removesuffix("\0")
         self.command = words.split("\0")
-        self.malloc = _name_of(os.fsdecode(header["allocator"]), header["libc"].decode())
+        self.malloc = _name_of(os.fsdecode(header["allocator"]), os.fsdecode(header["libc"]))
         """Which malloc served the program: "glibc 2.36", or the file of its library."""
         optional = [name for name in ("time", "site") if header[name]]
         self.depth = header["depth"]
