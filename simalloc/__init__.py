@@ -14,10 +14,10 @@ something of them is first used, so that `import simalloc` is quick.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
-
+TYPE_CHECKING = False  # typing has it too, but __main__.py imports nothing before `main`
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from simalloc.api.bounds import best_possible as best_possible
     from simalloc.api.catalogues import policies as policies
     from simalloc.api.catalogues import traces as traces
@@ -136,6 +136,8 @@ __all__ = [name for name in _HOME if not name.startswith("_")]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'simalloc' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - see above
+
     try:
         value = getattr(import_module(f"simalloc.{_HOME[name]}"), name)
     except ModuleNotFoundError as error:

@@ -1,21 +1,24 @@
-"""The command `simalloc`, and `python -m simalloc`: Ctrl-C is heard at any moment."""
+"""The command `simalloc`, and `python -m simalloc`: Ctrl-C is heard at any moment.
+
+Neither this module nor the package imports anything before `main` can report Ctrl-C.
+"""
 
 from __future__ import annotations
 
-import gc
-import signal
 import sys
 
 
 def main() -> None:
     """Run a command line; Ctrl-C while its modules are imported ends it as later.
 
-    What they make stays, and to look through it for garbage, now and at the end, takes an eighth of
-    the time to start: `LazyGroup` goes on with that.
+    Imported modules stay, and a search of them for garbage, now and at exit, would take an eighth
+    of the time to start. Collection is off until `LazyGroup` has imported the command.
     """
-    gc.disable()
-    sys.unraisablehook = _interrupt_again
     try:
+        import gc  # noqa: PLC0415 - see above
+
+        gc.disable()
+        sys.unraisablehook = _interrupt_again
         from simalloc.cli import main as command_line  # noqa: PLC0415 - see above
 
         command_line()
@@ -27,6 +30,8 @@ def main() -> None:
 def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
     """Have Ctrl-C come again in a millisecond where Python ignores it: in a finalizer."""
     if lost.exc_type is KeyboardInterrupt:
+        import signal  # noqa: PLC0415 - takes a tenth of the time to start
+
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_REAL, 1e-3)
     else:

@@ -6,6 +6,7 @@ end the wait either, and at any moment.
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from patience import PATIENCE
@@ -108,3 +109,33 @@ def test_while_threads_work(work, tmp_path):
 def test_while_a_real_allocator_works(shared_library, tmp_path):
     hung = tmp_path / "hung"
     assert heard(NATIVE, hung, shared_library(HANGING.format(hung=hung)))
+
+
+BEFORE_MAIN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+before = set(sys.modules)
+import simalloc.__main__
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+def test_nothing_is_imported_before_ctrl_c_is_reported():
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-S", "-I", "-c", BEFORE_MAIN, root]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert done.stdout.split() == ["__future__", "simalloc", "simalloc.__main__"]
+
+
+def test_ctrl_c_in_an_import_is_one_line():
+    code = (
+        "import sys, simalloc.__main__\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'simalloc.cli': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        "simalloc.__main__.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert done.returncode == 130
+    assert done.stderr == "\nsimalloc: interrupted\n"
