@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from simalloc.errors import ResultsError
@@ -34,6 +36,7 @@ def merge(
 ) -> Merged:
     """Add the runs of the files `inputs` to the file `output`, all of them or none.
 
+    If nothing is merged, an `output` that did not exist is not left behind.
     A run that several files have is written once; one that failed makes way for one that did not.
     With `damaged` the inputs may be damaged, and what can be read is taken. Raises `ResultsError`
     if two files disagree about a run, naming it.
@@ -41,7 +44,7 @@ def merge(
     if any(is_same(path, output) for path in inputs):
         raise ResultsError(f"{output}: is to be written, so it cannot be merged into itself")
     read = [salvage(path) if damaged else (_all(path), 0) for path in inputs]
-    with Store(output, create=True) as store:
+    with _removed_on_failure(Path(output)), Store(output, create=True) as store:
         known = {outcome.key: outcome for outcome in store.outcomes()}
         for path, (outcomes, _) in zip(inputs, read, strict=True):
             for outcome in outcomes:
@@ -49,6 +52,18 @@ def merge(
         given = [outcome for outcomes, _ in read for outcome in outcomes]
         new = store.add(given)
     return Merged(new, len(given) - new, sum(lost for _, lost in read))
+
+
+@contextmanager
+def _removed_on_failure(path: Path) -> Iterator[None]:
+    """Remove a file that the block has made, if the block fails."""
+    existed = path.exists()
+    try:
+        yield
+    except BaseException:
+        if not existed:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _all(path: str | os.PathLike[str]) -> list[Outcome]:

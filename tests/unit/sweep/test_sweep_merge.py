@@ -1,5 +1,6 @@
 """Files of results put together, and saved from damage."""
 
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -45,7 +46,32 @@ def test_files_that_disagree_are_refused_whole(plan, tmp_path):
         ResultsError, match=r"b.sqlite: its run of first-fit-ao .* nothing was merged"
     ):
         merge([tmp_path / "a.sqlite", tmp_path / "b.sqlite"], tmp_path / "c.sqlite")
-    assert len(Results.read(tmp_path / "c.sqlite")) == 0
+    assert not (tmp_path / "c.sqlite").exists()
+
+
+def test_a_full_disk_leaves_no_file(plan, tmp_path):
+    carry_out_plan(plan, tmp_path / "a.sqlite")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=12k", "none", folder]
+    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        pytest.skip("mounting is not permitted here")
+    try:
+        with pytest.raises(ResultsError, match="m.sqlite: the disk "):
+            merge([tmp_path / "a.sqlite"], folder / "m.sqlite")
+        assert list(folder.iterdir()) == []
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_a_file_that_was_there_stays(plan, tmp_path):
+    outcome = carry_out(plan.tasks()[0], plan.sources[0].load())
+    for name, peak in (("a", 1.0), ("b", 2.0)):
+        with Store(tmp_path / f"{name}.sqlite", create=True) as store:
+            store.add([replace(outcome, row={**outcome.row, "peak_heap_bytes": peak})])
+    with pytest.raises(ResultsError, match="nothing was merged"):
+        merge([tmp_path / "a.sqlite"], tmp_path / "b.sqlite")
+    assert len(Results.read(tmp_path / "b.sqlite")) == 1
 
 
 def test_a_file_is_not_merged_into_itself(results):
