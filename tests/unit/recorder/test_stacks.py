@@ -8,8 +8,9 @@ from recorded import compile_program, read_all, run_recorded
 
 from simalloc.trace import read_trace
 from simalloc.trace.recorder import Wanted, convert
+from simalloc.trace.recorder.convert import convert_all
 from simalloc.trace.stacks import path_of
-from simalloc.trace.symbols import Place, name_places, tools
+from simalloc.trace.symbols import Place, name_places, naming, tools
 from simalloc.trace.symbols.naming import function_at
 from simalloc.trace.symbols.plain import plain_name
 
@@ -38,6 +39,21 @@ def test_stacks_of_every_shape(tmp_path, options):
             found.append(names[place - 1])
         assert re.match(path, " ".join(found)), size
         assert len(found) < 200, "the path has an end"
+
+
+def test_a_place_of_many_processes_is_named_once(tmp_path, monkeypatch):
+    program = compile_program("children.c", tmp_path, "-g")
+    run = run_recorded([program], tmp_path / "raw", Wanted(depth=1))
+    asked = []
+
+    def frames_in(tool, path, offsets):
+        asked.extend((path, offset) for offset in offsets)
+        return tools.frames_in(tool, path, offsets)
+
+    monkeypatch.setattr(naming, "frames_in", frames_in)
+    traces = list(convert_all(run.raws, tmp_path / "out.npz", run.raws[0].process))
+    assert len(traces) > 20
+    assert len(asked) == len(set(asked)) > 0
 
 
 def test_depth_is_the_innermost_places(tmp_path):
