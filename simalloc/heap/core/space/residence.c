@@ -3,10 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_OF_GROUP = PAGES_OF_GROUP / 64 };
+enum {
+    WORDS_OF_GROUP = PAGES_OF_GROUP / 64,
+    MANY_GROUPS = 64, /* this many whole groups or more are a run; 1 GiB if a page has 4 KiB */
+};
 
 static uint64_t all_resident[1]; /* its address stands for a group of which every page is */
 #define ALL_RESIDENT all_resident
+
+static const struct page_group group_in_run = {.of_pages = all_resident};
+
+/* Returns the state of a group, or NULL if no page in it is known. Sets `next` to the first group
+ * behind those that are known to be alike. */
+static const struct page_group *find_group(const struct residence *residence, uint64_t number,
+                                           uint64_t *next)
+{
+    const struct page_run *run =
+        residence->runs.count > 0 ? page_runs_find(&residence->runs, number) : NULL;
+    *next = run == NULL ? number + 1 : run->end;
+    return run == NULL ? page_table_find(&residence->table, number) : &group_in_run;
+}
 
 /* The number of the page in which an address is. */
 static inline uint64_t page_of(const struct residence *residence, uint64_t address)
@@ -62,6 +78,7 @@ static void release(struct residence **record)
     for (uint64_t i = 0; i < residence->table.capacity; i++)
         release_bits(&residence->table.groups[i]);
     page_table_release(&residence->table);
+    page_runs_release(&residence->runs);
     free(residence);
     *record = NULL;
 }
@@ -207,16 +224,18 @@ static uint64_t count_in_group(const struct page_group *group, unsigned first, u
     return count;
 }
 
-/* How many of the pages from number `first` to before `end` are resident. */
+/* Counts the resident pages from number `first` to before `end`. */
 static uint64_t count_pages(const struct residence *residence, uint64_t first, uint64_t end)
 {
     uint64_t count = 0;
     while (first < end) {
-        uint64_t number = first / PAGES_OF_GROUP;
+        uint64_t number = first / PAGES_OF_GROUP, next;
         uint64_t start = number * PAGES_OF_GROUP;
-        uint64_t stop = end < start + PAGES_OF_GROUP ? end : start + PAGES_OF_GROUP;
-        count += count_in_group(page_table_find(&residence->table, number),
-                                (unsigned)(first - start), (unsigned)(stop - start));
+        const struct page_group *group = find_group(residence, number, &next);
+        uint64_t stop = end < next * PAGES_OF_GROUP ? end : next * PAGES_OF_GROUP;
+        count += group == &group_in_run
+                     ? stop - first
+                     : count_in_group(group, (unsigned)(first - start), (unsigned)(stop - start));
         first = stop;
     }
     return count;
@@ -259,12 +278,13 @@ static void note_known(struct residence *residence, uint64_t first, uint64_t end
 /* How many pages from one on are known at a glance to be resident. */
 static uint64_t run_from(const struct residence *residence, uint64_t page)
 {
-    const struct page_group *group = page_table_find(&residence->table, page / PAGES_OF_GROUP);
+    uint64_t next;
+    const struct page_group *group = find_group(residence, page / PAGES_OF_GROUP, &next);
     uint64_t number = page % PAGES_OF_GROUP;
     if (group == NULL || group->of_pages == NULL)
         return 0;
     if (group->of_pages == ALL_RESIDENT)
-        return PAGES_OF_GROUP - number;
+        return next * PAGES_OF_GROUP - page;
     uint64_t absent = ~((const uint64_t *)group->of_pages)[number / 64] >> number % 64;
     return absent == 0 ? 64 - number % 64 : (uint64_t)__builtin_ctzll(absent);
 }
@@ -279,19 +299,82 @@ static void note_dense(struct residence *residence, uint64_t first, bool residen
         residence->dense += run_from(residence, dense) * residence->page;
 }
 
+/* Adds up what the table knows of whole groups. If `clear`, forgets all of it but huge pages, which
+ * are whole again. Sets `is_huge` if a group has huge pages. */
+static uint64_t pages_of_groups(struct residence *residence, uint64_t first, uint64_t end,
+                                bool clear, bool *is_huge)
+{
+    struct page_table *table = &residence->table;
+    bool by_entry = end - first > table->capacity; /* fewer entries than numbers */
+    uint64_t pages = 0;
+    for (uint64_t i = 0; i < (by_entry ? table->capacity : end - first); i++) {
+        struct page_group *group = by_entry ? &table->groups[i]
+                                            : (struct page_group *)page_table_find(table, first + i);
+        if (group == NULL || group->key <= first || group->key > end)
+            continue;
+        pages += pages_in(group);
+        *is_huge |= group->huge != 0;
+        if (clear)
+            release_bits(group);
+    }
+    return pages;
+}
+
+/* Makes many whole groups a run, or removes them from all runs. Returns false if some of them have
+ * huge pages, with nothing changed. The heap fails when memory is exhausted. */
+static bool set_run(struct heap *heap, struct residence *residence, uint64_t first, uint64_t end,
+                    bool resident)
+{
+    bool is_huge = false;
+    uint64_t before = PAGES_OF_GROUP * page_runs_count(&residence->runs, first, end) +
+                      pages_of_groups(residence, first, end, false, &is_huge);
+    if (is_huge)
+        return false;
+    if (!heap_needs(heap, page_runs_set(&residence->runs, first, end, resident)))
+        return true;
+    pages_of_groups(residence, first, end, true, &is_huge);
+    uint64_t after = resident ? (end - first) * PAGES_OF_GROUP : 0;
+    residence->pages += after - before;
+    residence->faults += resident ? after - before : 0;
+    return true;
+}
+
+/* Returns a group that is in no run. Returns NULL when memory is exhausted. */
+static struct page_group *group_outside_runs(struct residence *residence, uint64_t number)
+{
+    struct page_group *group = page_table_group(&residence->table, number);
+    if (group == NULL || residence->runs.count == 0 ||
+        page_runs_find(&residence->runs, number) == NULL)
+        return group;
+    if (!page_runs_set(&residence->runs, number, number + 1, false))
+        return NULL;
+    group->of_pages = ALL_RESIDENT;
+    return group;
+}
+
 static void set_in(struct heap *heap, struct residence *residence, uint64_t first, uint64_t end,
                    bool resident)
 {
     while (first < end) {
         uint64_t number = first / PAGES_OF_GROUP;
         uint64_t start = number * PAGES_OF_GROUP;
-        uint64_t stop = end < start + PAGES_OF_GROUP ? end : start + PAGES_OF_GROUP;
-        struct page_group *group = page_table_group(&residence->table, number);
-        if (group == NULL || !set_in_group(residence, group, (unsigned)(first - start),
-                                           (unsigned)(stop - start), resident)) {
-            heap_fail(heap, OUT_OF_MEMORY);
-            return;
+        if (first == start && end / PAGES_OF_GROUP - number >= MANY_GROUPS &&
+            set_run(heap, residence, number, end / PAGES_OF_GROUP, resident)) {
+            first = end / PAGES_OF_GROUP * PAGES_OF_GROUP;
+            if (heap->failure != NULL)
+                return;
+            continue;
         }
+        uint64_t stop = end < start + PAGES_OF_GROUP ? end : start + PAGES_OF_GROUP, next;
+        if (resident && find_group(residence, number, &next) == &group_in_run) {
+            first = stop;
+            continue;
+        }
+        struct page_group *group = group_outside_runs(residence, number);
+        if (!heap_needs(heap, group != NULL && set_in_group(residence, group,
+                                                            (unsigned)(first - start),
+                                                            (unsigned)(stop - start), resident)))
+            return;
         first = stop;
     }
 }
@@ -317,8 +400,8 @@ void residence_forget(struct heap *heap, uint64_t first, uint64_t end)
 /* Whether a page is resident; the next one that may be otherwise is noted. */
 static bool is_resident(const struct residence *residence, uint64_t page, uint64_t *next)
 {
-    const struct page_group *group = page_table_find(&residence->table, page / PAGES_OF_GROUP);
-    *next = (page / PAGES_OF_GROUP + 1) * PAGES_OF_GROUP;
+    const struct page_group *group = find_group(residence, page / PAGES_OF_GROUP, next);
+    *next *= PAGES_OF_GROUP;
     if (group == NULL || group->of_pages == NULL || group->of_pages == ALL_RESIDENT)
         return group != NULL && group->of_pages != NULL;
     *next = page + 1;

@@ -6,6 +6,7 @@
 #define SIMALLOC_RESIDENCE_H
 
 #include "space/heap.h"
+#include "space/page_runs.h"
 #include "space/page_table.h"
 
 enum { KNOWN_BITS = 10, KNOWN_PAGES = 1 << KNOWN_BITS };
@@ -25,6 +26,7 @@ struct residence {
     uint64_t faults; /* pages that have become resident, again or for the first time */
     uint64_t dense;  /* all pages of this many bytes from address 0 on are resident */
     struct page_table table; /* a bit a page; of a group without any NULL, with all ALL_RESIDENT */
+    struct page_runs runs;   /* of resident groups, which have no data in the table */
     uint64_t known[KNOWN_PAGES]; /* some that are resident, in their places: their numbers plus 1 */
 };
 
