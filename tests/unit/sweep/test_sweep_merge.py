@@ -57,7 +57,7 @@ def test_a_full_disk_leaves_no_file(plan, tmp_path):
     if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
         pytest.skip("mounting is not permitted here")
     try:
-        with pytest.raises(ResultsError, match="m.sqlite: the disk "):
+        with pytest.raises(ResultsError, match=r"m\.sqlite: the disk "):
             merge([tmp_path / "a.sqlite"], folder / "m.sqlite")
         assert list(folder.iterdir()) == []
     finally:
