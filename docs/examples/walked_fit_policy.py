@@ -5,12 +5,12 @@ from typing import Annotated, ClassVar
 
 import walked_fit
 
-from simalloc.policy import Family, Policy
+from simalloc.policy import HeapFamily, Policy
 from simalloc.policy.parts import Unit
 
 
 @dataclass(frozen=True)
-class WalkedFit(Family):
+class WalkedFit(HeapFamily):
     """First fit in address order, by a walk over all blocks."""
 
     family: ClassVar[str] = "walked fit"

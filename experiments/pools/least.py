@@ -77,7 +77,7 @@ def refuses(source: EventSource, policy: str) -> bool:
 
 
 def _grain(policy: str) -> int:
-    grain: int = find_policy(policy).description.grain  # type: ignore[union-attr]
+    grain: int = find_policy(policy).description.grain  # type: ignore[attr-defined]
     return grain
 
 

@@ -13,7 +13,7 @@ from simalloc.policy.catalogue import (
 )
 from simalloc.policy.choice import Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
-from simalloc.policy.families import FAMILIES, Family
+from simalloc.policy.families import FAMILIES, Family, HeapFamily
 from simalloc.policy.mechanism import with_and_without_mechanism
 from simalloc.policy.parameters import parameters_of, rules_of
 from simalloc.policy.parts import (
@@ -48,6 +48,7 @@ __all__ = [
     "Fit",
     "Grid",
     "Heap",
+    "HeapFamily",
     "Order",
     "Overhead",
     "Policy",

@@ -8,11 +8,9 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.device import Device
 from simalloc.policy.families import Family
 from simalloc.policy.families.base import parameter_types, shared_defaults
 from simalloc.policy.parts import Value, plain_value, read_value, spell_value
-from simalloc.policy.pool.base import Pool
 from simalloc.shown import ShownAsTable
 
 _COMMA: Final = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
@@ -30,7 +28,7 @@ class Policy(ShownAsTable):
     """
 
     name: str
-    description: Family | Device | Pool
+    description: Family
     source: str = ""
     reading: str = ""
     groups: tuple[str, ...] = field(default=(), compare=False)

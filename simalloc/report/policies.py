@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from simalloc.policy import GROUP_TITLES, Family, Policy, parameters_of, spell, spell_value
+from simalloc.policy import GROUP_TITLES, HeapFamily, Policy, parameters_of, spell, spell_value
 from simalloc.policy.parts import Value
 from simalloc.report.table import Table
 
@@ -81,7 +81,7 @@ def _summary(policy: Policy) -> str:
 
 def _overhead(policy: Policy) -> str:
     """Say what the allocator's own mechanism adds to a request, if that can be left out."""
-    if not isinstance(policy.description, Family):
+    if not isinstance(policy.description, HeapFamily):
         return ""
     overhead = asdict(policy.description.overhead)
     return ", ".join(f"{name} {size}" for name, size in overhead.items()) + " bytes"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from simalloc.errors import PolicyError
 from simalloc.policy import HEAP_POLICIES
 from simalloc.policy.families.address_trees import AddressTrees, TreeFit
-from simalloc.policy.families.base import Family, parameter_ranges, parameter_types
+from simalloc.policy.families.base import HeapFamily, parameter_ranges, parameter_types
 from simalloc.policy.families.binned_fit import BinnedFit, LastRemainder
 from simalloc.policy.families.bw_gc import BwGc
 from simalloc.policy.families.gnu import Gnu
@@ -260,7 +260,7 @@ def drawn_parameters(family):
     given = PARAMETERS.get(family, {})
     left_out = {*given, *OLDER.get(family, ()), *NOT_DRAWN.get(family, ()), *_told_apart(family)}
     types = parameter_types(family)
-    own = [name for name in types if name not in {*Family.__dataclass_fields__, *left_out}]
+    own = [name for name in types if name not in {*HeapFamily.__dataclass_fields__, *left_out}]
     drawn = {name: _of_type(family, name, types[name]) for name in own} | given
     if family in MALLOCS:
         drawn |= {name: _or_any(family, name, values) for name, values in drawn.items()}

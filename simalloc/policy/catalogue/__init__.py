@@ -15,7 +15,7 @@ from typing import Final
 
 from simalloc.errors import PolicyError
 from simalloc.policy.description import Policy, read_parameters
-from simalloc.policy.families import Family
+from simalloc.policy.families import HeapFamily
 from simalloc.policy.modules import modules_in
 from simalloc.policy.parts import Value
 from simalloc.policy.user import PolicyFromCode, UserPolicy, is_user_policy, policy_of, user_policy
@@ -34,7 +34,7 @@ HEAP_POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
     {
         name: row
         for name, row in CATALOGUE.items()
-        if isinstance(row.description, Family) and row.description.in_all
+        if isinstance(row.description, HeapFamily) and row.description.in_all
     }
 )
 """Those that keep a heap, and no device's memory; `all` stands for them."""

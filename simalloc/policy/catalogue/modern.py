@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from simalloc.policy.description import Policy
-from simalloc.policy.families import Family
+from simalloc.policy.families import HeapFamily
 from simalloc.policy.families.dlmalloc import Dlmalloc
 from simalloc.policy.families.jemalloc import Jemalloc
 from simalloc.policy.families.mimalloc import Mimalloc
@@ -20,7 +20,7 @@ GROUP: Final = "modern"
 TITLE: Final = "allocators of today"
 
 
-def _row(name: str, description: Family, source: str, reading: str) -> Policy:
+def _row(name: str, description: HeapFamily, source: str, reading: str) -> Policy:
     """Return a real malloc, whose constants are bytes."""
     return Policy(name, description, source, reading, groups=("real",), scale=1)
 

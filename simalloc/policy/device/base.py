@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Description, Family
-from simalloc.policy.parts import Overhead
+from simalloc.policy.families.base import Family
 
 MIB: Final = 1 << 20
 GIB: Final = 1 << 30
@@ -19,7 +18,7 @@ UNLIMITED: Final = 1 << 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Device(Description):
+class Device(Family):
     """An allocator of a device's memory; its constants are bytes, so it runs at scale 1.
 
     The device grants memory in multiples of 2 MiB while its capacity lasts. Each segment lies at
@@ -27,23 +26,10 @@ class Device(Description):
     """
 
     family: ClassVar[str] = "device"
-    compiled: ClassVar[None] = None
-    """The core has it."""
     runner: ClassVar[str] = "device"
     stops_when_refused: ClassVar[bool] = True
     only_scale: ClassVar[int] = 1
     """Its constants are bytes."""
-    mechanism: ClassVar[bool] = False
-    """Headers and tables are kept in other memory."""
-    overhead: ClassVar[Overhead] = Overhead()
-    applied_overhead: ClassVar[Overhead] = Overhead()
-    payload: ClassVar[int] = 0
-    memalign: ClassVar[bool] = False
-    quick: ClassVar[int] = 0
-    cache: ClassVar[int] = 0
-    count_frees: ClassVar[bool] = False
-    aligning: ClassVar[None] = None
-    """Blocks have one alignment, of 256 or 512 bytes; no program asks for another."""
 
     capacity: Annotated[
         int, "Bytes of the device that the allocator can have; 0: as many as are asked for."
@@ -55,16 +41,11 @@ class Device(Description):
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters by the core's names; those that heaps have are not set."""
-        return Family().core_parameters() | {"capacity": self.capacity} | self._own_parameters()
+        return super().core_parameters() | {"capacity": self.capacity} | self._own_parameters()
 
     def _own_parameters(self) -> dict[str, int]:
         """Return what the core knows of this allocator, besides the capacity."""
         return {}
-
-    @property
-    def looked_at(self) -> tuple[str, ...]:
-        """The optional columns of a trace that a placement depends on."""
-        return self.columns
 
     @property
     def available(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Coalescing, Count, Number, Overhead, Splitting, Unit
 
 
@@ -19,7 +19,7 @@ class TreeFit(Enum):
 
 
 @dataclass(frozen=True)
-class AddressTrees(Splitting, Family):
+class AddressTrees(Splitting, HeapFamily):
     """Binary search trees of free blocks by address, which know the largest size of each subtree.
 
     Rezaei & Kavi 2016. With several trees each has the blocks of a range of sizes.

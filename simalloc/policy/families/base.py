@@ -11,8 +11,14 @@ from simalloc.errors import PolicyError
 from simalloc.policy.parts import Aligning, Amount, Count, Extra, Granule, Overhead, Range
 
 
-class Description:
-    """What descriptions of heaps and of devices have in common."""
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """The base class of all descriptions: of heaps, of devices and of pools.
+
+    A description decides nothing by itself. `simalloc.heap` carries it out, once in plain Python
+    (`heap/reference`, the definition) and once in C. A heap has more parameters (`HeapFamily`);
+    here they have the values of an allocator without them.
+    """
 
     family: ClassVar[str]
     """The family's name."""
@@ -41,6 +47,65 @@ class Description:
     """Whether a run ends with a refused request unless the caller decides otherwise."""
     is_slow: ClassVar[bool] = False
     """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
+
+    @property
+    def capacity(self) -> int:
+        """The bytes that the allocator can take from the system, unscaled; 0: any number."""
+        return 0
+
+    @property
+    def mechanism(self) -> bool:
+        """Whether blocks have the headers and tables of the allocator described."""
+        return False
+
+    @property
+    def memalign(self) -> bool:
+        """Whether the alignment that a request asks for is served by the common rule."""
+        return False
+
+    @property
+    def quick(self) -> int:
+        """The bytes of the largest block that waits for a request of its size; 0: none waits."""
+        return 0
+
+    @property
+    def cache(self) -> int:
+        """The number of larger blocks that wait to be coalesced."""
+        return 0
+
+    @property
+    def count_frees(self) -> bool:
+        """Whether deallocations are counted on request."""
+        return False
+
+    @property
+    def overhead(self) -> Overhead:
+        """What the allocator's own mechanism adds to a request."""
+        return Overhead()
+
+    @property
+    def applied_overhead(self) -> Overhead:
+        """What is added to a request."""
+        return Overhead()
+
+    @property
+    def payload(self) -> int:
+        """The scaled bytes of a block in front of what the program may write."""
+        return 0
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The optional columns of a trace that a placement with these parameters depends on."""
+        return self.columns
+
+    @property
+    def aligning(self) -> Aligning | None:
+        """How an alignment that a request asks for is served; None: not by the common rule."""
+        return None
+
+    def core_parameters(self) -> dict[str, int | str]:
+        """Return all parameters by the names that the core has for them, in plain values."""
+        return HeapFamily().core_parameters()
 
     @property
     def library_bytes(self) -> int:
@@ -81,12 +146,10 @@ class Description:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family(Description):
-    """The base class of all descriptions. Sizes are in scaled bytes.
+class HeapFamily(Family):
+    """The base class of the descriptions of heaps. Sizes are in scaled bytes.
 
-    A description decides nothing by itself. `simalloc.heap` carries it out, once in plain Python
-    (`heap/reference`, the definition) and once in C. The parameters here are common to all families
-    (docs/policies.md, Parts).
+    The parameters here are common to all heaps (docs/policies.md, Parts).
     """
 
     cuts: ClassVar[bool] = False
@@ -249,7 +312,7 @@ def _hints(family: Any) -> list[tuple[str, Any, tuple[object, ...]]]:
     full = get_type_hints(family, include_extras=True)
     shared = shared_defaults(family)
     names = [part.name for part in fields(family)]
-    names.sort(key=lambda name: (name in shared, name in Family.__dataclass_fields__))
+    names.sort(key=lambda name: (name in shared, name in HeapFamily.__dataclass_fields__))
     return [(name, *_taken_apart(full[name])) for name in names]
 
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import MAX_UNIT, Aligning, Order, PowerOfTwo
 
 
 @dataclass(frozen=True)
-class BinaryBuddy(Family):
+class BinaryBuddy(HeapFamily):
     """Blocks of 2**N bytes, halved on demand and merged with their buddies at once."""
 
     family: ClassVar[str] = "binary buddy"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Overhead, Splitting, Unit
 
 
@@ -17,7 +17,7 @@ class LastRemainder(Enum):
 
 
 @dataclass(frozen=True)
-class BinnedFit(Splitting, Family):
+class BinnedFit(Splitting, HeapFamily):
     """Best fit through bins of free blocks, oldest first among equals; immediate coalescing.
 
     The block at the end of the heap is used only when no other fits (the wilderness), and the

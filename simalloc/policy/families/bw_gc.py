@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import MAX_UNIT, Amount, Overhead, Positive, PowerOfTwo
 
 
 @dataclass(frozen=True)
-class BwGc(Family):
+class BwGc(HeapFamily):
     """Frees are ignored: an object is garbage from then on, until a collection gives it back."""
 
     family: ClassVar[str] = "bw-gc"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Overhead, Unit
 
 
@@ -18,7 +18,7 @@ class Machine(Enum):
 
 
 @dataclass(frozen=True)
-class Cartesian(Family):
+class Cartesian(HeapFamily):
     """Better fit through a Cartesian tree, larger blocks higher up, left to right by address."""
 
     family: ClassVar[str] = "cartesian tree"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
 
 
 @dataclass(frozen=True)
-class Csri(Family):
+class Csri(HeapFamily):
     """Eight bins by size, each a circular list searched by first fit from a rover."""
 
     family: ClassVar[str] = "csri"

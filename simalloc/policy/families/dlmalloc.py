@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Amount, Overhead, Unit
 
 
 @dataclass(frozen=True)
-class Dlmalloc(Family):
+class Dlmalloc(HeapFamily):
     """Lists of small sizes and trees of large ones, a designated victim and a top."""
 
     family: ClassVar[str] = "dlmalloc"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import MAX_UNIT, Order, PowerOfTwo
 
 
 @dataclass(frozen=True)
-class DoubleBuddy(Family):
+class DoubleBuddy(HeapFamily):
     """Two buddy systems side by side: sizes 2**N and 3 * 2**N.
 
     Each growth of the heap belongs to one system; blocks merge within one growth only.

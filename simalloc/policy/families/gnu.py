@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, PowerOfTwo, Unit
 
 
 @dataclass(frozen=True)
-class Gnu(Family):
+class Gnu(HeapFamily):
     """Pages by next fit; small objects in fragments of a power of two, a page for each size."""
 
     family: ClassVar[str] = "gnu"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Count, Overhead, Unit
 
 
 @dataclass(frozen=True)
-class Gxx(Family):
+class Gxx(HeapFamily):
     """Freed blocks wait on a list, then in bins, and merge only when nothing else is left."""
 
     family: ClassVar[str] = "g++"

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Annotated, ClassVar, Final, NamedTuple
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Count, Duration, Overhead, Range
 
 _Bytes = Annotated[int, Range(0, 1 << 46)]
@@ -73,7 +73,7 @@ def _packed(name: str, spans: Sequence[Span]) -> dict[str, int | str]:
 
 
 @dataclass(frozen=True)
-class Jemalloc(Family):
+class Jemalloc(HeapFamily):
     """Slabs and extents of pages in arenas, behind caches that belong to threads.
 
     The parameters have the names of jemalloc's own options.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Overhead
 
 
@@ -18,7 +18,7 @@ class Variant(Enum):
 
 
 @dataclass(frozen=True)
-class Kingsley(Family):
+class Kingsley(HeapFamily):
     """Blocks of a power of two, header included; never split, merged or given back."""
 
     family: ClassVar[str] = "kingsley"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Amount, Overhead, Unit
 
 
 @dataclass(frozen=True)
-class Lea(Family):
+class Lea(HeapFamily):
     """Best fit through bins, a last remainder that is tried first, and a top that can fall."""
 
     family: ClassVar[str] = "lea"

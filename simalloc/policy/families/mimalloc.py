@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Amount, Count, Duration, Number, Overhead, Range
 
 _KIB: Final = 1024
@@ -74,7 +74,7 @@ class ReclaimOnFree(Enum):
 
 
 @dataclass(frozen=True)
-class Mimalloc(Family):
+class Mimalloc(HeapFamily):
     """Pages for blocks of one size, of which free blocks are taken in the order of their frees."""
 
     family: ClassVar[str] = "mimalloc"

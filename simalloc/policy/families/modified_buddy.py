@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import MAX_UNIT, Order, Overhead, PowerOfTwo
 
 
 @dataclass(frozen=True)
-class ModifiedBuddy(Family):
+class ModifiedBuddy(HeapFamily):
     """Blocks of 2**N bytes at any address, merged with any neighbour of the same size."""
 
     family: ClassVar[str] = "modified binary buddy"

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Overhead
 
 
 @dataclass(frozen=True)
-class Musl(Family):
+class Musl(HeapFamily):
     """Groups of up to 32 slots of a class; small groups lie in slots of larger ones."""
 
     family: ClassVar[str] = "musl"

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 
 
 @dataclass(frozen=True)
-class Offline(Family):
+class Offline(HeapFamily):
     """A placement found for the whole trace; `simalloc.bound` finds it."""
 
     family: ClassVar[str] = "offline"

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, PowerOfTwo, Unit
 
 
@@ -21,7 +21,7 @@ class PageOrder(Enum):
 
 
 @dataclass(frozen=True)
-class Phk(Family):
+class Phk(HeapFamily):
     """Pages by first fit; small objects in chunks of a power of two, a page for each size."""
 
     family: ClassVar[str] = "phk"

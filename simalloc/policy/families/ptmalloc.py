@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, ClassVar, Final
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Aligning, Auto, Count, CountOrAuto, Overhead, Range, RangeOrAuto
 
 HEAP: Final = 64 << 20
@@ -45,7 +45,7 @@ class ThreadBlocks(Enum):
 
 
 @dataclass(frozen=True)
-class Ptmalloc(Family):
+class Ptmalloc(HeapFamily):
     """Arenas of bins and a top, under a cache for each thread."""
 
     family: ClassVar[str] = "ptmalloc"

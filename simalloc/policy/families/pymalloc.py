@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Overhead, Range
 
 
@@ -28,7 +28,7 @@ class PythonVersion(Enum):
 
 
 @dataclass(frozen=True)
-class Pymalloc(Family):
+class Pymalloc(HeapFamily):
     """Pools of blocks of one size in arenas; the allocator below serves more than 512 bytes."""
 
     family: ClassVar[str] = "pymalloc"
@@ -58,12 +58,12 @@ class Pymalloc(Family):
             raise PolicyError(f"below is {self.below}, which does not place objects as they come")
 
     @cached_property
-    def lower(self) -> Family:
+    def lower(self) -> HeapFamily:
         """The description of the allocator below, with headers if there are any here."""
         from simalloc.policy import find_policy  # noqa: PLC0415 - the catalogue has this one, too
 
         description = find_policy(self.below).description
-        if not isinstance(description, Family) or isinstance(description, Pymalloc):
+        if not isinstance(description, HeapFamily) or isinstance(description, Pymalloc):
             raise PolicyError(f"below is {self.below}; it takes another policy of heaps")
         return replace(description, mechanism=self.mechanism, word=self.word)
 

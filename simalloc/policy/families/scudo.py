@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, ClassVar, Final
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import MAX_UNIT, Amount, Count, Duration, Number, Overhead, Range
 
 _FIRST_SLOT: Final = 7
@@ -31,7 +31,7 @@ class Purge(Enum):
 
 
 @dataclass(frozen=True)
-class Scudo(Family):
+class Scudo(HeapFamily):
     """Shuffled blocks of a size in groups and batches behind local caches, and a mapping cache."""
 
     family: ClassVar[str] = "scudo"

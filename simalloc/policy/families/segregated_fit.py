@@ -8,7 +8,7 @@ from math import lcm
 from typing import Annotated, ClassVar, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Coalescing, Count, Overhead, Spacing, Splitting, Unit
 
 _LEA_STEP: Final = 8
@@ -29,7 +29,7 @@ class ListOrder(Enum):
 
 
 @dataclass(frozen=True)
-class SegregatedFit(Splitting, Family):
+class SegregatedFit(Splitting, HeapFamily):
     """A list of free blocks for each size class; blocks are split, and coalesce if that is asked.
 
     Wilson et al. 1995, 3.6. With one class it is a sequential fit.

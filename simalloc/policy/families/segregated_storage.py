@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Aligning, Series, Unit
 
 
 @dataclass(frozen=True)
-class SegregatedStorage(Family):
+class SegregatedStorage(HeapFamily):
     """A list of free blocks for each size; blocks are neither split nor coalesced."""
 
     family: ClassVar[str] = "segregated storage"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import CoalescingTime, Fit, Order, Splitting, Unit
 
 
 @dataclass(frozen=True)
-class SequentialFit(Splitting, Family):
+class SequentialFit(Splitting, HeapFamily):
     """One list of all free blocks; the heap grows by a unit."""
 
     family: ClassVar[str] = "sequential fit"

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Aligning, Amount, Count, Overhead
 
 
 @dataclass(frozen=True)
-class Solaris(Family):
+class Solaris(HeapFamily):
     """Frees wait in a ring; small cells in exact lists; best fit, newest first among equals."""
 
     family: ClassVar[str] = "solaris"

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Aligning, Overhead, Positive, Unit
 
 
 @dataclass(frozen=True)
-class Solaris3x(Family):
+class Solaris3x(HeapFamily):
     """Next fit over an unsorted queue, merged while it is searched; small cells by the hundred."""
 
     family: ClassVar[str] = "solaris-3x"

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Amount, Count, Overhead, PowerOfTwo, Range
 
 
@@ -17,7 +17,7 @@ class TcmallocVersion(Enum):
 
 
 @dataclass(frozen=True)
-class Tcmalloc(Family):
+class Tcmalloc(HeapFamily):
     """A cache a thread, over lists of spans that all threads share, over a heap of pages."""
 
     family: ClassVar[str] = "tcmalloc"

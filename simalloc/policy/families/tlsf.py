@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
 from simalloc.policy.parts.tlsf_lists import control_bytes, core_parameters
 
 
 @dataclass(frozen=True)
-class Tlsf(Family):
+class Tlsf(HeapFamily):
     """Lists by size, 32 to each doubling; the first whose blocks are all large enough serves."""
 
     family: ClassVar[str] = "tlsf"
@@ -83,7 +83,7 @@ class Tlsf(Family):
             return {name: parameters[name] for name in parameters if name != "pool2"}
         given = core_parameters(control=self.table, top=self._top)
         return (
-            Family().core_parameters()
+            HeapFamily().core_parameters()
             | given
             | {"word": self.word, "pool_bytes": self.capacity, "skew": 0, "second": self.pool2}
         )

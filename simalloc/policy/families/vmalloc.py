@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Overhead, Unit
 
 
 @dataclass(frozen=True)
-class Vmalloc(Family):
+class Vmalloc(HeapFamily):
     """Freed blocks wait until they are needed; best fit; the block at the break is used last."""
 
     family: ClassVar[str] = "vmalloc"

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Annotated, Any, ClassVar, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.families.base import Description, Family, parameter_ranges
-from simalloc.policy.parts import MAX_UNIT, Overhead, Range
+from simalloc.policy.families.base import Family, parameter_ranges
+from simalloc.policy.parts import MAX_UNIT, Range
 
 AMPLE: Final = 1 << 30
 """The bytes of a pool without a capacity: more than a board has."""
@@ -22,7 +22,7 @@ Word = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pool(Description):
+class Pool(Family):
     """An allocator that is handed memory of a fixed size; its constants are bytes.
 
     Its mapped bytes are the high-water mark: what lies below the end of the highest block that was
@@ -30,22 +30,10 @@ class Pool(Description):
     """
 
     family: ClassVar[str] = "pool"
-    compiled: ClassVar[None] = None
-    """The core has it."""
     recordings: ClassVar[bool] = True
     runner: ClassVar[str] = "pool"
     only_scale: ClassVar[int] = 1
     """Its constants are bytes."""
-    mechanism: ClassVar[bool] = True
-    """Headers and tables lie in the pool."""
-    overhead: ClassVar[Overhead] = Overhead()
-    applied_overhead: ClassVar[Overhead] = Overhead()
-    memalign: ClassVar[bool] = False
-    quick: ClassVar[int] = 0
-    cache: ClassVar[int] = 0
-    count_frees: ClassVar[bool] = False
-    aligning: ClassVar[None] = None
-    """Alignments that requests ask for are served by the allocator's own rules, or not at all."""
     follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes",)
     """The core's parameters that are the pool's size, or what is left of it for blocks."""
 
@@ -68,7 +56,7 @@ class Pool(Description):
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters by the core's names; those that heaps have are not set."""
         given = {"pool_bytes": self.available, "skew": 0} | self._own_parameters()
-        return Family().core_parameters() | given
+        return super().core_parameters() | given
 
     def _own_parameters(self) -> dict[str, int | str]:
         """Return what the core knows of this allocator: here, its own parameters as they are."""
@@ -107,14 +95,9 @@ class Pool(Description):
         return 1
 
     @property
-    def payload(self) -> int:
-        """The bytes of a block in front of what the program may write."""
-        return 0
-
-    @property
-    def looked_at(self) -> tuple[str, ...]:
-        """The optional columns of a trace that a placement depends on."""
-        return self.columns
+    def mechanism(self) -> bool:
+        """Always on: headers and tables are located in the pool."""
+        return True
 
     def spell_figures(
         self, figures: Mapping[str, int], location: tuple[int, int, float] | None

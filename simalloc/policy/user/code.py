@@ -16,7 +16,7 @@ from typing import ClassVar, Final
 
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.files import read_text
-from simalloc.policy.families.base import Family
+from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Value
 from simalloc.policy.user.base import UserPolicy
 
@@ -80,7 +80,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class UserCode(Family):
+class UserCode(HeapFamily):
     """A policy whose decisions Python code makes: its class, and the parameters' values."""
 
     family: ClassVar[str] = "python"

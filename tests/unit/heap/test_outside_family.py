@@ -15,7 +15,7 @@ import pytest
 import simalloc
 from simalloc.errors import PolicyError
 from simalloc.heap import simulate
-from simalloc.policy import Family, Policy
+from simalloc.policy import HeapFamily, Policy
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
@@ -117,7 +117,7 @@ def test_a_parameter_that_only_one_side_has_is_named(policy):
         unit: int = 1
 
     @dataclass(frozen=True)
-    class Narrower(Family):
+    class Narrower(HeapFamily):
         compiled: ClassVar[object] = policy.description.compiled
 
     make = simalloc.read_trace("make")

@@ -7,18 +7,16 @@ from importlib import import_module
 from simalloc.errors import PolicyError
 from simalloc.heap.reference.heap import Heap
 from simalloc.policy import Family
-from simalloc.policy.device import Device
-from simalloc.policy.pool import Pool
 
 
-def _instead(description: Family | Device | Pool) -> str:
+def _instead(description: Family) -> str:
     """Say what stands in place of a reference engine."""
     if description.recordings:
         return "recordings of the real code are what it is compared with (tests/truth)"
     return "it is compiled alone"
 
 
-def heap_for(description: Family | Device | Pool) -> Heap:
+def heap_for(description: Family) -> Heap:
     """Return an empty heap under the policy described; raises `PolicyError` if there is none."""
     if description.recordings or not description.reference:
         raise PolicyError(f"{description.family} has no reference engine; {_instead(description)}")

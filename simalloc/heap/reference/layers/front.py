@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from simalloc.heap.reference.space import State
 from simalloc.policy import Family
-from simalloc.policy.device import Device
-from simalloc.policy.pool import Pool
 
 if TYPE_CHECKING:
     from simalloc.heap.reference.heap import Heap
@@ -20,7 +18,7 @@ class Front:
     is to a request that takes a block of its size (docs/policies.md, Parts).
     """
 
-    def __init__(self, heap: Heap, description: Family | Device | Pool) -> None:
+    def __init__(self, heap: Heap, description: Family) -> None:
         self.heap = heap
         heap.front = self
         self._quick = description.quick
