@@ -14,7 +14,8 @@ class Spaced:
     """A timetable whose sizes leave room to align each object.
 
     Of two ways the one with the lower peak is taken: all sizes are multiples of the largest
-    alignment, or each object with an alignment is larger by what it may have to be moved up.
+    alignment, or each object with an alignment is larger by what it may have to be moved up. The
+    first way is only for alignments that divide the largest one.
     """
 
     def __init__(self, table: Timetable) -> None:
@@ -23,9 +24,10 @@ class Spaced:
         self._alignment = alignment
         self.table = table
         if largest > 1:
-            multiples = table.with_sizes(_up(table.size, np.int64(largest)))
-            moved = table.with_sizes(table.size + alignment - 1)
-            self.table = min(multiples, moved, key=lambda one: one.peak)
+            self.table = table.with_sizes(table.size + alignment - 1)
+            if not (largest % alignment).any():
+                multiples = table.with_sizes(_up(table.size, np.int64(largest)))
+                self.table = min(multiples, self.table, key=lambda one: one.peak)
 
     def settled(self, address: Ints) -> Ints:
         """Return the addresses of a placement with these sizes, moved up to their alignments."""

@@ -177,6 +177,12 @@ def test_alignments_of_a_trace():
     assert (placement.height, placement.status) == (74, "optimal")
 
 
+def test_alignments_that_do_not_divide_each_other():
+    trace = Trace.from_events([M, M, M], [0, 1, 2], [4, 4, 4], alignment=[4, 3, 4])
+    placement = best_possible(Timetable.of(trace, aligned=True), effort=Effort(nodes=1))
+    assert not (placement.address % placement.table.alignment).any()
+
+
 @pytest.mark.skipif(not is_installed(), reason="OR-tools is not installed")
 @pytest.mark.parametrize(
     ("buffers", "least"),
