@@ -39,7 +39,7 @@ from simalloc.cli.progress import progress
 from simalloc.progress import Bar
 
 RESULTS: Final = "bounds.json"
-INSTANCES: Final = 1_000
+INSTANCES: Final = 10_000
 """Small instances that are compared with an exhaustive search in passing."""
 
 

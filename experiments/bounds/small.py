@@ -1,62 +1,122 @@
 """`python -m experiments.bounds.small`: the search against an exhaustive one, on small instances.
 
-The instances are drawn by chance from a seed: a few objects that leave no byte free.
-Some best placement comes of putting objects in turn, by address, as low as those before allow; so
-all orders are gone through.
+The instances are drawn by chance from a seed, in turn of each kind of `KINDS`. Each goes through a
+file, as a user's would. A miss is a placement that is not minimal; a proof is wrong if no placement
+reaches what was proven.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import click
 import numpy as np
 
+from experiments.bounds.exhaustive import Buffer, Use, least_height
 from experiments.run import experiment, run_command
-from simalloc.bound import Timetable, best_possible
+from simalloc.bound import Effort, Timetable, best_possible, load_timetable
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.trace import Op, Trace
 
 Span = tuple[int, int, int]
 """When an object is born, when it dies, and its bytes."""
-Placed = tuple[Span, int]
-"""A life, and its address."""
 
 MOST_OBJECTS: Final = 10
+MOST_PARTS: Final = 5
+"""Objects that use a part of their bytes at times are so few: all addresses are gone through."""
 MOST_BYTES: Final = 8
 LONGEST: Final = 4
 """An object lives so long at most."""
+ALIGNMENTS: Final = (1, 1, 2, 3, 4)
 
 
 class Compared(NamedTuple):
-    """The heap of the search beside the least one, and peak live bytes, of one instance."""
+    """The heap of the search, what it proved, the least heap, and peak live bytes."""
 
     found: int
+    lower: int
     least: int
     live: int
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something was found or proven that cannot be."""
+        return not self.live <= self.lower <= self.least <= self.found
 
-def draw(rng: np.random.Generator) -> list[Span]:
-    """Draw an instance of up to `MOST_OBJECTS` objects that fill the same bytes at all times.
+    @property
+    def is_missed(self) -> bool:
+        """Whether the search left a lower placement, or did not prove that there is none."""
+        return not self.found == self.least == self.lower
+
+
+def dense(rng: np.random.Generator) -> list[Buffer]:
+    """Draw up to `MOST_OBJECTS` objects that fill the same bytes at all times.
 
     What dies makes room for others, of other sizes, that fill it at once. Nothing is ever free, so
     that there is little choice, and peak live bytes are sometimes too few.
     """
     free = int(rng.integers(3, MOST_BYTES + 1))
-    spans: list[Span] = []
-    live: list[Span] = []
+    buffers: list[Buffer] = []
+    live: list[Buffer] = []
     for now in range(MOST_OBJECTS):
-        while free > 0 and len(spans) < MOST_OBJECTS:
+        while free > 0 and len(buffers) < MOST_OBJECTS:
             size = int(rng.integers(1, free + 1))
-            live.append((now, now + int(rng.integers(1, LONGEST + 1)), size))
-            spans.append(live[-1])
+            live.append(Buffer(now, now + int(rng.integers(1, LONGEST + 1)), size))
+            buffers.append(live[-1])
             free -= size
-        free += sum(size for _, died, size in live if died == now + 1)
-        live = [span for span in live if span[1] > now + 1]
-    return spans
+        free += sum(buffer.size for buffer in live if buffer.upper == now + 1)
+        live = [buffer for buffer in live if buffer.upper > now + 1]
+    return buffers
+
+
+def loose(rng: np.random.Generator) -> list[Buffer]:
+    """Draw up to `MOST_OBJECTS` objects with lifetimes and sizes that have nothing in common."""
+    count = int(rng.integers(1, MOST_OBJECTS + 1))
+    lower = rng.integers(0, 2 * LONGEST, count)
+    upper = lower + rng.integers(1, LONGEST + 1, count)
+    size = rng.integers(1, MOST_BYTES + 1, count)
+    return [*map(Buffer, lower.tolist(), upper.tolist(), size.tolist())]
+
+
+def aligned(rng: np.random.Generator) -> list[Buffer]:
+    """Draw such objects with alignments."""
+    return [buffer._replace(alignment=int(rng.choice(ALIGNMENTS))) for buffer in loose(rng)]
+
+
+def with_gaps(rng: np.random.Generator) -> list[Buffer]:
+    """Draw objects with alignments, of which some are not in use in their middle."""
+    return [_gapped(buffer, rng, parts=False) for buffer in aligned(rng)]
+
+
+def with_parts(rng: np.random.Generator) -> list[Buffer]:
+    """Draw up to `MOST_PARTS` objects, of which some use a part of their bytes in their middle."""
+    return [_gapped(buffer, rng, parts=True) for buffer in aligned(rng)[:MOST_PARTS]]
+
+
+def _gapped(buffer: Buffer, rng: np.random.Generator, *, parts: bool) -> Buffer:
+    begin, end = sorted(rng.integers(buffer.lower, buffer.upper + 1, 2).tolist())
+    if begin == end or (begin, end) == (buffer.lower, buffer.upper):
+        return buffer
+    low, high = sorted(rng.choice(buffer.size + 1, 2, replace=False).tolist()) if parts else (0, 0)
+    return buffer._replace(gaps=(Use(begin, end, low, high),))
+
+
+KINDS: Final[Mapping[str, Callable[[np.random.Generator], list[Buffer]]]] = MappingProxyType(
+    {
+        "dense": dense,
+        "loose": loose,
+        "aligned": aligned,
+        "gaps": with_gaps,
+        "parts": with_parts,
+    }
+)
+"""How instances are drawn."""
 
 
 def trace_of(spans: Sequence[Span]) -> Trace:
@@ -71,73 +131,58 @@ def trace_of(spans: Sequence[Span]) -> Trace:
     )
 
 
-def compare(spans: Sequence[Span]) -> Compared:
+def table_of(buffers: Sequence[Buffer]) -> Timetable:
+    """Return the timetable of an instance, read from a file in MiniMalloc's format."""
+    lines = ["id,lower,upper,size,alignment,gaps"]
+    for number, (lower, upper, size, alignment, gaps) in enumerate(buffers):
+        given = " ".join(
+            f"{gap.begin}-{gap.end}" + (f"@{gap.low}:{gap.high}" if gap.high else "")
+            for gap in gaps
+        )
+        lines.append(f"{number},{lower},{upper},{size},{alignment},{given}")
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "instance.csv")
+        path.write_text("\n".join([*lines, ""]))
+        return load_timetable(path)[1]
+
+
+def compare(buffers: Sequence[Buffer]) -> Compared:
     """Search for the best placement of an instance in both ways."""
-    placement = best_possible(trace_of(spans))
-    return Compared(placement.height, least_height(placement.table), placement.bound)
-
-
-def least_height(table: Timetable) -> int:
-    """Return the least height of all placements of the same lives, by going through all orders."""
-    lives = [*zip(table.born.tolist(), table.died.tolist(), table.size.tolist(), strict=True)]
-    return _least(lives, [], int(table.size.sum()), table.peak)
-
-
-def _least(left: Sequence[Span], placed: Sequence[Placed], best: int, bound: int) -> int:
-    """Return the least height with the rest of the lives above what is placed, at most `best`."""
-    if not left:
-        return max(address + size for (_, _, size), address in placed)
-    last = placed[-1][1] if placed else 0
-    for number, life in enumerate(left):
-        address = _lowest(life, placed)
-        if last <= address < best - life[2]:
-            rest = [*left[:number], *left[number + 1 :]]
-            best = min(best, _least(rest, [*placed, (life, address)], best, bound))
-        if best == bound:
-            break
-    return best
-
-
-def _lowest(life: Span, placed: Sequence[Placed]) -> int:
-    """Return the lowest address for a life, given those with lower ones or the same."""
-    born, died, size = life
-    address = 0
-    for (begins, ends, taken), start in placed:
-        meets = begins < died and born < ends
-        if meets and start < address + size and address < start + taken:
-            address = start + taken
-    return address
+    placement = best_possible(table_of(buffers), effort=Effort(takes_help=False))
+    return Compared(placement.height, placement.lower_bound, least_height(buffers), placement.bound)
 
 
 def compare_many(instances: int, seed: int, advance: Callable[[float], None]) -> str:
-    """Compare both searches on this many instances, and say what came out.
+    """Compare both searches on this many instances, of all kinds, and say what came out.
 
-    Raises `SimallocError` if a heap is found that is lower than can be.
+    Raises `SimallocError` if a heap or a proof is lower or higher than can be.
     """
     rng = np.random.default_rng(seed)
+    kinds = list(KINDS.values())
     compared = []
-    for _ in range(instances):
-        compared.append(compare(draw(rng)))
+    for number in range(instances):
+        compared.append(compare(kinds[number % len(kinds)](rng)))
         advance(1)
-    wrong = [one for one in compared if not one.live <= one.least <= one.found]
+    wrong = [one for one in compared if one.is_wrong]
     if wrong:
-        raise SimallocError(f"{len(wrong)} heaps are lower than can be, such as {wrong[0]}")
-    missed = sum(one.found > one.least for one in compared)
+        raise SimallocError(f"{len(wrong)} results are wrong, such as {wrong[0]}")
+    missed = sum(one.is_missed for one in compared)
     above = sum(one.least > one.live for one in compared)
     return (
         f"{instances:,} instances of up to {MOST_OBJECTS} objects (seed {seed}): the search finds "
-        f"the least heap of {instances - missed:,} and a larger one of {missed:,}; the least heap "
-        f"is above peak live for {above:,}"
+        f"and proves the minimum of {instances - missed:,} and misses {missed:,}. The minimum is "
+        f"above peak live for {above:,}"
     )
 
 
 @experiment("python -m experiments.bounds.small --instances 1000")
-@click.option("--instances", type=click.IntRange(min=1), default=30_000, show_default=True)
+@click.option("--instances", type=click.IntRange(min=1), default=10_000, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 def command(instances: int, seed: int) -> None:
     """Compare the search with an exhaustive one on small instances, and say what came out.
 
-    Fails if a heap is found that is lower than the least one. 30,000 instances take some minutes.
+    A fifth of the instances each is dense, loose, aligned, has gaps, and has gaps in which a part
+    of an object is in use. Fails if a result is wrong. 10,000 instances take some minutes.
     """
     with progress("small instances", instances) as advance:
         click.echo(f"{compare_many(instances, seed, advance)}.")

@@ -1,0 +1,140 @@
+"""The minimum height of a few buffers, by going through all placements that can be minimal.
+
+It shares no code with the search that it checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Use(NamedTuple):
+    """A time, its end excluded, and the bytes in use then, counted from the buffer's address."""
+
+    begin: int
+    end: int
+    low: int
+    high: int
+
+
+class Placed(NamedTuple):
+    """A buffer's number and its address."""
+
+    number: int
+    address: int
+
+
+class Buffer(NamedTuple):
+    """A buffer that lives from `lower` until just before `upper`, with gaps in order of time.
+
+    A gap is the time in which only its bytes are in use; none if its `high` is 0.
+    """
+
+    lower: int
+    upper: int
+    size: int
+    alignment: int = 1
+    gaps: tuple[Use, ...] = ()
+
+    @property
+    def uses(self) -> list[Use]:
+        """When the buffer is in use, and which of its bytes."""
+        ends = [self.lower, *(gap.end for gap in self.gaps)]
+        begins = [*(gap.begin for gap in self.gaps), self.upper]
+        whole = [Use(end, begin, 0, self.size) for end, begin in zip(ends, begins, strict=True)]
+        return [use for use in (*whole, *self.gaps) if use.begin < use.end and use.high]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it uses all of its bytes whenever it uses some."""
+        return all(use.high - use.low == self.size for use in self.uses)
+
+
+def least_height(buffers: Sequence[Buffer]) -> int:
+    """Return the least height (bytes) of all placements."""
+    placements = _Placements(buffers)
+    height = _peak(buffers)
+    if all(buffer.is_whole for buffer in buffers):
+        most = sum(buffer.size + buffer.alignment for buffer in buffers)
+        return placements.by_orders(dict.fromkeys(range(len(buffers)), 0), 0, 0, most, height)
+    while not placements.fit([], height):
+        height += 1
+    return height
+
+
+def clashes(one: Buffer, other: Buffer) -> list[tuple[int, int]]:
+    """Return the distances, both excluded, at which two buffers use a byte at once.
+
+    A distance is the bytes by which the first is located above the other.
+    """
+    return [
+        (b.low - a.high, b.high - a.low)
+        for a in one.uses
+        for b in other.uses
+        if a.begin < b.end and b.begin < a.end
+    ]
+
+
+def _peak(buffers: Sequence[Buffer]) -> int:
+    """Return the most bytes in use at once; there is such a moment where some use begins."""
+    uses = [use for buffer in buffers for use in buffer.uses]
+    return max(sum(use.high - use.low for use in uses if use.begin <= moment < use.end)
+               for moment in {use.begin for use in uses})  # fmt: skip
+
+
+class _Placements:
+    """The placements of some buffers, which are gone through by their numbers."""
+
+    def __init__(self, buffers: Sequence[Buffer]) -> None:
+        self._buffers = buffers
+        self._clashes = [[clashes(one, other) for other in buffers] for one in buffers]
+
+    def by_orders(self, left: dict[int, int], last: int, height: int, best: int, peak: int) -> int:
+        """Return the least height with the buffers that are left above the others, at most `best`.
+
+        Some best placement results from placing whole buffers in turn, by address, as low as the
+        ones before allow; so all orders are gone through. `left` has the lowest address that is
+        allowed for each buffer, `last` is the address of the one placed last, and `height` the
+        height so far.
+        """
+        if not left:
+            return height
+        for one, address in left.items():
+            size = self._buffers[one].size
+            if address < last or max(height, address + size) >= best:
+                continue
+            rest = {each: self._above(each, low, one, address)
+                    for each, low in left.items() if each != one}  # fmt: skip
+            if all(low + self._buffers[each].size < best for each, low in rest.items()):
+                best = self.by_orders(rest, address, max(height, address + size), best, peak)
+            if best == peak:
+                break
+        return best
+
+    def fit(self, placed: list[Placed], height: int) -> bool:
+        """Whether the buffers that are not placed fit below a height, at any addresses."""
+        one = len(placed)
+        if one == len(self._buffers):
+            return True
+        buffer = self._buffers[one]
+        return any(
+            self.fit([*placed, Placed(one, address)], height)
+            for address in range(0, height - buffer.size + 1, buffer.alignment)
+            if not self._clash(one, address, placed)
+        )
+
+    def _above(self, one: int, low: int, other: int, start: int) -> int:
+        """Return the lowest address for a buffer from `low` on, given another one's address."""
+        if not self._clash(one, low, [Placed(other, start)]):
+            return low
+        alignment = self._buffers[one].alignment
+        return -(-(start + self._buffers[other].size) // alignment) * alignment
+
+    def _clash(self, one: int, address: int, placed: Sequence[Placed]) -> bool:
+        """Whether a buffer at an address uses a byte of another at once."""
+        return any(
+            under < address - start < over
+            for other, start in placed
+            for under, over in self._clashes[one][other]
+        )
