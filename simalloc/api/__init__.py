@@ -1,4 +1,4 @@
-"""What `import simalloc` offers: a function or class for each task of a user.
+"""The functions and classes behind `import simalloc`, one for each task of a user.
 
-Traces are given by name or path, policies by text, and long work shows its progress.
+Traces are given by name or path and policies as text. Long work shows its progress.
 """

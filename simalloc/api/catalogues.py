@@ -1,4 +1,4 @@
-"""The catalogues, as mappings that show themselves."""
+"""The catalogues of policies and traces, as mappings with a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 
 class Catalogue(Mapping[str, Item]):
-    """Things by name; in a notebook, a table of them."""
+    """Items by name. In a notebook it is shown as a table."""
 
     def __init__(self, items: Mapping[str, Item], table: Table) -> None:
         self._items = items
@@ -48,21 +48,21 @@ class Catalogue(Mapping[str, Item]):
 
 
 def policies() -> Catalogue[Policy]:
-    """Return the catalogue of policies by name, each with its source and how that was read."""
+    """Return the catalogue of policies by name, each with its source and our reading of it."""
     return Catalogue(CATALOGUE, _without(policies_table(CATALOGUE.values()), "groups", "reading"))
 
 
 def traces() -> Catalogue[Entry]:
-    """Return the catalogue of traces by name, each with where it comes from.
+    """Return the catalogue of traces by name, each with its origin.
 
-    They are in the folder that the environment variable SIMALLOC_TRACES names, in `traces` in the
-    current directory, and those that are installed with simalloc.
+    The catalogue contains the traces in the folder of the environment variable SIMALLOC_TRACES, in
+    `traces` in the current directory, and those installed with simalloc.
     """
     return Catalogue(catalogue(), _without(traces_table(), "version", "input"))
 
 
 def _without(table: Table, *columns: str) -> Table:
-    """Return a table narrow enough for a notebook; each of its things shows the rest by itself."""
+    """Return a table narrow enough for a notebook. Each item shows its other columns itself."""
     kept = [place for place, column in enumerate(table.columns) if column not in columns]
     rows = [[row[place] for place in kept] for row in table.rows]
     return replace(table, columns=[table.columns[place] for place in kept], rows=rows)

@@ -1,4 +1,4 @@
-"""What a program would need of a GPU's memory."""
+"""The GPU memory that a program needs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,43 @@ def device(
     number: int | None = None,
     progress: bool | None = None,
 ) -> WhatIf:
-    """Say what a program would need under other settings of PyTorch's allocator.
+    """Return the GPU memory that a program needs under other settings of PyTorch's allocator.
 
-    `snapshot` is a trace, or a file of one or of `torch.cuda.memory._dump_snapshot`, of which
-    `number` chooses a device. `settings` are texts of PYTORCH_ALLOC_CONF; the recorded ones come
-    first by themselves. `capacity` (bytes, or text such as `"24G"`) is that of one device or of
-    several that it should fit. `searched` looks for settings that need less. Ctrl-C, or
-    interrupting the kernel, ends all of it with what is known by then (`interrupted`). The result
-    shows itself as tables.
+    Ctrl-C, or interrupting the kernel, ends the work and returns the results so far, marked
+    `interrupted`.
 
-    Raises `PolicyError` for settings that PyTorch would not take, `TraceError` for a snapshot that
-    cannot be read.
+    Parameters
+    ----------
+    snapshot : Trace, str or path
+        A trace, or the file of a trace or of `torch.cuda.memory._dump_snapshot`.
+    settings : sequence of str
+        Texts of PYTORCH_ALLOC_CONF. The recorded settings are always measured first.
+    capacity : int, str or sequence, optional
+        Memory of one or more devices, in bytes or as text such as `"24G"`, that the program should
+        fit.
+    searched : bool, default False
+        Search for settings that need less memory.
+    number : int, optional
+        Number of the device in the snapshot.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    WhatIf
+        In a notebook it is shown as tables.
+
+    Raises
+    ------
+    PolicyError
+        If PyTorch would reject a setting.
+    TraceError
+        If the snapshot cannot be read.
+
+    Examples
+    --------
+    >>> simalloc.device("snapshot.pickle", capacity="24G", searched=True)
+
     """
     trace = snapshot if isinstance(snapshot, Trace) else load_device(snapshot, device=number)
     given = [capacity] if isinstance(capacity, (int, str)) else [*capacity]

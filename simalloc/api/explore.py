@@ -1,4 +1,4 @@
-"""Heaps to explore in a notebook."""
+"""Heap maps to explore in a notebook."""
 
 from __future__ import annotations
 
@@ -31,13 +31,26 @@ def explore(
 ) -> Explorer:
     """Return heap maps to explore in a notebook, side by side and on a common time axis.
 
-    They zoom to single blocks. Point at a block to see its object, size, age and, where the trace
-    has it, call site. Buttons go to the heap's peak, and from there to each object that keeps free
-    memory apart. Where no script runs (GitHub, a page made of the notebook) there is a picture.
+    The maps zoom to single blocks. The pointer shows the object, size, age and, if the trace has
+    it, the call site of a block. Buttons move to the heap's peak, and from there to each object
+    that separates free blocks. Where scripts do not run, as on GitHub, a picture is shown.
 
-    What is shown is worked out by the kernel, which keeps about 29 bytes an event, and 32 more for
-    each policy. Arguments are those of `draw_heap_maps`. Raises `SimallocError` without the
-    extra `notebook`, and as `simulate` does.
+    The kernel computes the views. It keeps about 29 bytes an event, and 32 more for each policy.
+
+    Parameters
+    ----------
+    trace, policies, scale, realloc, progress
+        As for `draw_heap_maps`.
+
+    Returns
+    -------
+    Explorer
+
+    Raises
+    ------
+    SimallocError
+        If the extra `notebook` is not installed, and as `simulate`.
+
     """
     if find_spec("anywidget") is None:
         raise SimallocError("explore needs anywidget: pip install 'simalloc[notebook]'")
@@ -55,7 +68,7 @@ def explore(
 
 
 def _import_drawing() -> tuple[type[Explorer], type[Explored]]:
-    """Import and return what makes the explorer, which takes a third of a second."""
+    """Import and return the classes of the explorer, which takes a third of a second."""
     from simalloc.report.explore.explored import Explored  # noqa: PLC0415 - see above
     from simalloc.report.explore.explorer import Explorer  # noqa: PLC0415 - the same
 

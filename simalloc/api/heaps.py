@@ -1,4 +1,4 @@
-"""Looking into a heap: its map, what pins it, and whether it is right."""
+"""The inside of a heap: its map, the objects that pin it, and checks."""
 
 from __future__ import annotations
 
@@ -30,11 +30,31 @@ def heap_map(
     progress: bool | None = None,
     **given: Unpack[RunKeywords],
 ) -> HeapMap:
-    """Return what is live, where and since when: time across, addresses up.
+    """Return a map of the heap: live objects by address and time, with their age.
 
-    `events` (the first, and one past the last) and `addresses` (in bytes of the program) cut a
-    window out. There are at most `columns` times `rows` cells. In a notebook it is a picture;
-    `draw_heap_maps` puts several side by side.
+    In a notebook the map is a picture. `draw_heap_maps` puts several side by side.
+
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    events : tuple of int, optional
+        First event of the window and one past its last event. All by default.
+    addresses : tuple of float, optional
+        Lower and upper address of the window in program bytes. All by default.
+    columns, rows : int
+        Maximum number of cells across (time) and upwards (addresses).
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    scale, realloc, page, resident, writes, occupied, on_refusal, engine
+        Fields of `RunOptions`, which documents them.
+
+    Returns
+    -------
+    HeapMap
+
     """
     replayed = open_source(trace, progress=progress)
     run = simulate(replayed, policy, progress=progress, **given)
@@ -50,10 +70,27 @@ def pins(
     progress: bool | None = None,
     **given: Unpack[RunKeywords],
 ) -> Pins:
-    """Return the live objects that keep free memory apart, and those that keep the heap high.
+    """Return the live objects that separate free blocks, and those that keep the heap high.
 
-    They are those after an event; without one, when the heap first has its peak. At most `most` of
-    either are named, the worst first.
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    event : int, optional
+        Index of the event after which the heap is examined. By default the first peak of the heap.
+    most : int, default 10
+        Maximum number of objects of each kind, the worst first.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    scale, realloc, page, resident, writes, occupied, on_refusal, engine
+        Fields of `RunOptions`, which documents them.
+
+    Returns
+    -------
+    Pins
+
     """
     replayed = open_source(trace, progress=progress)
     run = simulate(replayed, policy, progress=progress, **given)
@@ -68,11 +105,28 @@ def waste(
     progress: bool | None = None,
     **given: Unpack[RunKeywords],
 ) -> Waste:
-    """Return where the bytes of a heap are after an event: live, headers, rounding, free and so on.
+    """Return the bytes of a heap after an event by kind: live, headers, rounding, free and others.
 
-    Without an event it is the one at which the heap first has its peak. `draw_waste` draws several.
-    A policy's own headers and tables are switched on as in `"best-fit-ao:mechanism=on"`. Cached and
-    free bytes are also split by pages, of `page` bytes. Other arguments are those of `simulate`.
+    `draw_waste` draws several results. Headers and tables of a policy are included with
+    `"best-fit-ao:mechanism=on"`. Cached and free bytes are also split by pages of `page` bytes.
+
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    event : int, optional
+        Index of the event after which the heap is examined. By default the first peak of the heap.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    scale, realloc, page, resident, writes, occupied, on_refusal, engine
+        Fields of `RunOptions`, which documents them.
+
+    Returns
+    -------
+    Waste
+
     """
     replayed = open_source(trace, progress=progress)
     run = simulate(replayed, policy, progress=progress, **given)
@@ -88,14 +142,37 @@ def check(
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.
 
-    Blocks have to tile the heap; the lists have to hold exactly the blocks that were inserted, in
-    order and with their sizes; a block that is given out has to be free, large enough and on no
-    list. Then the trace is replayed once more, and has to come out the same. This takes seconds for
-    a hundred thousand events (`trace.prefix(100_000)`). `progress` shows a bar; None: in notebooks
-    only.
+    The blocks must tile the heap. The free lists must hold exactly the inserted blocks, in order
+    and with their sizes. An allocated block must have been free, large enough, and on no list. A
+    second replay must give the same result. A hundred thousand events take seconds
+    (`trace.prefix(100_000)`).
 
-    Raises `PolicyError`, which names the event, what is wrong and what the policy did in it, and
-    whatever `simulate` raises.
+    Parameters
+    ----------
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    scale, realloc, page, resident, writes, occupied, on_refusal, engine
+        Fields of `RunOptions`, which documents them.
+
+    Returns
+    -------
+    Checked
+
+    Raises
+    ------
+    PolicyError
+        If the heap is wrong. The message names the event, the fault and the policy's last actions.
+    SimallocError
+        As `simulate`.
+
+    Examples
+    --------
+    >>> simalloc.check(MyPolicy, simalloc.read_trace("espresso").prefix(100_000))
+
     """
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:

@@ -1,10 +1,10 @@
-"""Where a C compiler finds the headers for compiled policies."""
+"""The folders of the C headers for compiled policies."""
 
 from pathlib import Path
 
 
 def get_include() -> list[str]:
-    """Return the folders that a C compiler is to search for `simalloc_family.h` (`-I`).
+    """Return the folders in which a C compiler finds `simalloc_family.h` (option `-I`).
 
     docs/adding-a-policy.md shows a family that is compiled outside the package.
     """

@@ -1,4 +1,4 @@
-"""Pictures, each drawn in one call; they show themselves in notebooks and have `savefig`."""
+"""Pictures, each drawn by one call. They show themselves in notebooks and have `savefig`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,23 @@ T = TypeVar("T")
 def draw_timelines(
     runs: Run | Sequence[Run], *, events: tuple[int, int] | None = None, theme: Theme = "light"
 ) -> Picture:
-    """Draw the heaps of one trace under several policies over time, above what was live.
+    """Draw the heaps of one trace under several policies over time, above the live bytes.
 
-    No spike is lost at any length. `events` cuts a window out.
+    Every peak is visible at any length of the trace.
+
+    Parameters
+    ----------
+    runs : Run or sequence of Run
+        Runs of one trace.
+    events : tuple of int, optional
+        First event of the window and one past its last event. All by default.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+
+    Returns
+    -------
+    Picture
+
     """
     return _from("timelines", "draw_timelines")(
         _several(runs, Run, "draw_timelines"), events=events, theme=theme
@@ -57,10 +71,33 @@ def draw_heap_maps(
     theme: Theme = "light",
     progress: bool | None = None,
 ) -> Picture:
-    """Draw heaps side by side: time across, addresses up; what is live, how old, what is free.
+    """Draw heap maps side by side: time across, addresses upwards, live objects coloured by age.
 
-    `events` and `addresses` cut a window out, as in `heap_map`. The first `named` of the objects
-    that `pins` finds at each heap's peak get a number.
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policies : policy or sequence
+        Policies as for `simulate_all`.
+    scale, realloc
+        Fields of `RunOptions`.
+    events, addresses : tuple, optional
+        Window of events and of addresses, as for `heap_map`.
+    named : int, default 0
+        Number of objects to label among those that `pins` finds at each heap's peak.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_heap_maps("espresso", ["first-fit-ao", "binary-buddy"], named=3)
+
     """
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
@@ -79,11 +116,26 @@ def draw_device_maps(
     capacity: int | str = 0,
     theme: Theme = "light",
 ) -> Picture:
-    """Draw a device's memory over time, below each other for several settings of PyTorch.
+    """Draw a device's memory over time, one map below another for several settings of PyTorch.
 
-    Segments lie side by side, each where there is room while it lives; what is live is coloured by
-    age. Settings are texts of PYTORCH_ALLOC_CONF. `capacity` is the device's (bytes, or text such
-    as `"24G"`; 0: it has no end); a picture ends at an out-of-memory.
+    Each segment occupies the lowest rows that are unused during its life. Live blocks are coloured
+    by age. A map ends when the device is out of memory.
+
+    Parameters
+    ----------
+    snapshot : Trace, TraceFile, str or path
+        A trace of a device, or the path of a snapshot.
+    settings : str or sequence of str
+        Texts of PYTORCH_ALLOC_CONF.
+    capacity : int or str, default 0
+        Memory of the device in bytes or as text such as `"24G"`; 0 is unlimited.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+
+    Returns
+    -------
+    Picture
+
     """
     trace = read_trace(snapshot)
     size = parse_size(capacity) if isinstance(capacity, str) else capacity
@@ -101,7 +153,26 @@ def draw_free_sizes(
     theme: Theme = "light",
     progress: bool | None = None,
 ) -> Picture:
-    """Draw how large free blocks are over time, coloured by the bytes that they add up to."""
+    """Draw the sizes of the free blocks over time, coloured by their total bytes.
+
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policies : policy or sequence
+        Policies as for `simulate_all`.
+    scale, realloc
+        Fields of `RunOptions`.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Picture
+
+    """
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
     return _from("free_sizes", "draw_free_sizes")(
@@ -110,9 +181,21 @@ def draw_free_sizes(
 
 
 def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None = None) -> Picture:
-    """Draw how large a trace's objects are and how long they live, as shares of all.
+    """Draw the sizes and lifetimes of a trace's objects, as shares of all.
 
-    `progress` shows a bar; None: in notebooks only.
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Picture
+
     """
     source = open_source(trace, progress=progress)
     with any_progress(f"{source.name}: lives", len(source), shown=progress) as bar:
@@ -122,9 +205,21 @@ def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None =
 def draw_portrait(
     trace: Source, *, theme: Literal["light", "dark"] = "light", progress: bool | None = None
 ) -> Picture:
-    """Draw all of a trace in one picture: live bytes over time, sizes, lifetimes, main figures.
+    """Draw a trace in one picture: live bytes over time, sizes, lifetimes, main figures.
 
-    `progress` shows a bar; None: in notebooks only.
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Picture
+
     """
     source = open_source(trace, progress=progress)
     with any_progress(source.name, 2.0, shown=progress) as bar:
@@ -133,32 +228,96 @@ def draw_portrait(
 
 
 def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
-    """Draw how many free blocks an allocation looks at, mean and worst."""
+    """Draw the number of free blocks that an allocation visits, mean and maximum.
+
+    Parameters
+    ----------
+    runs : Run or sequence of Run
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+
+    Returns
+    -------
+    Picture
+
+    """
     return _from("visits", "draw_visits")(_several(runs, Run, "draw_visits"), theme=theme)
 
 
 def draw_threads(trace: Source, *, theme: Theme = "light") -> Picture:
-    """Draw what is live of each thread's objects over time, and when each thread is there."""
+    """Draw the live bytes of each thread's objects over time, and the life of each thread.
+
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+
+    Returns
+    -------
+    Picture
+
+    """
     source = open_source(trace, progress=False)
     return _from("threads", "draw_threads")(source, theme=theme)
 
 
 def draw_pages(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
-    """Draw how many bytes of pages hold something live: of runs simulated with `occupied`."""
+    """Draw the bytes of pages that hold a live byte.
+
+    Parameters
+    ----------
+    runs : Run or sequence of Run
+        Runs that were simulated with `occupied`.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+
+    Returns
+    -------
+    Picture
+
+    """
     return _from("pages", "draw_pages")(_several(runs, Run, "draw_pages"), theme=theme)
 
 
 def draw_waste(wastes: Waste | Sequence[Waste], *, theme: Theme = "light") -> Picture:
-    """Draw where the bytes of heaps go, a stacked bar a heap: what `waste` returns."""
+    """Draw the bytes of heaps by kind, one stacked bar a heap.
+
+    Parameters
+    ----------
+    wastes : Waste or sequence of Waste
+        Results of `waste`.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+
+    Returns
+    -------
+    Picture
+
+    """
     return _from("waste", "draw_waste")(_several(wastes, Waste, "draw_waste"), theme=theme)
 
 
 def draw_ranking(
     compared: Iterable[Run] | Results, measure: int | str = 4, *, theme: Theme = "light"
 ) -> Picture:
-    """Draw policies from best to worst by one measure, #1 to #4: each trace a dot, and the mean.
+    """Draw policies from best to worst by one measure: a dot for each trace, and the mean.
 
-    With three traces or more the mean has its 95 % interval (bootstrap over the traces).
+    With at least three traces the mean has a 95 % interval (bootstrap over the traces).
+
+    Parameters
+    ----------
+    compared : iterable of Run, or Results
+    measure : int or str, default 4
+        Fragmentation measure #1 to #4.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+
+    Returns
+    -------
+    Picture
+
     """
     number = measure_number(measure)
     return _from("ranking", "draw_ranking")(_ranks(compared, number), measure=number, theme=theme)
@@ -167,7 +326,21 @@ def draw_ranking(
 def draw_fragmentation(
     compared: Iterable[Run] | Results, measure: int | str = 4, *, theme: Theme = "light"
 ) -> Picture:
-    """Draw one measure, #1 to #4, in percent: a row a policy, a column a trace."""
+    """Draw one measure in percent: a row for each policy, a column for each trace.
+
+    Parameters
+    ----------
+    compared : iterable of Run, or Results
+    measure : int or str, default 4
+        Fragmentation measure #1 to #4.
+    theme : {"light", "dark"}, default "light"
+        Colours of the picture.
+
+    Returns
+    -------
+    Picture
+
+    """
     number = measure_number(measure)
     return _from("fragmentation", "draw_fragmentation")(
         _ranks(compared, number), measure=number, theme=theme
@@ -175,7 +348,7 @@ def draw_fragmentation(
 
 
 def _several(given: T | Iterable[T], kind: type[T], function: str) -> list[T]:
-    """Return one thing or several as a list; raises `SimallocError` for things of another kind."""
+    """Return one item or several as a list; raise `SimallocError` for items of another kind."""
     several: list[Any] = [given] if isinstance(given, kind) else _items(given)
     if not several or not all(isinstance(each, kind) for each in several):
         what = kind.__name__
@@ -192,7 +365,7 @@ def _named(given: object) -> str:
 
 
 def _from(module: str, name: str) -> Callable[..., Picture]:
-    """Return what draws a figure, imported only now: it needs the extra `plot`."""
+    """Return the function that draws a figure, imported late: it needs the extra `plot`."""
     try:
         drawing: Callable[..., Picture] = getattr(
             import_module(f"simalloc.report.figures.{module}"), name

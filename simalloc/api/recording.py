@@ -1,4 +1,4 @@
-"""Recording a program."""
+"""Recordings of programs."""
 
 from __future__ import annotations
 
@@ -33,18 +33,43 @@ def record(
     python: bool = False,
     progress: bool | None = None,
 ) -> Trace:
-    """Run a command and return the trace of what it asked of malloc.
+    """Run a command, record its malloc calls and return the trace.
 
-    The command is a list, `["ls", "-l"]`, or a line as a shell splits it, `"ls -l"`. With `output`
-    the trace is kept in that file, and those of the processes that the command starts beside it.
-    `times` records when each call was made, `sites` where in the program, `stacks` by which call
-    path, of 32 places or as many as it says. `every` records a sample: blocks that hold one of the
-    bytes that are drawn, on average one in `every`. `python` has Python serve its objects from
-    malloc, and Python functions stand in call paths. Interrupt the kernel, or press Ctrl-C, to end
-    the command; what it did until then is returned. `progress` shows a bar; None: in notebooks
-    only.
+    Interrupting the kernel, or Ctrl-C, ends the command and returns the calls until then.
 
-    Raises `SimallocError` if the command cannot be recorded or never calls malloc.
+    Parameters
+    ----------
+    command : sequence of str, or str
+        The command as a list such as `["ls", "-l"]`, or as a line that is split like a shell's.
+    output : str or path, optional
+        File for the trace. Traces of child processes are written beside it.
+    times : bool, default False
+        Record the time of each call.
+    sites : bool, default False
+        Record the call site of each call.
+    stacks : bool or int, default False
+        Record the call path of each call, with up to 32 frames or the given number.
+    every : int, default 0
+        Record a sample: on average one byte in `every` is drawn, and the blocks that hold a drawn
+        byte are recorded. 0 records every block.
+    python : bool, default False
+        Make Python allocate its objects by malloc, and include Python functions in call paths.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    SimallocError
+        If the command cannot be recorded or never calls malloc.
+
+    Examples
+    --------
+    >>> trace = simalloc.record(["sqlite3", ":memory:", "select 1"], times=True)
+
     """
     words = shlex.split(command) if isinstance(command, str) else [*command]
     if not words:

@@ -1,4 +1,4 @@
-"""Runs together: a table that sorts, selects and draws."""
+"""Several runs as a table that sorts, selects and draws."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Runs(Sequence[Run]):
-    """Runs in order; immutable. In a notebook, a table."""
+    """Runs in order; immutable. In a notebook it is shown as a table."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
         self._runs = tuple(runs)
@@ -29,11 +29,10 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, place: slice) -> Runs: ...
     def __getitem__(self, place: int | str | type[UserPolicy] | slice) -> Run | Runs:
-        """Return a run by its place or its policy, `runs["first-fit-ao"]`, or a slice of them.
+        """Return a run by its index or its policy, `runs["first-fit-ao"]`, or a slice as `Runs`.
 
-        A class in Python is given itself or by its name. Slices give `Runs`.
-
-        Raises `SimallocError` if not exactly one run has the policy.
+        A policy in Python is selected by its class or by the name of the class. Raises
+        `SimallocError` unless exactly one run has the policy.
         """
         if isinstance(place, slice):
             return Runs(self._runs[place])
@@ -57,22 +56,38 @@ class Runs(Sequence[Run]):
         return printable(f"<Runs: {', '.join(names)}>")
 
     def sorted(self, by: str = "#4", *, reverse: bool = False) -> Runs:
-        """Return the runs in order of a measure, `"#1"` to `"#4"`, or of any column of `to_pandas`.
+        """Return the runs in ascending order of a measure.
 
-        The least comes first, and undefined values last. Raises `SimallocError` for a column
-        that there is not.
+        Undefined values are last.
+
+        Parameters
+        ----------
+        by : str, default "#4"
+            `"#1"` to `"#4"`, or any column of `to_pandas`.
+        reverse : bool, default False
+            Sort in descending order.
+
+        Returns
+        -------
+        Runs
+
+        Raises
+        ------
+        SimallocError
+            If the column does not exist.
+
         """
         return Runs(sorted_runs(self._runs, by, reverse=reverse))
 
     def table(self) -> Table:
-        """Return a row a run with the four measures in percent, and bytes."""
+        """Return a table with one row a run: the four measures in percent, and bytes."""
         return runs_table(self._runs, speed=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a row a run with every figure, and every parameter of its policy as a column.
+        """Return a data frame with one row a run, every figure and every policy parameter.
 
         Fragmentation is a fraction (`fragmentation_1` to `fragmentation_4`). Raises `SimallocError`
-        if pandas is not installed (the `frame` extra).
+        if pandas is not installed (extra `frame`).
         """
         return frame_of_runs((flat_record(run), run.policy.parameters) for run in self._runs)
 
@@ -84,6 +99,6 @@ class Runs(Sequence[Run]):
 
 
 def _class_name(run: Run) -> str | None:
-    """Return the name of the class of a policy in Python."""
+    """Return the class name of a policy in Python, or None."""
     code = run.policy.description
     return code.code.name if isinstance(code, UserCode) else None

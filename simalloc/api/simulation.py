@@ -1,4 +1,4 @@
-"""Replaying traces under policies."""
+"""Replays of traces under policies."""
 
 from __future__ import annotations
 
@@ -26,14 +26,36 @@ def simulate(
 ) -> Run:
     """Replay a trace under a policy and return the run.
 
-    The trace is a `Trace`, a name of the catalogue or a path; a trace file is read while it is
-    replayed and may be of any length. The policy is a `Policy`, text such as
-    `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`. With `addresses` the run
-    keeps where each object was. `progress` shows a bar; None: in notebooks only. All other keyword
-    arguments are fields of `RunOptions`, which documents them: `scale`, `realloc`, `page`,
-    `resident`, `largest_free`, `writes`, `occupied`, `on_refusal` and `engine`.
+    A trace file is read during the replay and may have any length.
 
-    Raises `TraceError` and `PolicyError` for what does not exist.
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    addresses : bool, default False
+        Keep the address of every object in `Run.addresses`.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    scale, realloc, page, resident, writes, occupied, on_refusal, engine
+        Fields of `RunOptions`, which documents them.
+
+    Returns
+    -------
+    Run
+        Peak and mean heap, waste by four measures, timelines and counts of the allocator's work.
+
+    Raises
+    ------
+    TraceError, PolicyError
+        If the trace or the policy does not exist.
+
+    Examples
+    --------
+    >>> run = simalloc.simulate("espresso", "best-fit-ao")
+    >>> run.peak_heap_bytes, run.max_live_bytes
+
     """
     _check_one(policy)
     _check_options(given)
@@ -49,15 +71,40 @@ def simulate_all(
     progress: bool | None = None,
     **given: Unpack[RunKeywords],
 ) -> Runs:
-    """Replay one trace or several under several policies, on all cores.
+    """Replay one or more traces under several policies, on all cores.
 
-    Policies are given as for `simulate`, by patterns such as `"best-fit-*"`, as `"all"`, or as a
-    mapping from names to grids of parameters, `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. What
-    comes back is a table that sorts, draws and becomes a data frame. For much work there is
-    `run_sweep`, which keeps results in a file and goes on where it stopped. The other arguments are
-    those of `simulate`.
+    `run_sweep` suits longer work: it keeps its results in a file and resumes after an interruption.
 
-    Raises as `simulate` does, and `PlanError` for a pattern or grid that fits nothing.
+    Parameters
+    ----------
+    traces : one or more of Trace, TraceFile, str or path
+        Traces as for `simulate`.
+    policies : policy, sequence or mapping, default "all"
+        Policies as for `simulate`, patterns such as `"best-fit-*"`, groups such as
+        `"@johnstone-wilson"`, or a mapping from names to grids of parameters such as
+        `{"first-fit-ao": {"growth": ["4K", "64K"]}}`.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+    scale, realloc, page, resident, writes, occupied, on_refusal, engine
+        Fields of `RunOptions`, which documents them.
+
+    Returns
+    -------
+    Runs
+        One run for each trace and policy. It sorts, draws and becomes a data frame.
+
+    Raises
+    ------
+    TraceError, PolicyError
+        If a trace or a policy does not exist.
+    PlanError
+        If a pattern or a grid matches no policy.
+
+    Examples
+    --------
+    >>> runs = simalloc.simulate_all(["espresso", "gawk"], ["first-fit-ao", "best-fit-ao"])
+    >>> runs.sorted("#4")
+
     """
     _check_options(given)
     described = expand_policies(policies)
@@ -69,7 +116,7 @@ def simulate_all(
 
 
 def _check_one(policy: object) -> None:
-    """Raise `PolicyError` for several policies, be it a list, a group or a pattern."""
+    """Raise `PolicyError` for several policies: a list, a group or a pattern."""
     several = bool(policy) and isinstance(policy, (list, tuple, dict, set))
     if several or (isinstance(policy, str) and (policy == "all" or set("*?[@") & set(policy))):
         raise PolicyError("simulate() takes one policy; use simulate_all() for several")

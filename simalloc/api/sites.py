@@ -1,4 +1,4 @@
-"""Which code has the memory, and which code pins the heap."""
+"""Memory by call site: requests, and the objects that pin the heap."""
 
 from __future__ import annotations
 
@@ -32,13 +32,40 @@ def sites(
     wrappers: Sequence[str] | None = (),
     progress: bool | None = None,
 ) -> Profile:
-    """Return what the code of a program asked for and, under a policy, what it pins.
+    """Return requests by call site and, under a policy, the sites that pin the heap.
 
-    The heap is looked at when most is wasted, at its peak or at the end (`at`). Pages have `page`
-    bytes. `wrappers` are patterns of functions that allocate for others, beside those that are
-    known; None leaves all in. What the measures are: docs/sites.md. In a notebook it is a table.
+    docs/sites.md defines the measures.
 
-    Raises `SimallocError` if the trace does not say where its calls are.
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class, optional
+        A policy to replay the trace under. Without a policy only the requests are measured.
+    at : {"worst", "peak", "end"}, default "worst"
+        The moment at which the heap is examined: largest waste, peak heap, or end of trace.
+    page : int, default 4096
+        Page size in bytes.
+    wrappers : sequence of str, optional
+        Patterns of allocation wrappers in addition to the known ones. None disables the folding of
+        wrappers into their callers.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Profile
+        A table of call sites.
+
+    Raises
+    ------
+    SimallocError
+        If the trace has no call sites.
+
+    Examples
+    --------
+    >>> simalloc.sites("app.npz", "ptmalloc", at="peak")
+
     """
     replayed = read_trace(trace, progress=progress)
     events = 2 * len(replayed) if policy is not None else 0
@@ -54,10 +81,27 @@ def draw_flame_graph(
     wrappers: Sequence[str] | None = (),
     progress: bool | None = None,
 ) -> FlameGraph:
-    """Return call paths as boxes, each below its caller, as wide as its share; under policies too.
+    """Return a flame graph of call paths, in which the width of a box is its share of the bytes.
 
-    In a notebook it zooms, searches and is coloured by what is pinned, live or wasted; `save`
-    writes a page that needs nothing else. Arguments and errors are those of `sites`.
+    In a notebook the graph zooms, searches, and can be coloured by pinned, live or wasted bytes.
+    `FlameGraph.save` writes a page that needs no other file.
+
+    Parameters
+    ----------
+    trace, at, page, wrappers, progress
+        As for `sites`.
+    *policies : str, Policy or class
+        Policies to replay the trace under, for the bytes that each call path pins.
+
+    Returns
+    -------
+    FlameGraph
+
+    Raises
+    ------
+    SimallocError
+        If the trace has no call sites.
+
     """
     from simalloc.report.flame_graph import FlameGraph  # noqa: PLC0415 - needs an extra
 
@@ -77,11 +121,31 @@ def draw_flame_graph(
 def apart(
     trace: Source, policy: AnyPolicy, function: str, *, progress: bool | None = None
 ) -> Apart:
-    """Return what a heap of their own for the objects of a function would save.
+    """Return the saving of a separate heap for the objects of a function.
 
-    The trace is replayed under the policy in one heap and in two, which are compared at their peaks
-    and when most is saved. Raises `SimallocError` if no call site is in such a function, or the
-    trace does not say where its calls are.
+    The trace is replayed under the policy in one heap and in two. They are compared at their peaks
+    and at the moment of the largest saving.
+
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    function : str
+        Name of the function whose objects get a separate heap.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Apart
+
+    Raises
+    ------
+    SimallocError
+        If the trace has no call sites, or none in this function.
+
     """
     replayed = read_trace(trace, progress=progress)
     chosen = profile_of(replayed).sites_in(function)
@@ -92,10 +156,31 @@ def apart(
 def best_apart(
     trace: Source, policy: AnyPolicy, *, most: int = 3, progress: bool | None = None
 ) -> list[Proposal]:
-    """Return whose objects should have a heap of their own, the largest saving first.
+    """Return the functions whose objects should have a separate heap, the largest saving first.
 
-    Only the first two million events are replayed, some nine times; each proposal says so. Raises
-    as `simulate` does, and `SimallocError` for a policy that is not replayed event by event.
+    The search replays the first two million events about nine times. Each proposal states the
+    number of events.
+
+    Parameters
+    ----------
+    trace : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    policy : str, Policy or class
+        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    most : int, default 3
+        Maximum number of proposals.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    list of Proposal
+
+    Raises
+    ------
+    SimallocError
+        If the trace has no call sites, or the policy is not replayed event by event.
+
     """
     replayed = read_trace(trace, progress=progress)
     events = events_of_best_apart(replayed)

@@ -1,4 +1,4 @@
-"""Getting at traces."""
+"""Access to traces."""
 
 from __future__ import annotations
 
@@ -19,12 +19,31 @@ Source = Trace | TraceFile | str | os.PathLike[str]
 
 
 def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
-    """Return a trace by its name in the catalogue, such as `"espresso"`, or by its path.
+    """Return a trace from the catalogue or from a file.
 
-    The file may be a trace of simalloc's or another tool's log in any format that `simalloc import`
-    knows. `traces()` lists the catalogue. `progress` shows a bar; None: in notebooks only.
+    `traces()` lists the catalogue. A file is a trace of simalloc's, or a log in any format that
+    `simalloc import` reads.
 
-    Raises `TraceError` if there is no such trace, or it is damaged.
+    Parameters
+    ----------
+    source : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    TraceError
+        If the trace does not exist or is damaged.
+
+    Examples
+    --------
+    >>> trace = simalloc.read_trace("espresso")
+
     """
     if isinstance(source, Trace | TraceFile):
         return source.in_memory()
@@ -42,17 +61,38 @@ def read_log(
 ) -> Trace:
     r"""Return the trace of an allocation log, as `simalloc import` reads it.
 
-    `patterns` reads a log of one's own: regular expressions for `malloc`, `free` and, if needed,
-    `realloc` and `ignore`, with groups `size` (or `hexsize`), `count`, `id` and `old`. Without
-    `id`, mallocs are numbered from 0:
+    Parameters
+    ----------
+    path : str or path
+        Path of the log.
+    patterns : mapping of str to str, optional
+        Regular expressions for a log in another format: `malloc`, `free` and, if needed, `realloc`
+        and `ignore`, with groups `size` (or `hexsize`), `count`, `id` and `old`. Without `id`,
+        mallocs are numbered from 0.
+    match_frees : {"newest", "oldest"}, optional
+        If the log is ambiguous, match a free to the newest or the oldest object of its size
+        (heaptrack).
+    lenient : bool, default False
+        Skip wrong lines and count them in the trace's provenance.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
-        patterns={"malloc": r"Alloc\((?P<size>\d+)\)", "free": r"Free\((?P<id>\d+)\)"}
+    Returns
+    -------
+    Trace
 
-    `match_frees` guesses which of several equal objects a free is of, where the log does not say
-    (heaptrack). If `lenient`, what is wrong is skipped and counted in the trace's provenance.
-    `progress` shows a bar; None: in notebooks only.
+    Raises
+    ------
+    TraceError
+        If the log is wrong.
+    OSError
+        If the log cannot be opened.
 
-    Raises `TraceError` for a log that is wrong, and `OSError` for one that cannot be opened.
+    Examples
+    --------
+    >>> patterns = {"malloc": r"Alloc\((?P<size>\d+)\)", "free": r"Free\((?P<id>\d+)\)"}
+    >>> simalloc.read_log("app.log", patterns=patterns)
+
     """
     own = None if patterns is None else PatternFormat(patterns)
     with any_progress(Path(path).name, 1.0, shown=progress) as bar:
@@ -62,10 +102,28 @@ def read_log(
 
 
 def describe(source: Source, *, added: int = 0, progress: bool | None = None) -> Statistics:
-    """Return a trace's statistics; `added` bytes are added to each size for the size classes.
+    """Return the statistics of a trace.
 
-    A trace file is read as it is described, and may be of any length. `progress` shows how far it
-    is; None: in notebooks. Raises as `read_trace` does.
+    A trace file is read piece by piece and may have any length.
+
+    Parameters
+    ----------
+    source : Trace, TraceFile, str or path
+        A trace, its name in the catalogue, or the path of a trace or log.
+    added : int, default 0
+        Bytes to add to each size before it is assigned to a size class.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Statistics
+
+    Raises
+    ------
+    TraceError
+        If the trace does not exist or is damaged.
+
     """
     opened = open_source(source, progress=progress)
     with any_progress(opened.name, 1.0, shown=progress) as bar:
@@ -73,7 +131,7 @@ def describe(source: Source, *, added: int = 0, progress: bool | None = None) ->
 
 
 def open_source(source: Source, *, progress: bool | None) -> Trace | TraceFile:
-    """Return what can be replayed: a trace file is read while it is, whatever its length."""
+    """Return a trace to replay. A trace file is read during the replay, whatever its length."""
     if isinstance(source, Trace | TraceFile):
         return source
     with any_progress(Path(source).name, 1.0, shown=progress) as bar:
@@ -81,7 +139,7 @@ def open_source(source: Source, *, progress: bool | None) -> Trace | TraceFile:
 
 
 def open_sources(sources: Source | Iterable[Source], *, progress: bool | None) -> list[EventSource]:
-    """Return one or several traces, to be replayed."""
+    """Return one or more traces to replay."""
     kinds = (Trace, TraceFile, str, os.PathLike)
     given = [sources] if isinstance(sources, kinds) else sources
     return [open_source(source, progress=progress) for source in given]

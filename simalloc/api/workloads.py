@@ -1,4 +1,4 @@
-"""Traces that are made up: from a seed, or against a policy."""
+"""Generated traces: from a seed, or played against a policy."""
 
 from __future__ import annotations
 
@@ -26,16 +26,44 @@ def workload(
     scale: int | None = None,
     progress: bool | None = None,
 ) -> Trace:
-    """Return the workload of that name; the same arguments give the same trace.
+    """Return a generated workload by its name; the same arguments give the same trace.
 
     An adversary (`"robson"`, `"against-first-fit"`, `"against-best-fit"`, `"against-buddies"`)
-    plays against a `policy`: it looks at where the policy puts its objects, of 1 to `largest` bytes
-    and of at most `live` in all, and goes on. Its trace can be kept, and run under every policy;
-    give its policy a growth of `scale` bytes where the bounds are to be met to the byte. The other
-    workloads are drawn from a `seed`. `progress` shows a bar; None: in notebooks only. Ctrl-C
-    ends a game, and nothing of it is kept.
+    plays against a policy: it observes where the policy places its objects and chooses its next
+    requests by that. The trace can be written and run under every policy. The other workloads are
+    drawn from a seed. Ctrl-C ends a game without a result.
 
-    Raises `SimallocError` if there is no such workload, or an adversary has no policy.
+    Parameters
+    ----------
+    name : str
+        Name of the workload.
+    seed : int
+        Seed of all random draws.
+    policy : str, Policy or class, optional
+        The policy to play against; adversaries only.
+    live : int, default 65536
+        Maximum live bytes of an adversary.
+    largest : int, default 256
+        Maximum object size of an adversary in bytes; the minimum is 1.
+    scale : int, optional
+        Scale of the policy's sizes. The bounds are reached exactly only if the policy grows by
+        `scale` bytes.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    SimallocError
+        If the workload does not exist, or an adversary has no policy.
+
+    Examples
+    --------
+    >>> simalloc.workload("robson", policy="first-fit-ao:growth=16", scale=16)
+
     """
     if name not in ADVERSARIES:
         if name not in WORKLOADS:
