@@ -79,7 +79,7 @@ ALWAYS_INLINE void chain_remove(const struct links *links, struct chain *chain, 
     chain->count--;
 }
 
-/* Takes the newest block out, or the oldest; NO_BLOCK if there is none. */
+/* Removes and returns the newest, or the oldest, block; NO_BLOCK if the chain is empty. */
 ALWAYS_INLINE uint32_t chain_pop_newest(const struct links *links, struct chain *chain)
 {
     uint32_t id = chain->newest;

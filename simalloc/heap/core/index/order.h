@@ -1,4 +1,4 @@
-/* Which free block is taken first, and in which order a list has them; as descriptions spell it. */
+/* The order in which free blocks are listed and taken, as descriptions spell it. */
 #ifndef SIMALLOC_ORDER_H
 #define SIMALLOC_ORDER_H
 

@@ -1,6 +1,6 @@
-/* Columns of 64 numbers, looked at together: the answer has a bit for each slot.
+/* Columns of 64 numbers that are compared in one step; a result has one bit for each slot.
  *
- * With AVX2 nothing branches on what the numbers are; both ways find the same. */
+ * With AVX2 no branch depends on the numbers. Both implementations return the same bits. */
 #ifndef SIMALLOC_SLOTS_H
 #define SIMALLOC_SLOTS_H
 
@@ -41,7 +41,7 @@ ALWAYS_INLINE uint32_t last_slot(uint64_t slots)
     return 63 - (uint32_t)__builtin_clzll(slots);
 }
 
-/* The slot behind the last of some, 0 if there is none. */
+/* Returns the slot after the last set bit, or 0 if no bit is set. */
 ALWAYS_INLINE uint32_t slot_behind(uint64_t slots)
 {
     return slots == 0 ? 0 : last_slot(slots) + 1;

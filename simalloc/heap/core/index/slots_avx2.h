@@ -6,7 +6,7 @@ ALWAYS_INLINE __m256i load(const void *from)
     return _mm256_loadu_si256((const __m256i *)from);
 }
 
-/* What movemask gives of comparisons of 16-bit numbers: two bits for each slot. */
+/* Results of movemask on comparisons of 16-bit numbers: two bits for each slot. */
 struct pairs {
     uint64_t low;  /* slots 0 to 31 */
     uint64_t high; /* slots 32 to 63 */
@@ -88,7 +88,8 @@ ALWAYS_INLINE uint32_t slots_largest(const uint16_t *sizes)
     __m256i high = _mm256_max_epu16(load(&sizes[32]), load(&sizes[48]));
     __m256i both = _mm256_max_epu16(low, high);
     __m128i eight = _mm_max_epu16(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-    /* The only horizontal instruction finds the smallest: that of the complements. */
+    /* The only horizontal instruction finds a minimum; the minimum of the complements is the
+     * maximum. */
     __m128i smallest = _mm_minpos_epu16(_mm_xor_si128(eight, _mm_set1_epi16(-1)));
     return ~(uint32_t)_mm_cvtsi128_si32(smallest) & UINT16_MAX;
 }

@@ -1,4 +1,5 @@
-/* What Doug Lea's mallocs share: free blocks by size, but for two in roles (parts/top.h). */
+/* The common part of Doug Lea's mallocs: free blocks by size, except two blocks in roles
+ * (parts/top.h). */
 #ifndef SIMALLOC_BINNED_TOP_H
 #define SIMALLOC_BINNED_TOP_H
 
@@ -6,7 +7,7 @@
 #include "parts/top.h"
 #include "replay/replay.h"
 
-/* What the state of both begins with. */
+/* First member of the state of both. */
 struct binned_top {
     struct heap heap;
     struct groups bins;

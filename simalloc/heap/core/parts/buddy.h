@@ -1,8 +1,8 @@
-/* What the buddy systems share: free blocks ordered by size and then by one of the list orders,
+/* The common part of the buddy systems: free blocks ordered by size and then by a list order,
  * halved on demand and merged with their buddies.
  *
- * A bin for each size class holds its free blocks. Halving and merging lead from one class to the
- * next of its kind, 2**N or 3 * 2**N. */
+ * Each size class has a bin of its free blocks. Halving and merging lead from one class to the next
+ * of its kind, 2**N or 3 * 2**N. */
 #ifndef SIMALLOC_BUDDY_H
 #define SIMALLOC_BUDDY_H
 
@@ -10,7 +10,7 @@
 #include "layers/define_layer.h"
 #include "parts/size_class.h"
 
-/* What the state of both begins with. */
+/* First member of the state of both. */
 struct buddies {
     struct heap heap;
     struct bin_tables tables;
@@ -44,8 +44,7 @@ ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned c
     buddies->heap.counters.free_blocks--;
 }
 
-/* The lowest class that has a free block, of those of its kind from `class` up; SIZE_CLASSES if
- * none has. */
+/* Returns the lowest class of its kind, from `class` up, that has a free block, or SIZE_CLASSES. */
 ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
 {
     _Static_assert(THREES == 64, "the classes of a kind are in one word");
@@ -172,7 +171,7 @@ static inline const char *buddy_check(const struct buddies *buddies)
     return wrong;
 }
 
-/* Defines next_layer() and change_form() from the family's own
+/* Defines next_layer() and change_form() from these functions of the family:
  *
  *   allocate(heap, size, kind)
  *   enter(buddies, id, kind)   makes a block free, merged with its buddies
@@ -180,8 +179,8 @@ static inline const char *buddy_check(const struct buddies *buddies)
  *   reserve(heap)
  *   rounded(heap, size)
  *
- * Each kind of bins has a replay, for which it is known when the code is compiled. What else calls the
- * layer asks for the kind each time. */
+ * Each kind of bins has its own replay, compiled for that kind. Other callers of the layer select the
+ * kind at run time. */
 #define DEFINE_BUDDY_LAYERS                                                         \
     static uint32_t allocate_any(struct heap *heap, uint64_t size)                  \
     {                                                                               \

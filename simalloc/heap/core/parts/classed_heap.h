@@ -1,5 +1,5 @@
-/* What the families share that hold free blocks by size class, each class in a structure of their
- * own, and cut them at any byte. Whether neighbours merge is a parameter. */
+/* The common part of the families that keep free blocks by size class, each class in a structure of
+ * its own, and cut blocks at any byte. Merging of neighbours is a parameter. */
 #ifndef SIMALLOC_CLASSED_HEAP_H
 #define SIMALLOC_CLASSED_HEAP_H
 
@@ -8,15 +8,15 @@
 #include "parts/merging.h"
 #include "replay/replay.h"
 
-/* What the state of both begins with. */
+/* First member of the state of both. */
 struct classed_heap {
     struct heap heap;
     struct splitting splitting;
     uint64_t coalescing; /* enum merging */
-    uint64_t least;      /* what is split off has this many bytes */
+    uint64_t least;      /* minimum bytes of a remainder that is split off */
 };
 
-/* What a family has of its own; the last three add the blocks that were looked at to `visited`. */
+/* The functions of a family; the last three add the visited blocks to `visited`. */
 struct classed_functions {
     void (*leave)(struct heap *heap, uint32_t id); /* takes a free block out of its class */
     /* Puts a free block into its class. The heap fails when memory is exhausted. */
@@ -31,7 +31,8 @@ ALWAYS_INLINE struct classed_heap *classed(struct heap *heap)
     return (struct classed_heap *)heap;
 }
 
-/* Makes an empty heap of memory that is zero but for the parameters; false: no memory. */
+/* Makes an empty heap of memory that is zero except for the parameters. Returns false if memory is
+ * exhausted. */
 ALWAYS_INLINE bool classed_init(struct classed_heap *state)
 {
     uint64_t minimum = state->heap.setting.minimum;
@@ -53,8 +54,8 @@ ALWAYS_INLINE void classed_join(struct heap *heap, uint32_t id, bool above)
     heap->counters.coalescings++;
 }
 
-/* Makes a block free, merged with both neighbours if that is the policy; returns how many blocks
- * were looked at. */
+/* Makes a block free, merged with both neighbours if the policy merges. Returns the number of
+ * visited blocks. */
 ALWAYS_INLINE uint64_t classed_make_free(struct heap *heap, uint32_t id,
                                          const struct classed_functions *own)
 {

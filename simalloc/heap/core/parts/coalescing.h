@@ -1,4 +1,5 @@
-/* What the families share that split blocks at any byte and coalesce freed ones at once. */
+/* The common part of the families that split blocks at any byte and coalesce freed blocks
+ * immediately. */
 #ifndef SIMALLOC_COALESCING_H
 #define SIMALLOC_COALESCING_H
 
@@ -8,7 +9,7 @@
 
 /* Gives a block to the index, merged with its free neighbours. */
 typedef void enter_function(struct heap *heap, uint32_t id);
-/* Allocates the low `size` bytes of a free block; what is left of it keeps its part. */
+/* Allocates the low `size` bytes of a free block; the remainder keeps its role. */
 typedef uint32_t use_function(struct heap *heap, uint32_t id, uint64_t size);
 
 /* Merges a block with its free neighbours, which are taken out first. */

@@ -101,7 +101,7 @@ static void cut_ahead(struct dirty_bins *state, uint32_t rest, uint64_t size)
     }
 }
 
-/* Uses the low end of a block; what is left is the last remainder. */
+/* Allocates the low end of a block; the remainder becomes the last remainder. */
 static uint32_t use_low_end(struct dirty_bins *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = state->heap;
@@ -127,7 +127,7 @@ static bool fits_exactly(const struct dirty_bins *state, uint32_t id, uint64_t s
     return have >= size && have < size + state->minimum;
 }
 
-/* Merges what is dirty in a bin, and what was returned. */
+/* Merges the dirty blocks of a bin, and the returned blocks. */
 static void clean_bin(struct dirty_bins *state, uint32_t bin)
 {
     enter_remainder(state);

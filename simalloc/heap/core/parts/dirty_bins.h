@@ -7,7 +7,7 @@
 
 enum { DIRTY_BINS = 384, DIRTY_BIN_WORDS = DIRTY_BINS / 64 };
 
-/* What a free block's `family_data` says of it. */
+/* Values of `family_data` of a free block. */
 enum { IS_DIRTY, IS_CLEAN, IS_REMAINDER };
 
 struct dirty_bins {
@@ -29,8 +29,8 @@ struct dirty_bins {
 void dirty_bins_init(struct dirty_bins *state, struct heap *heap);
 void dirty_bins_release(struct dirty_bins *state);
 uint32_t dirty_bins_allocate(struct dirty_bins *state, uint64_t size, uint64_t *visited);
-/* Makes an allocated block larger by what is free behind it, or smaller; false if it is too small
- * then. */
+/* Enlarges an allocated block by the free block behind it, or shrinks it. Returns false if it
+ * remains too small. */
 bool dirty_bins_resize(struct dirty_bins *state, uint32_t id, uint64_t size);
 const char *dirty_bins_check(const struct dirty_bins *state);
 

@@ -46,7 +46,7 @@ static uint32_t lowest_of_run(const struct heap *heap, uint32_t id)
     return id;
 }
 
-/* Merges a block with all free blocks above it, the first of which there is. */
+/* Merges a block with all free blocks above it; at least one must exist. */
 static void merge_run(struct heap *heap, uint32_t id, take_out_function *take_out,
                       enter_function *insert)
 {

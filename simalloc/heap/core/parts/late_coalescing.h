@@ -35,12 +35,12 @@ struct late_coalescing {
 #define COALESCING_PARAMETER(state, late)                            \
     {"coalescing", offsetof(state, late.time), 0, COALESCING_NONE, coalescing_time_names}
 
-/* Begins with no blocks: memory that is zero but for the time. */
+/* Initialises a heap without blocks: memory that is zero except for the time. */
 void late_coalescing_init(const struct late_coalescing *late, struct heap *heap,
                           struct splitting *splitting);
 void late_coalescing_release(struct late_coalescing *late);
 
-/* Returns what is wrong with the blocks that no scan has met yet, or NULL. */
+/* Returns a description of the first fault in the blocks that no scan has reached yet, or NULL. */
 const char *late_coalescing_check(const struct late_coalescing *late, const struct heap *heap);
 
 /* Makes sure that the blocks of a batch find entries; false when memory is exhausted. */

@@ -1,4 +1,4 @@
-/* Which of its neighbours a freed block merges with; as descriptions spell it. */
+/* The neighbours that a freed block merges with, as descriptions spell them. */
 #ifndef SIMALLOC_MERGING_H
 #define SIMALLOC_MERGING_H
 

@@ -1,6 +1,6 @@
-/* What buddies share whose sizes are powers of two.
+/* The common part of the buddies with power-of-two sizes.
  *
- * The family says when the break rises, and which blocks merge. */
+ * The family decides when the break rises, and which blocks merge. */
 #ifndef SIMALLOC_POWER_BUDDY_H
 #define SIMALLOC_POWER_BUDDY_H
 
@@ -15,7 +15,8 @@ struct power_buddy {
 /* The family's own. */
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind);
 static bool grow(struct heap *heap, unsigned class);
-/* What is wrong with a block; the one above it may be free as well, and of its size. */
+/* Returns a description of the fault in a block, or NULL. The block above it may also be free and
+ * of its size. */
 static const char *check_block(const struct block *block, bool above_is_like_it);
 
 ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)

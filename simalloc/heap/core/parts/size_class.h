@@ -28,7 +28,7 @@ ALWAYS_INLINE unsigned class_of(uint64_t size, bool threes)
     return threes && size <= UINT64_C(12) << class ? THREES + class - 1 : class;
 }
 
-/* The class of a block's size, which is that of a class. */
+/* Returns the class of a block whose size is exactly a class size. */
 ALWAYS_INLINE unsigned exact_class(uint64_t size)
 {
     unsigned power = 63 - (unsigned)__builtin_clzll(size);

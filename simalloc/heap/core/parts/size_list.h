@@ -1,16 +1,16 @@
 /* The free blocks of one size, for families that neither split nor coalesce them.
  *
- * New memory is cut into blocks as they are needed, from its low end on: it may hold more than will
- * ever be asked for. */
+ * New memory is cut into blocks on demand, from its low end. It may hold more blocks than are ever
+ * requested. */
 #ifndef SIMALLOC_SIZE_LIST_H
 #define SIMALLOC_SIZE_LIST_H
 
 #include "space/heap.h"
 
 struct size_list {
-    /* Blocks given back, chained by `family_data`, the newest first; or NO_BLOCK. */
+    /* Freed blocks, chained by `family_data`, the newest first; or NO_BLOCK. */
     uint32_t newest;
-    uint32_t uncut;  /* what is left of the latest new memory, STATE_FREE; or NO_BLOCK */
+    uint32_t uncut;  /* remainder of the latest new memory, STATE_FREE; or NO_BLOCK */
 };
 
 ALWAYS_INLINE bool size_list_is_empty(const struct size_list *list)
@@ -18,7 +18,7 @@ ALWAYS_INLINE bool size_list_is_empty(const struct size_list *list)
     return list->newest == NO_BLOCK && list->uncut == NO_BLOCK;
 }
 
-/* The lowest block of what is left of new memory. */
+/* Cuts and returns the lowest block of the remaining new memory. */
 ALWAYS_INLINE uint32_t size_list_cut(struct heap *heap, struct size_list *list, uint64_t size)
 {
     uint32_t id = list->uncut;
@@ -28,7 +28,7 @@ ALWAYS_INLINE uint32_t size_list_cut(struct heap *heap, struct size_list *list, 
     return id;
 }
 
-/* Allocates the block given back last, or else the lowest new one. The list is not empty. */
+/* Allocates the most recently freed block, or else the lowest new block. The list is not empty. */
 ALWAYS_INLINE uint32_t size_list_take(struct heap *heap, struct size_list *list, uint64_t size)
 {
     uint32_t id = list->newest;
@@ -53,11 +53,11 @@ ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uin
     heap->counters.allocated -= size;
 }
 
-/* Gives an empty list new memory, as much as `bytes` or one block if that is larger; false, with
- * the heap's failure set, if there is none. */
+/* Gives an empty list new memory of `bytes`, or of one block if that is larger. Returns false, with
+ * the heap's failure set, if memory is exhausted. */
 bool size_list_refill(struct heap *heap, struct size_list *list, uint64_t size, uint64_t bytes);
 
-/* Counts the blocks of a list; returns what is wrong with it, or NULL. */
+/* Counts the blocks of a list. Returns a description of the first fault, or NULL. */
 const char *size_list_check(const struct heap *heap, const struct size_list *list, uint64_t size,
                             uint64_t *blocks);
 

@@ -1,4 +1,4 @@
-/* What a family keeps for each thread of the program, found by the thread's number. */
+/* Data that a family keeps for each thread of the program, found by the thread's number. */
 #ifndef SIMALLOC_THREAD_TABLE_H
 #define SIMALLOC_THREAD_TABLE_H
 
@@ -32,7 +32,7 @@ ALWAYS_INLINE struct thread_slot *thread_table_slot(const struct thread_table *t
     return &table->slots[place];
 }
 
-/* What is kept for a thread, or NULL. */
+/* Returns the data of a thread, or NULL. */
 ALWAYS_INLINE void *thread_table_find(const struct thread_table *table, uint32_t thread)
 {
     return table->capacity == 0 ? NULL : thread_table_slot(table, thread)->kept;

@@ -1,5 +1,5 @@
-/* What Doug Lea's mallocs and glibc's share: a top and other blocks in a role, and how a realloc
- * ends. */
+/* The common part of the mallocs of Doug Lea and glibc: a top and other blocks in roles, and the
+ * end of a realloc. */
 #ifndef SIMALLOC_TOP_H
 #define SIMALLOC_TOP_H
 
@@ -69,7 +69,7 @@ ALWAYS_INLINE uint32_t move_or_join(struct heap *heap, uint32_t id, uint32_t oth
     return other;
 }
 
-/* Returns what is wrong with the top, or NULL. */
+/* Returns a description of the fault in the top, or NULL. */
 ALWAYS_INLINE const char *top_check(const struct heap *heap, uint32_t top)
 {
     uint32_t last = heap_last(heap);

@@ -35,8 +35,8 @@ ALWAYS_INLINE void unmerged_put(struct heap *heap, const struct links *links,
     lists->blocks++;
 }
 
-/* Takes the newest block of a size out; it is allocated then, and not counted. NO_BLOCK: there is
- * none. */
+/* Takes the newest block of a size out of its list, allocated but not counted; NO_BLOCK if the list
+ * is empty. */
 ALWAYS_INLINE uint32_t unmerged_take(struct heap *heap, const struct links *links,
                                      struct unmerged *lists, uint64_t size)
 {

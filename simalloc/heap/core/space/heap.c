@@ -39,7 +39,7 @@ uint64_t heap_unit(const struct heap *heap)
     return setting->minimum > 1 ? unit | setting->minimum : unit;
 }
 
-/* Gives back every page that begins in these bytes. */
+/* Returns every page that begins in these bytes to the system. */
 static void discard_begun(struct heap *heap, uint64_t address, uint64_t size)
 {
     uint64_t page = heap->setting.page;
@@ -237,7 +237,7 @@ bool heap_map(struct heap *heap, uint32_t id)
     return true;
 }
 
-/* What is found while the blocks of all segments are gone through. */
+/* Results of a walk over the blocks of all segments. */
 struct found {
     uint64_t allocated;
     uint64_t mapped;

@@ -9,19 +9,19 @@
  *   | page | page | page | page | ...                 | page | page | ...
  *
  *   block      a run of addresses in one state
- *   segment    a run of blocks that lie side by side; the break segment begins at 0 and ends at
- *              the break, mapped segments lie anywhere above it
+ *   segment    a run of adjacent blocks; the break segment begins at 0 and ends at the break,
+ *              mapped segments are anywhere above it
  *   break      the end of the break segment; raised by a growth, lowered by trimming
- *   mapped     what was asked of the system and not given back: the heap of all measures
- *   hole       addresses that are not mapped; segments lie between holes, so that nothing merges
+ *   mapped     memory requested from the system and not returned: the heap of all measures
+ *   hole       addresses that are not mapped; holes separate segments, so that no blocks merge
  *              across them
  *   neighbour  the block before or after in the segment, reached by links, so that coalescing
  *              needs no headers
- *   page       some bytes, resident since one of them was written until they are given back
- *   id         what a block is called: its place in the block table, kept while it exists
- *   edge       a block of no bytes that stands beyond both ends of its segment, the neighbour above
- *              the last block and below the first, so that every block has two; it is never
- *              free. That of the break segment is block 0
+ *   page       a unit of residence: resident from the first write until it is returned
+ *   id         name of a block: its index in the block table while it exists
+ *   edge       a block of 0 bytes at both ends of a segment, the neighbour above the last block
+ *              and below the first, so that every block has two neighbours; never free. The edge
+ *              of the break segment is block 0
  *
  * Addresses and sizes are in scaled bytes. */
 #ifndef SIMALLOC_HEAP_H
@@ -40,8 +40,8 @@
 #define MAX_BREAK (UINT64_C(1) << 62) /* mapped segments lie from there to twice as far */
 #define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
 
-/* The states of a block that are told by its `index_slot`. Any lower `index_slot` is the place that
- * a free block has in an index. */
+/* The states of a block without a place in an index. Any lower `index_slot` is the place of a free
+ * block in an index. */
 #define STATE_ALLOCATED UINT32_MAX
 #define STATE_WASTE (UINT32_MAX - 1)  /* of no use to anyone */
 #define STATE_CACHED (UINT32_MAX - 2) /* free to the program, and not to its neighbours */
@@ -75,37 +75,38 @@ struct counters {
     uint64_t allocated;     /* scaled bytes of allocated blocks, now */
 };
 
-/* What is the same for every family, by the names of its description. Set before anything else. */
+/* Parameters that all families have, named as in their descriptions. Set before anything else. */
 struct setting {
     uint64_t scale;
     uint64_t capacity; /* bytes of the program that the heap may have mapped; 0: any number */
-    uint64_t header; /* bytes that a block has besides what was asked for */
+    uint64_t header; /* bytes of a block before the requested bytes */
     uint64_t footer;
     uint64_t alignment; /* sizes of blocks are multiples of it */
     uint64_t minimum;   /* size of a block */
     uint64_t mechanism; /* whether the allocator's own tables are in the heap */
     uint64_t word;      /* bytes in a machine word: 4 or 8 */
-    uint64_t quick;     /* the largest block that a quick list keeps; 0: there are none */
+    uint64_t quick;     /* largest block of the quick lists; 0: no quick lists */
     uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
     uint64_t count_frees; /* whether deallocations are counted, which takes time */
     uint64_t memalign;  /* whether the alignments that requests ask for are served */
     uint64_t guaranteed; /* all blocks lie at multiples of it */
     uint64_t natural_limit; /* blocks as large as what divides this lie at multiples of it */
-    uint64_t least_remainder; /* of what is given back of a block; 0: nothing is */
+    uint64_t least_remainder; /* minimum bytes of a returned remainder; 0: remainders are not
+                               * returned */
     uint64_t remainder_unit; /* and is a multiple of it */
-    uint64_t columns;    /* of the trace that a policy in Python looks at, COLUMN_... together */
+    uint64_t columns;    /* COLUMN_... bits of the trace's columns that a policy in Python reads */
     uint64_t payload;    /* bytes of a block in front of what the program may write */
     uint64_t threads; /* of the program, as far as is known */
     uint64_t other_threads; /* that the program starts before its first event, besides number 0 */
     bool program_writes; /* every byte that it asks for, or none */
-    uint64_t page;       /* mapped segments begin at a multiple of it; what is resident or not */
+    uint64_t page;       /* bytes; unit of residence, and alignment of mapped segments */
 };
 
-/* What the event under way asks for. Of what the trace does not have, or the family does not look
- * at, it has 0. */
+/* The current event's request. A field is 0 if the trace has no such column or the family does not
+ * use it. */
 struct request {
     uint64_t size;      /* bytes of the program */
-    uint64_t alignment; /* scaled bytes; 0: none is asked for */
+    uint64_t alignment; /* scaled bytes; 0: no alignment was requested */
     uint64_t time;      /* nanoseconds */
     uint64_t unwritten; /* bytes of the object, its last ones, that nobody ever writes */
     uint64_t event;     /* its number, from 0 */
@@ -117,7 +118,7 @@ struct request {
     bool is_freed;  /* a family that refuses has freed the object, as some reallocs to 0 bytes do */
 };
 
-/* What was mapped, or with a size below 0 unmapped, by one call: segments and holes. */
+/* Segments and holes that a call mapped, or unmapped if size < 0. */
 struct map_call {
     int64_t event; /* that it served, from 0 on */
     int64_t address;
@@ -155,15 +156,15 @@ struct heap {
     uint64_t brk;
     uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments; <= limit */
     uint64_t limit;  /* the capacity in scaled bytes, or UINT64_MAX */
-    uint64_t untouched; /* those of a pool that no block has reached yet: they are not mapped */
+    uint64_t untouched; /* bytes of a pool that no block has reached yet; they are not mapped */
     uint64_t same_for; /* bytes by which a larger pool decides alike (families/pool/larger.h) */
     struct block *blocks;
     uint32_t capacity;   /* of the block table */
     uint32_t used;       /* ids below this have been in use; those above never */
-    uint32_t unused;     /* chain of ids given back */
+    uint32_t unused;     /* head of the chain of unused ids */
     const char *failure; /* why the replay cannot go on, or NULL */
-    /* 1 when the heap has grown or shrunk, or an event failed: asked for after each request. The
-     * loop that looks at sizes only is stopped by PAGES_MAY_CHANGE too, where pages matter. */
+    /* 1 if the heap has grown or shrunk, or an event failed; read after each request.
+     * PAGES_MAY_CHANGE also stops the loop that reads sizes only, where pages matter. */
     uint8_t heap_changed;
     bool may_refuse;   /* a request may be refused without a failure */
     bool has_refused;  /* a growth was refused in the event under way */
@@ -176,7 +177,7 @@ struct heap {
     const struct layer *front; /* what the program's calls go through; set before a batch */
     /* Freed blocks that are not coalesced yet; NULL: none ever are. */
     struct free_cache *free_cache;
-    struct pymalloc *pymalloc; /* Python's own allocator over the family; NULL: there is none */
+    struct pymalloc *pymalloc; /* Python's own allocator on top of the family, or NULL */
     struct trimming *trimming; /* when the break is lowered; NULL: never */
     struct free_counting *free_counting; /* NULL: frees are not counted, or by the family */
     uint32_t *segments;        /* the edges of the mapped segments, in no order */
@@ -196,7 +197,7 @@ struct heap {
 /* Events are carried out by the batch, before which memory for all of them is made sure of. */
 enum { BATCH = 256 };
 
-/* Up to this many blocks are taken to stay in the processor's caches by themselves: 512 kB. */
+/* Number of blocks whose table stays in the processor's caches: 512 kB. */
 enum { NEAR_BLOCKS = 1 << 14 };
 
 bool heap_grow_table(struct heap *heap, uint64_t spare);
@@ -204,10 +205,10 @@ void heap_release(struct heap *heap);
 
 uint64_t common_divisor(uint64_t one, uint64_t other);
 
-/* The largest power of two in this divides the size of every block that is asked for. */
+/* Returns a number whose largest power-of-two divisor divides the size of every requested block. */
 uint64_t heap_unit(const struct heap *heap);
 
-/* Returns what is wrong with the tiling, or NULL. */
+/* Returns a description of the first fault in the tiling, or NULL. */
 const char *heap_check(const struct heap *heap);
 
 /* Returns the scaled bytes of the largest free block; cached blocks are excluded. Under a capacity
@@ -218,8 +219,8 @@ uint64_t heap_largest_free(const struct heap *heap);
  * at the break. */
 uint64_t heap_with_room(const struct heap *heap, uint64_t largest, bool merges);
 
-/* Makes an empty heap of memory that is zero but for its setting and spare blocks; false when
- * memory is exhausted. */
+/* Makes an empty heap of memory that is zero except for its setting and spare blocks. Returns false
+ * if memory is exhausted. */
 ALWAYS_INLINE bool heap_init(struct heap *heap)
 {
     heap->used = 1;
@@ -365,7 +366,7 @@ ALWAYS_INLINE void heap_fail(struct heap *heap, const char *failure)
     heap->heap_changed = true;
 }
 
-/* Fails for want of memory unless what needs it was done; returns whether it was. */
+/* Sets the failure "out of memory" if `done` is false. Returns `done`. */
 ALWAYS_INLINE bool heap_needs(struct heap *heap, bool done)
 {
     if (UNLIKELY(!done))
@@ -407,8 +408,8 @@ uint32_t heap_refuse(struct heap *heap);
 /* Ends the replay because no address is left; a heap with a capacity refuses the request instead. */
 void heap_fail_beyond(struct heap *heap);
 
-/* Raises the break by `size` and returns the block that the new memory is, or NO_BLOCK if the
- * capacity does not allow it. It is waste until the family says what it is. */
+/* Raises the break by `size` and returns the block of the new memory, or NO_BLOCK if the capacity
+ * does not allow it. The block is waste until the family sets its state. */
 ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
 {
     if (UNLIKELY(!heap_has_room(heap, size)))
@@ -435,8 +436,8 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Lowers the break by `size`, which is at most that of the last block. No index may hold that one;
- * it is no more if nothing of it is left. Returns whether something is. */
+/* Lowers the break by `size`, at most the size of the last block, which no index may hold. Removes
+ * the block if nothing remains of it. Returns whether something remains. */
 bool heap_lower(struct heap *heap, uint64_t size);
 
 /* Takes addresses for a segment at the next higher multiple of `alignment`, and of the page, and
@@ -444,9 +445,9 @@ bool heap_lower(struct heap *heap, uint64_t size);
  * addresses are exhausted. Makes two blocks. */
 uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
-/* Maps a segment at the next higher multiple of `alignment`, and of the page, and returns the one
- * block that it is, waste until the family says what it is; NO_BLOCK if the capacity does not allow
- * it, or with the heap's failure set if memory or addresses are exhausted. Makes two blocks. */
+/* Maps a segment at the next higher multiple of `alignment` and of the page. Returns its one block,
+ * which is waste until the family sets its state. Returns NO_BLOCK if the capacity does not allow
+ * it, or, with the heap's failure set, if memory or addresses are exhausted. Makes two blocks. */
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
 /* Maps a segment that takes the place of a block of `replaced` bytes, as mremap() does: only the
@@ -454,14 +455,14 @@ uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
  * heap_map_segment() does. */
 uint32_t heap_map_in_place_of(struct heap *heap, uint64_t size, uint64_t replaced);
 
-/* Gives back a mapped segment that is one block, which no index may hold. */
+/* Unmaps a mapped segment that is one block, which no index may hold. */
 void heap_unmap_segment(struct heap *heap, uint32_t id);
 
 /* Makes a hole of a block, which no index may hold: its addresses are kept, and mapped no more. */
 void heap_unmap(struct heap *heap, uint32_t id);
 
-/* Maps a hole; the block is waste until the family says what it is. Returns false, with nothing
- * changed, if the capacity does not allow it. */
+/* Maps a hole; the block is waste until the family sets its state. Returns false without a change
+ * if the capacity does not allow it. */
 bool heap_map(struct heap *heap, uint32_t id);
 
 /* Changes the state of a block, to one of the STATE_ values, and counts what that changes; holes
@@ -494,8 +495,8 @@ ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t siz
     return high;
 }
 
-/* Makes one block, waste, of neighbours that have `size` bytes together, the lowest of which is
- * given. As heap_mark(). */
+/* Joins neighbours with a total of `size` bytes, starting at the block `lowest`, to one block of
+ * waste. As heap_mark(). */
 void heap_join_all(struct heap *heap, uint32_t lowest, uint64_t size);
 
 ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
@@ -506,7 +507,7 @@ ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
         heap->counters.visited_worst = visited;
 }
 
-/* Takes back what was counted of searches since `before`: they were not for the program. */
+/* Restores the counts of searches of `before`, because later searches did not serve the program. */
 ALWAYS_INLINE void forget_searches(struct heap *heap, const struct counters *before)
 {
     heap->counters.searches = before->searches;
@@ -514,8 +515,8 @@ ALWAYS_INLINE void forget_searches(struct heap *heap, const struct counters *bef
     heap->counters.visited_worst = before->visited_worst;
 }
 
-/* Counts a deallocation whose search for its block's place looked at this many blocks; there were
- * `coalescings` before it. */
+/* Counts a deallocation that visited `visited` blocks to find its block's place; `coalescings` is
+ * the count before it. */
 ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited, uint64_t coalescings)
 {
     heap->counters.deallocations++;

@@ -38,7 +38,7 @@ const struct page_group *page_table_find(const struct page_table *table, uint64_
     return group->key == 0 ? NULL : group;
 }
 
-/* Makes the table larger, and drops groups of which nothing is known any more. */
+/* Enlarges the table, and drops groups without information. */
 static bool grow(struct page_table *table)
 {
     struct page_table old = *table;

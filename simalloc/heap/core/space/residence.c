@@ -8,7 +8,7 @@ enum {
     MANY_GROUPS = 64, /* this many whole groups or more are a run; 1 GiB if a page has 4 KiB */
 };
 
-static uint64_t all_resident[1]; /* its address stands for a group of which every page is */
+static uint64_t all_resident[1]; /* its address stands for a group whose pages are all resident */
 #define ALL_RESIDENT all_resident
 
 static const struct page_group group_in_run = {.of_pages = all_resident};
@@ -153,7 +153,7 @@ static bool set_pages(struct residence *residence, struct page_group *group, uns
     return true;
 }
 
-/* Whether any page of a huge page is resident. */
+/* Returns whether any page of a huge page is resident. */
 static bool is_touched(const struct page_group *group, unsigned huge)
 {
     if (group->of_pages == NULL || group->of_pages == ALL_RESIDENT)
@@ -165,8 +165,8 @@ static bool is_touched(const struct page_group *group, unsigned huge)
     return false;
 }
 
-/* The same, where there are huge pages: they become resident as a whole, and are pages like others
- * when a part of them was given back. */
+/* The same with huge pages: they become resident as a whole, and are ordinary pages after a part
+ * has been returned to the system. */
 static bool set_in_group(struct residence *residence, struct page_group *group, unsigned first,
                          unsigned end, bool resident)
 {
@@ -224,7 +224,7 @@ static uint64_t count_in_group(const struct page_group *group, unsigned first, u
     return count;
 }
 
-/* Counts the resident pages from number `first` to before `end`. */
+/* Returns the number of resident pages in [first, end). */
 static uint64_t count_pages(const struct residence *residence, uint64_t first, uint64_t end)
 {
     uint64_t count = 0;
@@ -275,7 +275,7 @@ static void note_known(struct residence *residence, uint64_t first, uint64_t end
         residence->known[place_of(page)] = resident ? page + 1 : 0;
 }
 
-/* How many pages from one on are known at a glance to be resident. */
+/* Returns the number of pages from `page` on that are known to be resident without a walk. */
 static uint64_t run_from(const struct residence *residence, uint64_t page)
 {
     uint64_t next;
@@ -289,7 +289,7 @@ static uint64_t run_from(const struct residence *residence, uint64_t page)
     return absent == 0 ? 64 - number % 64 : (uint64_t)__builtin_ctzll(absent);
 }
 
-/* Goes on with what is dense, or less far, when the pages from `first` on have changed. */
+/* Extends, or shortens, the dense range after a change of the pages from `first` on. */
 static void note_dense(struct residence *residence, uint64_t first, bool resident)
 {
     uint64_t dense = residence->dense / residence->page;
@@ -397,7 +397,7 @@ void residence_forget(struct heap *heap, uint64_t first, uint64_t end)
         set_in(heap, heap->touched, first, end, false);
 }
 
-/* Whether a page is resident; the next one that may be otherwise is noted. */
+/* Returns whether a page is resident. Sets `next` to the next page that may differ. */
 static bool is_resident(const struct residence *residence, uint64_t page, uint64_t *next)
 {
     const struct page_group *group = find_group(residence, page / PAGES_OF_GROUP, next);

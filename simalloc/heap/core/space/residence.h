@@ -1,5 +1,5 @@
-/* Which pages of the heap are resident: those in which a byte was written since they were mapped,
- * until they are given back.
+/* The resident pages of the heap. A page is resident from the first write after its mapping until it
+ * is returned to the system.
  *
  * Pages are counted from address 0, and mapped segments begin at a multiple of the page. */
 #ifndef SIMALLOC_RESIDENCE_H
@@ -15,27 +15,27 @@ enum { KNOWN_BITS = 10, KNOWN_PAGES = 1 << KNOWN_BITS };
  *
  *   pages          == number of bits that are set in the table
  *   pages * page   == heap_resident()
- *   faults         >= pages: what was given back and written again counts twice
+ *   faults         >= pages: a page that is returned and written again counts twice
  *   dense % page   == 0, and the bits of all pages below dense / page are set
- *   known[i]       == 0, or known[i] - 1 is the number of a resident page, and i its lowest bits */
+ *   known[i]       == 0, or known[i] - 1 is a resident page with the lowest bits i */
 struct residence {
-    uint64_t page;  /* its size in scaled bytes */
-    unsigned shift; /* of which this power of two is; 0: it is none */
-    uint64_t pages; /* that are resident now */
-    uint64_t noted; /* that were when they were measured last */
+    uint64_t page;  /* scaled bytes of a page */
+    unsigned shift; /* log2 of the page in bytes; 0: the page is not a power of two */
+    uint64_t pages; /* number of resident pages */
+    uint64_t noted; /* number of resident pages at the last measurement */
     uint64_t faults; /* pages that have become resident, again or for the first time */
-    uint64_t dense;  /* all pages of this many bytes from address 0 on are resident */
-    struct page_table table; /* a bit a page; of a group without any NULL, with all ALL_RESIDENT */
-    struct page_runs runs;   /* of resident groups, which have no data in the table */
-    uint64_t known[KNOWN_PAGES]; /* some that are resident, in their places: their numbers plus 1 */
+    uint64_t dense;  /* bytes; all pages below this address are resident */
+    struct page_table table; /* a bit a page; NULL for an empty group, ALL_RESIDENT for a full one */
+    struct page_runs runs;   /* runs of resident groups, which have no data in the table */
+    uint64_t known[KNOWN_PAGES]; /* a cache of resident pages: number + 1, at its lowest bits */
 };
 
 /* Begins to keep track of a heap's pages; false when memory is exhausted. */
 bool residence_init(struct heap *heap, uint64_t page);
 void residence_release(struct heap *heap);
 
-/* Begins to keep track also of the pages that were resident since they were mapped, whether they are
- * or were given back; before the first event. False when memory is exhausted. */
+/* Starts to keep also the set of pages that have been resident at any time since they were mapped.
+ * Called before the first event. Returns false if memory is exhausted. */
 bool residence_keep_touched(struct heap *heap);
 
 /* Makes the pages from number `first` to before `end` resident, or no longer so. The heap fails when
@@ -58,8 +58,8 @@ uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t si
 /* The number of these bytes, at least one, that lie in resident pages. */
 uint64_t residence_bytes(const struct residence *residence, uint64_t address, uint64_t size);
 
-/* Makes pages from `address` on resident if those of `size` bytes from `source` on are: both are at
- * the beginning of a page, and mremap has moved what lay there. */
+/* Moves residence with mremap: makes pages from `address` on resident if the pages of `size` bytes
+ * from `source` on are. Both addresses are page-aligned. */
 void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint64_t size);
 
 /* Makes the pages of some bytes resident. */

@@ -4,7 +4,7 @@
 
 #include "space/heap.h"
 
-/* Whether a block is all of a mapped segment. */
+/* Returns whether a block is a whole mapped segment. */
 ALWAYS_INLINE bool segment_is(const struct heap *heap, uint32_t id)
 {
     return heap->blocks[id].next == heap->blocks[id].previous && heap->blocks[id].next != NO_BLOCK;

@@ -5,7 +5,7 @@
 
 enum { CACHE_LINE = 64 };
 
-/* How far the entries are from the beginning of their memory stands right before them. */
+/* The offset of the entries in their memory, stored right before them. */
 static size_t *offset_of(void *entries)
 {
     return (size_t *)entries - 1;

@@ -11,18 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Makes a table larger of which `used` entries of `width` bytes are in use, so that some batches
- * find `spare` entries each; to `most` entries at most. */
+/* Enlarges a table with `used` entries of `width` bytes, so that several batches find `spare`
+ * entries each, to at most `most` entries. */
 bool table_grow(void *table, size_t width, uint32_t used, uint64_t spare, uint32_t most,
                 uint32_t *capacity);
 
-/* Gives a table this many entries, of which those that it had are kept. */
+/* Resizes a table to `wanted` entries and keeps the old entries. */
 bool table_resize(void *table, size_t width, uint32_t *capacity, uint32_t wanted);
 
 /* Gives a table more entries than a number, all of them zero that are new. */
 bool table_cover(void *table, size_t width, uint32_t *capacity, uint32_t number);
 
-/* Makes a table of this many entries that are all zero; NULL when memory is exhausted. */
+/* Returns a table of `count` zero entries, or NULL if memory is exhausted. */
 void *table_make(size_t width, uint32_t count);
 
 void table_release(void *entries);

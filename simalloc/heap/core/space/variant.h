@@ -1,5 +1,5 @@
-/* What is quick enough to gain by it is compiled twice, for any processor and for those with
- * AVX2; what it defines has another name then. */
+/* Code that gains by it is compiled twice, for any processor and for AVX2, with different names for
+ * its definitions. */
 #ifndef SIMALLOC_VARIANT_H
 #define SIMALLOC_VARIANT_H
 

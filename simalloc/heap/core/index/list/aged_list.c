@@ -44,8 +44,9 @@ void aged_list_pack(struct aged_list *list, struct block *blocks)
     list->used = count;
 }
 
-/* The first or last slot of a row whose block has at least `size` bytes, if `size` is large; SLOTS
- * if there is none, and the row then notes how large its largest is. */
+/* Returns the first or last slot of a row whose block has at least `size` bytes, for a large
+ * `size`. Returns SLOTS if the row has no such block, and then lowers the row's maximum to its true
+ * value. */
 static uint32_t large_in_row(struct aged_list *list, const struct heap *heap, uint32_t row,
                              uint64_t size, bool last)
 {

@@ -1,10 +1,10 @@
-/* A list of free blocks in the order in which they entered.
+/* A list of free blocks in order of entry.
  *
- * It is an array of slots: a block that enters takes the next one, and a block that leaves leaves
- * its slot empty. When too many are, the blocks move together before a batch of events. Slots stand
- * in rows of 64. A row knows which of its slots are taken, and of what size the blocks in it are at
- * most; that is lowered when a search finds less than it was promised, and not before. So a search
- * looks at 64 rows at once, and then at one of them.
+ * The list is an array of slots. A block that enters takes the next slot, and a block that leaves
+ * empties its slot. When too many slots are empty, the blocks are compacted before a batch of
+ * events. 64 slots form a row. A row knows its occupied slots and an upper bound of its block
+ * sizes, which is lowered only when a search finds less than the bound. A search therefore examines
+ * 64 rows in one step, and then one row.
  *
  * Sizes are kept in granules and short, as in block_list.h. */
 #ifndef SIMALLOC_AGED_LIST_H
@@ -12,12 +12,12 @@
 
 #include "index/slots.h"
 
-/* Room for the blocks, as many slots that are empty, and a batch of events, of which each enters
- * three blocks at most; in whole pages of 64 rows. */
+/* Room for the blocks, an equal number of empty slots, and a batch of events, each of which enters
+ * at most three blocks; rounded to whole pages of 64 rows. */
 enum { AGED_BLOCKS = 1 << 14, AGED_PAGE = SLOTS * SLOTS, AGED_SLOTS = 9 * AGED_PAGE };
 
 struct aged_list {
-    unsigned granule; /* log2 of the bytes in one, of which all sizes are multiples */
+    unsigned granule; /* log2 of the granule in bytes; all sizes are multiples of the granule */
     uint32_t used;    /* slots from this one on have not been used */
     uint16_t bound[AGED_SLOTS / SLOTS]; /* of a row: at least the largest size in it */
     uint64_t largest[AGED_SLOTS / SLOTS]; /* of a row: at least the bytes of its largest block, if
@@ -43,7 +43,8 @@ ALWAYS_INLINE bool aged_list_is_taken(const struct aged_list *list, uint32_t slo
     return (list->taken[slot / SLOTS] >> slot % SLOTS & 1) != 0;
 }
 
-/* Whether there is room for a batch of events, and more blocks than empty slots or few slots. */
+/* Returns whether the array has room for a batch of events, and either more blocks than empty slots
+ * or few slots. */
 ALWAYS_INLINE bool aged_list_is_roomy(const struct aged_list *list, uint64_t blocks)
 {
     return list->used <= 2 * blocks + 2 * BATCH && list->used + 3 * BATCH <= AGED_SLOTS;
@@ -80,7 +81,8 @@ ALWAYS_INLINE void aged_list_remove(struct aged_list *list, struct block *blocks
     blocks[id].index_slot = STATE_ALLOCATED;
 }
 
-/* How many blocks a walk visits, from the newest or from the oldest on, to the one in a slot. */
+/* Returns the number of blocks that a walk visits, from the newest or from the oldest block, up to
+ * the block in a slot. */
 ALWAYS_INLINE uint64_t aged_list_visits(const struct aged_list *list, uint32_t slot, bool newest)
 {
     uint32_t row = slot / SLOTS;
@@ -93,8 +95,8 @@ ALWAYS_INLINE uint64_t aged_list_visits(const struct aged_list *list, uint32_t s
     return visits;
 }
 
-/* The newest block with at least `size` bytes, or the oldest; or NO_BLOCK. Counts what a walk would
- * have visited. */
+/* Returns the newest, or oldest, block with at least `size` bytes, or NO_BLOCK. Adds the visits of
+ * a walk to the count. */
 ALWAYS_INLINE uint32_t aged_list_first(struct aged_list *list, const struct heap *heap,
                                        uint64_t size, bool newest, uint64_t *visited)
 {

@@ -1,15 +1,15 @@
-/* A list of free blocks that finds the first one, or the last, that is large enough.
+/* A list of free blocks that finds the first, or the last, block that is large enough.
  *
- * It is a B+ tree of nodes of 64 slots. In a leaf the blocks stand in list order with empty slots
- * between them: one that leaves empties its slot, and one that enters moves others no further than
- * to the next empty one. An inner node knows how many blocks are below each child, so that what a
- * walk along the list would have visited is a difference of ranks, and of what size they are at
- * most. That is lowered when a search finds less than it was promised, and not before.
+ * The list is a B+ tree of nodes of 64 slots. The blocks of a leaf are in list order, separated by
+ * empty slots: a block that leaves empties its slot, and a block that enters shifts others no
+ * further than to the next empty slot. An inner node knows the number of blocks below each child,
+ * which gives the visits of a walk as a difference of ranks, and an upper bound of their sizes. The
+ * bound is lowered only when a search finds less.
  *
- * Sizes and addresses are kept in granules and short, so that many are compared at once; of the
- * few that are too large for that the block itself is asked. No operation is worse than O(log n).
+ * Sizes and addresses are kept in granules and short, so that many are compared in one step. A few
+ * are too large for that; they are read from the block table. Every operation is O(log n).
  *
- * The order is the caller's: by address, if `ordered`, the same in all calls, or by position. */
+ * The caller defines the order: by address, if `ordered`, the same in all calls, or by position. */
 #ifndef SIMALLOC_BLOCK_LIST_H
 #define SIMALLOC_BLOCK_LIST_H
 
@@ -47,18 +47,18 @@ struct inner {
 
 struct block_list {
     struct heap *heap;
-    unsigned granule; /* log2 of the bytes in one, of which all sizes are multiples */
+    unsigned granule; /* log2 of the granule in bytes; all sizes are multiples of the granule */
     struct leaf *leaves;
     struct inner *inners;
     uint32_t leaf_capacity, leaves_used;
     uint32_t inner_capacity, inners_used;
-    uint32_t unused_leaf, unused_inner; /* chains of nodes given back */
+    uint32_t unused_leaf, unused_inner; /* heads of the chains of unused nodes */
     uint32_t root;   /* a leaf if the height is 0 */
     uint32_t height; /* levels of inner nodes */
     uint32_t blocks; /* in the list */
 };
 
-/* A slot of a leaf; leaf is NO_NODE when there is none. */
+/* A slot of a leaf. leaf is NO_NODE for no slot. */
 struct cursor {
     uint32_t leaf;
     uint32_t slot;
@@ -76,21 +76,22 @@ enum { LEAVES_OF_ONE = 2, INNERS_OF_ONE = 16 };
  * sizes of blocks. Returns false when memory is exhausted. */
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
 void block_list_release(struct block_list *list);
-/* Makes the tables larger, by this many nodes at least; false when memory is exhausted. */
+/* Makes room for at least these numbers of new nodes. Returns false if memory is exhausted. */
 bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners);
 /* Makes sure that an empty list finds nodes for `blocks` blocks, entering one behind the other, and
  * for a batch of events; false when memory is exhausted. */
 bool block_list_reserve_for(struct block_list *list, uint64_t blocks);
 /* Takes all blocks out, whose homes are the caller's to set. */
 void block_list_clear(struct block_list *list);
-/* What is wrong with the list, or NULL. `offers`: blocks may be offered (block_list_edit.h). */
+/* Returns a description of the first fault in the list, or NULL. `offers`: blocks may be offered
+ * (block_list_edit.h). */
 const char *block_list_check(const struct block_list *list, bool ordered, bool offers);
 
-/* What is seldom needed: sizes or addresses that are not short, and other leaves. */
+/* Rare cases: sizes or addresses that are not short, and other leaves. */
 uint32_t block_list_large_block(const struct block_list *list, const struct leaf *leaf,
                                 uint32_t from, uint64_t size, bool last);
 uint32_t block_list_large_child(const struct inner *inner, uint32_t from, uint64_t size, bool last);
-/* Lowers what the nodes above a node promise of it to what there is. */
+/* Lowers the bounds in the nodes above a node to their true values. */
 void block_list_correct(struct block_list *list, uint32_t level, uint32_t id);
 /* The address of the first block below a node. */
 uint64_t block_list_lowest_address(const struct block_list *list, uint32_t level, uint32_t id);
@@ -148,7 +149,7 @@ struct wanted {
     bool last;
 };
 
-/* The first, or last, slot of a leaf whose block is wanted; SLOTS if there is none. */
+/* Returns the first, or last, slot of a leaf with a wanted block, or SLOTS. */
 ALWAYS_INLINE uint32_t wanted_block(const struct block_list *list, const struct leaf *leaf,
                                     struct wanted wanted)
 {
@@ -158,8 +159,7 @@ ALWAYS_INLINE uint32_t wanted_block(const struct block_list *list, const struct 
                        : slots_first(leaf->size, wanted.brief);
 }
 
-/* The first, or last, slot of an inner node below which a block is wanted; SLOTS if there is
- * none. */
+/* Returns the first, or last, slot of an inner node with a wanted block below it, or SLOTS. */
 ALWAYS_INLINE uint32_t wanted_child(const struct inner *inner, struct wanted wanted)
 {
     if (UNLIKELY(wanted.brief == SHORT_SIZE))
@@ -168,7 +168,7 @@ ALWAYS_INLINE uint32_t wanted_child(const struct inner *inner, struct wanted wan
                        : slots_first(inner->size, wanted.brief);
 }
 
-/* No block; and a cursor that says that one may be found if it is looked for once more. */
+/* No block; and a cursor that tells the caller to search again. */
 #define NOWHERE ((struct cursor){NO_NODE, 0})
 #define AGAIN ((struct cursor){NO_NODE, 1})
 
@@ -252,7 +252,8 @@ ALWAYS_INLINE struct cursor block_list_first_from(struct block_list *list, struc
     return at;
 }
 
-/* The first block from that of a cursor on with at least `size` bytes, beyond the end if need be. */
+/* Returns the first block at or after a cursor with at least `size` bytes; the search wraps around
+ * at the end. */
 ALWAYS_INLINE struct cursor block_list_first_around(struct block_list *list, struct cursor from,
                                                     uint64_t size)
 {
@@ -296,7 +297,7 @@ ALWAYS_INLINE uint32_t block_list_following(const struct block_list *list, struc
     return leaf->block[first_slot(later)];
 }
 
-/* How many blocks stand before a cursor. */
+/* Returns the number of blocks before a cursor. */
 ALWAYS_INLINE uint32_t block_list_rank(const struct block_list *list, struct cursor at)
 {
     const struct leaf *leaf = &list->leaves[at.leaf];
@@ -313,7 +314,8 @@ ALWAYS_INLINE uint32_t block_list_rank(const struct block_list *list, struct cur
     return rank;
 }
 
-/* How many blocks a walk leaves behind from one cursor to another, beyond the end if need be. */
+/* Returns the number of blocks that a walk passes from one cursor to another; the walk wraps around
+ * at the end. */
 ALWAYS_INLINE uint32_t block_list_distance(const struct block_list *list, struct cursor from,
                                            struct cursor to)
 {

@@ -1,6 +1,6 @@
 #include "index/list/block_list_edit.h"
 
-/* What has been met on a walk over the tree. */
+/* State of the check's walk over the tree. */
 struct walk {
     const struct block_list *list;
     bool ordered;

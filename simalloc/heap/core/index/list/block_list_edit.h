@@ -1,4 +1,4 @@
-/* Putting blocks into a list, taking them out and changing them: what is inlined of it. */
+/* The inlined part of inserting, removing and changing blocks. */
 #ifndef SIMALLOC_BLOCK_LIST_EDIT_H
 #define SIMALLOC_BLOCK_LIST_EDIT_H
 
@@ -58,7 +58,7 @@ ALWAYS_INLINE bool inner_note(const struct block_list *list, struct inner *inner
     return !same;
 }
 
-/* Tells the nodes above a leaf that it has got a block of this many bytes. */
+/* Raises the bounds in the nodes above a leaf for a new block of `size` bytes. */
 ALWAYS_INLINE void block_list_promise(struct block_list *list, const struct leaf *leaf,
                                       uint64_t size)
 {
@@ -161,8 +161,8 @@ ALWAYS_INLINE void block_list_insert(struct block_list *list, struct block *bloc
     block_list_promise(list, &list->leaves[at.leaf], block->size);
 }
 
-/* Whether a leaf is so small now that it is worth a look whether a neighbour is small too, which is
- * not worth one after each block that leaves. */
+/* Returns whether a leaf is small enough to examine its neighbours for a merge. The test keeps this
+ * examination rare. */
 ALWAYS_INLINE bool is_small(const struct leaf *leaf)
 {
     uint32_t blocks = slots_count(leaf->used);
@@ -181,8 +181,8 @@ ALWAYS_INLINE void block_list_remove(struct block_list *list, struct block *bloc
         block_list_merge_leaf(list, at.leaf);
 }
 
-/* Whether a key is surely within the bounds that the nodes above a leaf have for it: those of the
- * first and the last child are further up, or there are none. */
+/* Returns whether a key is surely within the bounds that the nodes above a leaf have for it. The
+ * bounds of a first or last child are stored further up, or do not exist. */
 ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf *leaf,
                                 uint32_t key)
 {
@@ -193,19 +193,19 @@ ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf
            (slot + 1 < parent->count ? key < parent->key[slot + 1] : root);
 }
 
-/* What a block with neighbours in the list has done: given its low end away, or become larger
- * upwards, or downwards, or both. */
+/* Changes of a block that has neighbours in the list: it lost its low end, grew upwards, or grew
+ * downwards; bits can be combined. */
 enum change { GAVE_LOW_END, GREW_UP, GREW_DOWN };
 
-/* Whether no block stands on the side of a slot to which its own has moved. */
+/* Returns whether no block is on the side of a slot to which its own block has moved. */
 ALWAYS_INLINE bool is_outermost(const struct leaf *leaf, uint32_t slot, enum change change)
 {
     return change == GAVE_LOW_END ? leaf->used >> slot == 1
                                   : (leaf->used & slots_before(slot)) == 0;
 }
 
-/* Notes the new size and address of a block that keeps its place in the list. What it has done is
- * known when the code is compiled. */
+/* Updates the size and address of a block that keeps its place in the list. `change` is a
+ * compile-time constant. */
 ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at,
                                      const struct block *block, enum change change, bool ordered)
 {

@@ -184,7 +184,7 @@ static void take_all(const struct leaf *leaf, struct row *row)
     }
 }
 
-/* Which slot the i-th of `count` blocks gets when the empty slots are spread among them. */
+/* Returns the slot of the i-th of `count` blocks when the empty slots are spread evenly. */
 static uint32_t spread_slot(uint32_t i, uint32_t count)
 {
     if (i < count)

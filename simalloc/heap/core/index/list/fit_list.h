@@ -1,15 +1,15 @@
-/* The list of a first or next fit, in the form that costs less.
+/* The list of a first or next fit, in its cheapest form.
  *
- * Where searches visit few blocks the list is walked: half the time of a tree. Where they visit
- * many, that of a first fit is flat while it is short, unless it is LIFO; when it is long, it is
- * kept by age if that is its order. Otherwise, or when it is very long, it is in a tree. All forms
- * know how many a walk visits; before each batch of events that is held against what another form
- * is worth, and whether the list is walked changes when that has been wrong for as long as the
- * change itself takes. First fit in address order is never walked, which would not pay.
+ * Where searches visit few blocks the list is walked, in half the time of a tree. Where they visit
+ * many, the list of a first fit is flat while it is short, unless it is LIFO; a long list is kept
+ * by age if that is its order. Otherwise, or if the list is very long, it is a tree. All forms know
+ * the visits of a walk. Before each batch of events the visits are compared with the cost of
+ * another form, and walking starts or stops when the present form has lost as much time as the
+ * change costs. First fit in address order is never walked, because a walk is always slower there.
  *
- * Each form is a file in forms/, with functions of the same names: insert, remove, change and
- * search, and pass where next fit can have it. What a caller needs is here, and calls those of the
- * form. */
+ * Each form is a file in forms/ with functions of the same names: insert, remove, change and
+ * search, and pass if next fit can have the form. The functions here are for callers and dispatch
+ * to the form. */
 #ifndef SIMALLOC_FIT_LIST_H
 #define SIMALLOC_FIT_LIST_H
 
@@ -24,7 +24,8 @@ void list_release(struct list_fit *state);
 bool list_choose_form(struct list_fit *state);
 /* Goes on to the next form that is possible, and keeps to it; false when memory is exhausted. */
 bool list_change_form(struct list_fit *state);
-/* Whether the list may have a form for a batch of events, and which one it should have. */
+/* list_may_be() returns whether the list can have a form for a batch of events; list_choice()
+ * returns the best form. */
 bool list_may_be(const struct list_fit *state, enum form form);
 enum form list_due_form(struct list_fit *state);
 const char *list_check(const struct list_fit *state);

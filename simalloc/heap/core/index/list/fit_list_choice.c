@@ -1,14 +1,14 @@
-/* Which form of the list costs less. */
+/* The choice of the cheapest form of a list. */
 #include "index/list/fit_list.h"
 
-/* How many visits take as long as a search of another form with what that costs besides, which is
- * more where it has to begin at a rover; a neighbour that is passed when a block enters by address
- * is a visit too. How far the form may be behind the other one, in visits and in visits for each
- * block; and how many blocks are walked at most, for a batch of long walks is soon over then. */
+/* FAIR_*: visits that cost the same time as a search of another form, including its upkeep; more
+ * from a rover. A neighbour that is passed when a block enters by address counts as a visit. The
+ * other limits are the visits, and the visits for each block, by which a form may be behind before
+ * it changes, and the maximum length of a walked list, since a batch of long walks ends soon. */
 enum { FAIR_VISITS = 6, FAIR_FROM_ROVER = 10 };
 enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
 
-/* How many blocks a list has at most that stays flat. */
+/* Maximum number of blocks of a flat list. */
 enum { MOST_FLAT = 192 };
 
 static bool can_walk(struct list_rule rule)
@@ -16,7 +16,7 @@ static bool can_walk(struct list_rule rule)
     return rule.fit == FIT_NEXT || rule.order != ORDER_ADDRESS;
 }
 
-/* Whether a list of at most this many blocks may be flat for a batch of events. */
+/* Returns whether a list of up to `most` blocks can be flat for a batch of events. */
 static bool may_be_flat(const struct list_fit *state, uint64_t most)
 {
     const struct list_rule *rule = &state->rule;
@@ -25,7 +25,7 @@ static bool may_be_flat(const struct list_fit *state, uint64_t most)
            flat_list_fits(&state->flat, state->heap.brk, rule->order == ORDER_ADDRESS);
 }
 
-/* Whether a list of at most this many blocks may be kept by age. */
+/* Returns whether a list of up to `most` blocks can be kept by age. */
 static bool may_be_aged(const struct list_fit *state, uint64_t most)
 {
     const struct list_rule *rule = &state->rule;
@@ -47,7 +47,7 @@ bool list_may_be(const struct list_fit *state, enum form form)
     }
 }
 
-/* Whether a block may look for its place by going from neighbour to neighbour, if it has to. */
+/* Returns whether a block may find its place by walking from neighbour to neighbour. */
 static bool may_pass(const struct list_fit *state)
 {
     return state->rule.order != ORDER_ADDRESS || state->heap.used <= NEAR_BLOCKS;
@@ -70,7 +70,7 @@ static int64_t draw_balance(struct list_fit *state)
     return (int64_t)(fair * searches) - (int64_t)(visited + state->passed);
 }
 
-/* Whether the list has been in the wrong form for so long that a change is worth its price. */
+/* Returns whether the present form has lost as much time as a change costs. */
 static bool is_behind(struct list_fit *state)
 {
     const struct counters *counters = &state->heap.counters;
@@ -81,7 +81,7 @@ static bool is_behind(struct list_fit *state)
     return -state->balance > MOST_BEHIND + MOST_BEHIND_A_BLOCK * (int64_t)counters->free_blocks;
 }
 
-/* Whether the list should be walked, where there is such a form. */
+/* Returns whether the list should be walked, if that form exists. */
 static bool walks(struct list_fit *state)
 {
     bool walked = state->rule.form == FORM_WALK;

@@ -27,7 +27,7 @@ void list_release(struct list_fit *state)
     state->aged = NULL;
 }
 
-/* Whether the tree has the list the other way round. */
+/* Returns whether the tree stores the list in reverse. */
 static bool is_newest_last(struct list_rule rule)
 {
     return rule.fit == FIT_FIRST && rule.order == ORDER_LIFO;
@@ -133,7 +133,7 @@ static bool make(struct list_fit *state, enum form form)
     return true;
 }
 
-/* Whether a flat list should be made anew: it has many empty slots, or keys run out. */
+/* Returns whether a flat list needs rebuilding: it has many empty slots, or keys run out. */
 static bool is_worn(const struct list_fit *state)
 {
     const struct flat_list *flat = &state->flat;

@@ -20,7 +20,7 @@ struct list_rule {
 struct list_fit {
     struct heap heap;
     struct list_rule rule;
-    bool held;       /* a form has been asked for, and is kept while that is possible */
+    bool held;       /* a form was requested, and is kept while possible */
     int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
     uint64_t searches, visited; /* of all so far, when the balance was last drawn */
     uint64_t passed; /* neighbours, in the last batch as a walk; forgotten bit by bit */

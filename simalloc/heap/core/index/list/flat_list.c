@@ -24,7 +24,7 @@ void flat_list_blocks(const struct flat_list *list, bool ordered, uint32_t *bloc
     }
 }
 
-/* What the block in a slot is ordered by, or UINT64_MAX if the slot is empty. */
+/* Returns the sort key of the block in a slot, or UINT64_MAX if the slot is empty. */
 static uint64_t position(const struct flat_list *list, const struct heap *heap, uint32_t slot,
                          bool ordered)
 {
@@ -52,7 +52,7 @@ uint32_t flat_list_ask(const struct flat_list *list, const struct heap *heap, ui
     return first;
 }
 
-/* Whether the empty slots are chained, each of them once. */
+/* Returns whether the chain contains each empty slot exactly once. */
 static bool is_chained(const struct flat_list *list)
 {
     uint32_t empty = 0;

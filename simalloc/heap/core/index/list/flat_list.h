@@ -1,10 +1,9 @@
-/* A short list of free blocks in no order, of which a search looks at every one.
+/* A short, unordered list of free blocks; a search examines every block.
  *
- * A block has a slot, and there a number that says its place in the list: by its address, or by
- * when it entered. The first block that is large enough is the one with the least number among
- * those that are, and a walk would have visited those with lesser numbers too: loops without
- * branches, of which compilers make vectors. To enter, to leave and to change is to write to one
- * slot. */
+ * A block has a slot with a number for its place in the list: by address or by time of entry. The
+ * first block that is large enough has the smallest number of all large enough blocks, and a walk
+ * would have visited the blocks with smaller numbers. Both are loops without branches, which
+ * compilers vectorise. Entering, leaving and changing write to one slot. */
 #ifndef SIMALLOC_FLAT_LIST_H
 #define SIMALLOC_FLAT_LIST_H
 
@@ -14,20 +13,21 @@
  * signed: AVX2 compares nothing else in one step. */
 enum { FLAT_SLOT_BITS = 10, FLAT_KEY_BITS = 21, FLAT_KEYS = 1 << FLAT_KEY_BITS };
 
-/* How many slots are looked at at a time. None has the number of which all bits are set. */
+/* FLAT_STEP slots are examined in one step. No slot has the number with all bits set. */
 enum { FLAT_STEP = 16, FLAT_SLOTS = (1 << FLAT_SLOT_BITS) - FLAT_STEP };
 
-/* How many blocks a list may have: there is room then for a batch of events, of which each enters
- * three at most. */
+/* Maximum number of blocks, which leaves room for a batch of events, each of which enters at most
+ * three blocks. */
 enum { FLAT_BLOCKS = FLAT_SLOTS - 3 * BATCH };
 
 #define FLAT_EMPTY INT32_MAX    /* the place in an empty slot */
 #define FLAT_NOWHERE UINT32_MAX /* no slot */
 
 struct flat_list {
-    unsigned granule; /* log2 of the bytes in one, of which all sizes and addresses are multiples */
+    unsigned granule; /* log2 of the granule in bytes; all sizes and addresses are multiples of the
+                       * granule */
     uint32_t clock;   /* if not ordered by address: the key of the next block to enter */
-    uint32_t steps;   /* no slot from this many times FLAT_STEP on has been used */
+    uint32_t steps;   /* slots from steps * FLAT_STEP on have never been used */
     uint32_t empty;   /* chain of empty slots; those never used are last, and in order */
     int32_t size[FLAT_SLOTS];  /* granules; 0 in an empty slot */
     int32_t place[FLAT_SLOTS]; /* a key and the slot itself, or FLAT_EMPTY */
@@ -36,12 +36,12 @@ struct flat_list {
 
 /* Takes all blocks out, whose slots are the caller's to set. */
 void flat_list_clear(struct flat_list *list);
-/* Fills in all blocks, of which there are fewer than FLAT_SLOTS: if ordered by address, in any
- * order. */
+/* Writes all blocks, fewer than FLAT_SLOTS, to `blocks`; their order is arbitrary if the list is
+ * ordered by address. */
 void flat_list_blocks(const struct flat_list *list, bool ordered, uint32_t *blocks);
 const char *flat_list_check(const struct flat_list *list, const struct heap *heap, bool ordered);
 
-/* Whether no size and, if it is a key, no address up to `most` is too large for a slot. */
+/* Returns whether every size and, if it is a key, every address up to `most` fits into a slot. */
 ALWAYS_INLINE bool flat_list_fits(const struct flat_list *list, uint64_t most, bool ordered)
 {
     return most >> list->granule >> (ordered ? FLAT_KEY_BITS : 31) == 0;
@@ -100,7 +100,7 @@ ALWAYS_INLINE uint32_t flat_list_least(const struct flat_list *list, int32_t siz
     return least;
 }
 
-/* How many places are before one. */
+/* Returns the number of blocks with a smaller place. */
 ALWAYS_INLINE uint32_t flat_list_rank(const struct flat_list *list, uint32_t place)
 {
     size_t slots = (size_t)list->steps * FLAT_STEP;
@@ -111,13 +111,13 @@ ALWAYS_INLINE uint32_t flat_list_rank(const struct flat_list *list, uint32_t pla
     return rank;
 }
 
-/* The same as flat_list_first(), but asks the blocks themselves. That is what is done for the rest
- * of a batch in which sizes or addresses have become too large for slots. */
+/* As flat_list_first(), but reads the block table. It serves the rest of a batch after a size or an
+ * address has become too large for a slot. */
 uint32_t flat_list_ask(const struct flat_list *list, const struct heap *heap, uint64_t size,
                        bool ordered, uint64_t *visited);
 
-/* The slot of the first block with at least `size` bytes, or FLAT_NOWHERE. Counts what a walk would
- * have visited. */
+/* Returns the slot of the first block with at least `size` bytes, or FLAT_NOWHERE. Adds the visits
+ * of a walk to the count. */
 ALWAYS_INLINE uint32_t flat_list_first(const struct flat_list *list, const struct heap *heap,
                                        uint64_t size, bool ordered, uint64_t *visited)
 {

@@ -1,15 +1,17 @@
-/* A circular list of free blocks with a rover, which is the caller's: NO_BLOCK if it is empty.
+/* A circular list of free blocks with a rover. The caller keeps the rover, which is NO_BLOCK if the
+ * list is empty.
  *
- * While searches visit few blocks it is a ring that is walked: less work than a tree. While they
- * visit many it is a tree, which finds what a walk comes to and how many blocks it visits. */
+ * While searches visit few blocks the list is a ring that is walked, which is cheaper than a tree.
+ * While they visit many it is a tree, which finds the same block and the number of visits. */
 #ifndef SIMALLOC_ROVING_LIST_H
 #define SIMALLOC_ROVING_LIST_H
 
 #include "index/block_ring.h"
 #include "index/list/block_list_edit.h"
 
-/* How many visits take as long as a search of the tree with what that costs besides; and how many
- * more, or fewer, and for each block, there must have been for the other form to be made. */
+/* ROVING_FAIR: visits that cost the same time as a search of the tree, including its upkeep.
+ * ROVING_BEHIND and ROVING_BEHIND_A_BLOCK: visits, and visits for each block, by which a form must
+ * be behind before it changes. */
 enum { ROVING_FAIR = 8, ROVING_BEHIND = 1 << 10, ROVING_BEHIND_A_BLOCK = 4 };
 
 struct roving_list {
@@ -24,7 +26,7 @@ struct roving_list {
 void roving_list_init(struct roving_list *list, struct heap *heap, uint64_t unit);
 void roving_list_release(struct roving_list *list);
 
-/* Returns what is wrong with a list that has `rover`, or NULL. */
+/* Returns a description of the first fault in a list with `rover`, or NULL. */
 const char *roving_list_check(const struct roving_list *list, uint32_t rover);
 
 /* Makes the form that is due, of a list with this block; a tree only if there is memory for it and
@@ -52,7 +54,7 @@ ALWAYS_INLINE void roving_list_note(struct roving_list *list, uint64_t visited)
         list->balance = 0;
 }
 
-/* Whether the other form should be made. */
+/* Returns whether the list should change its form. */
 ALWAYS_INLINE bool roving_list_is_behind(const struct roving_list *list)
 {
     return list->balance > ROVING_BEHIND + ROVING_BEHIND_A_BLOCK * (int64_t)list->count;
@@ -106,8 +108,8 @@ ALWAYS_INLINE void roving_list_changed(struct roving_list *list, uint32_t id)
         roving_list_changed_tree(list, id);
 }
 
-/* The first block of at least `size` bytes on a walk around from one; NO_BLOCK if there is none.
- * Adds how many the walk visits. */
+/* Returns the first block of at least `size` bytes on a walk around the ring from `from`, or
+ * NO_BLOCK. Adds the visits to the count. */
 ALWAYS_INLINE uint32_t roving_list_find(struct roving_list *list, uint32_t from, uint64_t size,
                                         uint64_t *visited)
 {

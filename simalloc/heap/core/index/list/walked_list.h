@@ -1,9 +1,9 @@
-/* A list of free blocks that is linked and walked, as an allocator would.
+/* A linked list of free blocks that is walked, as an allocator would.
  *
- * It is a ring (block_ring.h) with a front. To enter last, to leave and to change size cost O(1), a
- * search what it visits, and to enter by address the neighbours that are passed.
+ * The list is a ring (block_ring.h) with a front. Entering last, leaving and changing the size are
+ * O(1). A search costs its visits, and entering by address costs the neighbours that are passed.
  *
- * The block table is handed over: the way to it through a pointer of the list's own was 4 to 8 % of
+ * The block table is a parameter, because reading it through a pointer in the list cost 4 to 8 % of
  * an event. */
 #ifndef SIMALLOC_WALKED_LIST_H
 #define SIMALLOC_WALKED_LIST_H
@@ -21,8 +21,8 @@ struct near {
     bool below;
 };
 
-/* The nearest free block, of which there is one: found by going from neighbour to neighbour, down and
- * up, past the edge if need be. */
+/* Returns the nearest free block, which must exist. It walks from neighbour to neighbour, down and
+ * up, and past the edge of the heap if necessary. */
 ALWAYS_INLINE struct near nearest_free(const struct block *blocks, uint32_t id, uint64_t *passed)
 {
     uint32_t below = blocks[id].previous;

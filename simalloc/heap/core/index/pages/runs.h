@@ -16,14 +16,14 @@ struct runs {
 bool runs_init(struct runs *runs, struct heap *heap, uint64_t page);
 void runs_release(struct runs *runs);
 
-/* The highest run; NO_BLOCK if there are none. */
+/* Returns the highest run, or NO_BLOCK. */
 uint32_t runs_highest(const struct runs *runs);
 
 /* The next run by address; behind the highest the sentinel, and behind that the lowest. */
 uint32_t runs_next(const struct runs *runs, uint32_t id);
 
-/* The first run of at least `size` bytes on a circular walk that begins at `from`, a run or the
- * sentinel; NO_BLOCK if there is none. Adds to `visited` how many runs the walk visits. */
+/* Returns the first run of at least `size` bytes on a circular walk from `from`, a run or the
+ * sentinel; NO_BLOCK if no run is large enough. Adds the runs that the walk visits to `visited`. */
 uint32_t runs_find(struct runs *runs, uint32_t from, uint64_t size, uint64_t *visited);
 
 void runs_remove(struct runs *runs, uint32_t id);
@@ -32,14 +32,14 @@ void runs_remove(struct runs *runs, uint32_t id);
  * the run. The replay fails if there is no memory for it. */
 uint32_t runs_free(struct runs *runs, uint32_t id);
 
-/* Takes the low end of a run; what is left keeps its place and its id. Returns the block taken,
- * which is not yet counted as allocated; `rest` is what is left, or NO_BLOCK. */
+/* Takes the low end of a run; the remainder keeps its place and its id. Returns the block taken,
+ * not yet counted as allocated. Sets `rest` to the remainder, or NO_BLOCK. */
 uint32_t runs_take(struct runs *runs, uint32_t id, uint64_t size, uint32_t *rest);
 
 /* Notes that the high end of a run has moved. */
 void runs_resized(struct runs *runs, uint32_t id);
 
-/* Returns what is wrong with the runs, or NULL. */
+/* Returns a description of the first fault in the runs, or NULL. */
 const char *runs_check(const struct runs *runs);
 
 #endif

@@ -1,22 +1,22 @@
-/* What the kinds of bins share (bin_list.h, bin_heap.h, bin_array.h).
+/* The common part of the kinds of bins (bin_list.h, bin_heap.h, bin_array.h).
  *
- * A bin is the id of the block that is served first, or NO_BLOCK. */
+ * A bin is the id of its next block to be served, or NO_BLOCK. */
 #ifndef SIMALLOC_BIN_H
 #define SIMALLOC_BIN_H
 
 #include "index/order.h"
 #include "space/heap.h"
 
-/* Lists in order of entry, of which the newest or the oldest block is served first; and by address
- * heaps that are linked or, where there are many blocks, in arrays. */
+/* Lists in order of entry, which serve the newest or the oldest block first; and binary heaps by
+ * address, linked or, for many blocks, in arrays. */
 enum bin_kind { BIN_NEWEST, BIN_OLDEST, BIN_HEAP, BIN_ARRAY };
 
 struct bin_arrays;
 
-/* What bins need to know of blocks beyond the block table. */
+/* Data of blocks that bins need beyond the block table. */
 struct bin_tables {
     enum bin_kind kind;
-    bool held; /* the kind was asked for, and does not change by itself; by address only */
+    bool held; /* the kind was requested and does not change by itself; by address only */
     bool keyed;
     uint32_t *siblings; /* of linked heaps, by block id; NULL of other bins */
     uint64_t *keys;     /* times of entry, by block id; NULL if not keyed */
@@ -47,7 +47,7 @@ ALWAYS_INLINE bool bin_tables_reserve(struct bin_tables *tables, uint32_t capaci
     return LIKELY(tables->capacity == capacity) || bin_tables_grow(tables, capacity);
 }
 
-/* What a check of all bins is given, and what it counts. */
+/* Parameters and counters of a check of all bins. */
 struct bin_check {
     const struct block *blocks;
     const struct bin_tables *tables;
@@ -56,7 +56,7 @@ struct bin_check {
     uint64_t met; /* blocks */
 };
 
-/* Counts a block of a bin; returns what is wrong with that block, or NULL. */
+/* Counts a block of a bin. Returns a description of the block's fault, or NULL. */
 const char *bin_check_meet(struct bin_check *check, uint32_t number, uint32_t block);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { FAN = 4, LEAST_ROOM = 4 };
 
-/* One array, and what its entries have to be told to. */
+/* An array, and the columns that store the position of its entries. */
 struct heap_array {
     struct bin_entry *entries;
     uint32_t count;
@@ -64,7 +64,7 @@ static void sink(const struct heap_array *heap, uint32_t hole, struct bin_entry 
     put(heap, hole, entry);
 }
 
-/* The room that is due to this many entries. */
+/* Returns the room for an array of `count` entries. */
 static size_t room_for(size_t count)
 {
     size_t room = LEAST_ROOM;
@@ -76,8 +76,8 @@ static size_t room_for(size_t count)
 /* Blocks that enter in a batch: a buddy system halves one at most 62 times in an event. */
 enum { MOST_ENTERING = 64 * BATCH };
 
-/* What a batch takes at most: an array that is full at first a room twice its size, and each block
- * that enters its share, four entries, of the rooms that follow and two of a first one. */
+/* Returns the maximum room that a batch needs: for a full array twice its size, and for each block
+ * that enters four entries of later rooms and two of a first room. */
 static size_t batch_needs(uint64_t free_blocks)
 {
     return 2 * free_blocks + 6 * MOST_ENTERING;

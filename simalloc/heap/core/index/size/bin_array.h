@@ -1,22 +1,22 @@
-/* Bins by address where there are many blocks: heaps in arrays.
+/* Bins by address for many blocks: binary heaps in arrays.
  *
- * In a linked heap (bin_heap.h) the children of a block are found one after the other, and each is
- * a cache line to be waited for. Here all blocks of a bin but the first stand in an array, with
- * their addresses. The children of the first block are the entries from 0 to FAN - 1, those of
- * entry i are the FAN entries from FAN * (i + 1) on, and no child is lower than its parent. In a
- * block `index_slot` is its entry, and STATE_FREE in the first one of a bin.
+ * In a linked heap (bin_heap.h) the children of a block are found one after the other, each at the
+ * price of a cache miss. Here all blocks of a bin except the first are stored in an array with
+ * their addresses. The children of the first block are the entries 0 to FAN - 1, the children of
+ * entry i are the FAN entries from FAN * (i + 1), and no child is lower than its parent.
+ * `index_slot` of a block is its entry, and STATE_FREE for the first block of a bin.
  *
- * The arrays lie in one table, each in a room of its own. One that is full moves to a room twice as
- * large, behind all others. Before what is left there could run out within a batch of events, all
- * are moved to a new table. */
+ * The arrays share one table, each in its own room. A full array moves to a room twice as large at
+ * the end of the table. Before the table could run out of room within a batch of events, all arrays
+ * move to a new table. */
 #ifndef SIMALLOC_BIN_ARRAY_H
 #define SIMALLOC_BIN_ARRAY_H
 
 #include "index/size/bin.h"
 
-/* This many free blocks are worth arrays, and no longer when no more than a quarter is left. Most
- * programs soon use the blocks again that they have freed, which linked heaps have near their first
- * ones: of the shipped traces those with the most, up to 240,000, go 20 to 40 % slower in arrays. */
+/* Numbers of free blocks at which arrays start, and stop, to be faster. Most programs soon reuse
+ * the blocks that they have freed, which linked heaps keep near their root: the shipped traces with
+ * the most free blocks, up to 240,000, run 20 to 40 % slower in arrays. */
 enum { ARRAYS_FROM = 1 << 18, ARRAYS_TO = ARRAYS_FROM / 4 };
 
 struct __attribute__((packed, aligned(4))) bin_entry {

@@ -1,10 +1,9 @@
 /* Bins that are pairing heaps by address: the lowest block of a bin is served first.
  *
- * A block that enters or leaves costs amortised O(log n) in the blocks of its bin. In a block of a
- * heap `family_data` is the leftmost child, none of which is lower than the block, or NO_BLOCK;
- * `siblings` has the one to its right, or NO_BLOCK; and `index_slot` is the link backward:
- * STATE_FREE in the first block of a bin, otherwise the left sibling or, of a leftmost child, the
- * parent. */
+ * Entering and leaving cost amortised O(log n) in the blocks of the bin. For a block in a heap,
+ * `family_data` is the leftmost child or NO_BLOCK, `siblings` is the sibling to the right or
+ * NO_BLOCK, and `index_slot` is the link back: STATE_FREE in the first block of a bin, the parent
+ * for a leftmost child, otherwise the left sibling. No child is lower than its parent. */
 #ifndef SIMALLOC_BIN_HEAP_H
 #define SIMALLOC_BIN_HEAP_H
 

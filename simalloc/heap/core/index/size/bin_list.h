@@ -14,15 +14,15 @@ const char *bin_list_check(struct bin_check *check, uint32_t number, uint32_t fi
 /* The mark of a block that belongs into a list and is not in it. */
 #define NOT_LISTED UINT32_MAX
 
-/* Whether a block would be the newest of a bin. */
+/* Returns whether a block would be the newest of a bin. */
 ALWAYS_INLINE bool bin_list_is_newest(uint32_t bin, const struct block *blocks, uint32_t block,
                                       const uint64_t *keys, bool newest_first)
 {
     return bin == NO_BLOCK || keys[newest_first ? bin : blocks[bin].index_slot] < keys[block];
 }
 
-/* What is known when a place in time is looked for. So many blocks may be passed at first, and so
- * many more for each block: on average no more, then. */
+/* Budget for a walk by time of entry: blocks that may be passed at first, and further ones for each
+ * block, which bounds the average. */
 enum { PASSES_AT_FIRST = 1 << 16, PASSES_A_BLOCK = 16 };
 
 struct bin_places {

@@ -1,4 +1,4 @@
-/* Which of many numbered bins are not empty, in two levels of bitmaps. */
+/* The set of non-empty bins, as two levels of bitmaps. */
 #ifndef SIMALLOC_BIN_MAP_H
 #define SIMALLOC_BIN_MAP_H
 

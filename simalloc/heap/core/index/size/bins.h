@@ -52,7 +52,7 @@ bool bins_choose_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
 bool bins_change_form(uint32_t *bins, uint32_t count, struct bin_tables *tables,
                       struct block *blocks, uint64_t free_blocks);
 
-/* Returns what is wrong with a bin, of which a bit says whether it is empty; or NULL. */
+/* Returns a description of the fault in a bin, or NULL. `used`: the bitmap's bit for the bin. */
 const char *bins_check(struct bin_check *check, uint32_t number, uint32_t first, bool used);
 
 #endif

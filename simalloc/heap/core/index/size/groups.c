@@ -49,7 +49,7 @@ void groups_follow_head(struct groups *groups, uint32_t old, enum heir heir)
                       false);
 }
 
-/* What is wrong with the blocks behind a head, which are counted, or NULL. */
+/* Counts the blocks behind a head in `met`. Returns a description of the first fault, or NULL. */
 static const char *check_others(const struct groups *groups, uint32_t head, uint64_t *met)
 {
     const struct block *blocks = groups->heap->blocks;
@@ -65,7 +65,8 @@ static const char *check_others(const struct groups *groups, uint32_t head, uint
     return count == groups->tables->others[head].count ? NULL : "a group has fewer blocks than it counts";
 }
 
-/* Meets the heads of a segment that are of these groups; returns what is wrong, or NULL. */
+/* Counts the heads of these groups in a segment. Returns a description of the first fault, or NULL.
+ */
 static const char *check_segment(const struct groups *groups, uint32_t edge, uint64_t *met)
 {
     const struct block *blocks = groups->heap->blocks;

@@ -11,7 +11,7 @@
 
 enum heir { OLDEST_IS_HEAD, NEWEST_IS_HEAD };
 
-/* What is kept by block id: it serves several groups of a heap, and chains besides. */
+/* Tables by block id, shared by several groups of a heap and by its chains. */
 struct group_tables {
     struct links links;
     struct chain *others; /* of a head */
@@ -58,7 +58,8 @@ ALWAYS_INLINE uint32_t groups_best(const struct groups *groups, uint64_t size)
     return size_index_best(&groups->heads, groups->heap->blocks, size).block;
 }
 
-/* Of a head's group the block that entered last, or first, but for the head; or the head. */
+/* Returns the newest, or oldest, block of a head's group other than the head; the head if it is the
+ * only block. */
 ALWAYS_INLINE uint32_t groups_newest(const struct groups *groups, uint32_t head)
 {
     uint32_t newest = groups->tables->others[head].newest;

@@ -21,7 +21,7 @@ static uint32_t first_rest(const struct size_index *index, uint32_t number)
     return block != NO_BLOCK && index->tree.heap->blocks[block].size == size ? block : NO_BLOCK;
 }
 
-/* Whether a rest in the tree comes before all blocks of its bin's list. */
+/* Returns whether a remainder in the tree precedes all blocks of its bin's list. */
 static bool leads(const struct size_index *index, uint32_t rest, uint32_t number)
 {
     const uint64_t *keys = index->tables.keys;
@@ -71,7 +71,8 @@ static const char *check_map(const struct bin_map *map)
     return NULL;
 }
 
-/* How many blocks of the tree have a bin; those in STATE_FREE are in no index. */
+/* Returns the number of blocks in the tree that have a bin; blocks in STATE_FREE are in no index.
+ */
 static uint64_t count_rests(const struct size_index *index)
 {
     const struct heap *heap = index->tree.heap;

@@ -38,7 +38,7 @@ ALWAYS_INLINE void size_index_release(struct size_index *index)
     size_tree_release(&index->tree);
 }
 
-/* `capacity` is that of the block table. */
+/* `capacity` is the capacity of the block table. */
 ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacity)
 {
     return bin_tables_reserve(&index->tables, capacity) && size_tree_reserve(&index->tree);
@@ -59,14 +59,14 @@ ALWAYS_INLINE uint32_t size_index_bin(const struct size_index *index, uint64_t s
     return LIKELY(granules < BINS) ? (uint32_t)granules : BINS;
 }
 
-/* What is seldom needed: rests that are older than the newest of their bin enter, and blocks are
- * taken when there are any in the tree. */
+/* Rare cases: a remainder enters that is older than the newest block of its bin, and a block is
+ * taken while the tree has remainders. */
 void size_index_enter_older(struct size_index *index, struct block *blocks, uint32_t number,
                             uint32_t block);
 void size_index_take_slowly(struct size_index *index, struct block *blocks, uint32_t number,
                             uint32_t block);
 
-/* What a block that entered at some time is ordered by in the tree. */
+/* Returns the sort key in the tree of a block that entered at `time`. */
 ALWAYS_INLINE uint64_t size_index_key(enum bin_kind kind, uint64_t address, uint64_t time)
 {
     return !bin_kind_is_list(kind) ? address : kind == BIN_NEWEST ? ~time : time;
@@ -101,7 +101,7 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blo
     size_index_enter(index, blocks, block, size, time, kind, false);
 }
 
-/* Enters what is left of a block that has been taken out, in its place among equals. */
+/* Enters the remainder of a removed block at its place among blocks of equal size. */
 ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block *blocks,
                                           uint32_t block, uint64_t size, enum bin_kind kind)
 {
@@ -130,15 +130,15 @@ ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blo
     size_index_take(index, blocks, number, block, kind, rests, false);
 }
 
-/* A block that was found, and its size, which is known before the block has been looked at. */
+/* A block and its size, which is known before the block is read. */
 struct sized {
     uint32_t block;
     uint32_t bin;
     uint64_t size;
 };
 
-/* The first block of just `size` bytes, or NO_BLOCK; one in the tree is not found. Whether there is
- * one, which is hard to guess, is known before the bitmaps could be searched. */
+/* Returns the first block of exactly `size` bytes, or NO_BLOCK; blocks in the tree are not found.
+ * This hard-to-predict test precedes a search of the bitmaps. */
 ALWAYS_INLINE struct sized size_index_exact(const struct size_index *index, uint64_t size)
 {
     uint32_t bin = size_index_bin(index, size);

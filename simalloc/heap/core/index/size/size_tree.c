@@ -47,13 +47,13 @@ void size_tree_release(struct size_tree *tree)
     tree->nodes = NULL;
 }
 
-/* Whether an entry comes before (size, key). */
+/* Returns whether an entry precedes (size, key). */
 static bool is_before(const struct tree_node *node, uint32_t entry, uint64_t size, uint64_t key)
 {
     return node->size[entry] < size || (node->size[entry] == size && node->key[entry] < key);
 }
 
-/* How many entries come before (size, key). */
+/* Returns the number of entries that precede (size, key). */
 static uint32_t rank_in(const struct tree_node *node, uint64_t size, uint64_t key)
 {
     uint32_t rank = 0;
@@ -280,7 +280,7 @@ void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address)
         tell(tree, id);
 }
 
-/* What has been met on a walk over the tree. */
+/* State of the check's walk over the tree. */
 struct walk {
     const struct size_tree *tree;
     uint32_t blocks;

@@ -23,7 +23,7 @@ struct size_tree {
     struct tree_node *nodes;
     uint32_t capacity;
     uint32_t used;
-    uint32_t unused; /* chain of nodes given back */
+    uint32_t unused; /* head of the chain of unused nodes */
     uint32_t root;
     uint32_t blocks; /* in the tree */
 };

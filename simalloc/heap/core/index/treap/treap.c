@@ -29,7 +29,7 @@ static uint32_t count_of(const struct treap *tree, uint32_t id)
     return id == NO_BLOCK ? 0 : tree->nodes[id].count;
 }
 
-/* Counts a node's subtree from those of its children. */
+/* Computes the count of a node's subtree from its children's counts. */
 static void sum_up(const struct treap *tree, uint32_t id)
 {
     struct treap_node *node = &tree->nodes[id];
@@ -126,7 +126,7 @@ uint32_t treap_before(const struct treap *tree, struct treap_key key)
     return found;
 }
 
-/* Checks a node and what is below it; the tree is balanced, so that this is not deep. */
+/* Checks a subtree. The tree is balanced, so the recursion is not deep. */
 static const char *check_below(const struct treap *tree, uint32_t id)
 {
     const struct treap_node *node = &tree->nodes[id];

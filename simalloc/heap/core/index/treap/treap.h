@@ -8,7 +8,7 @@
 
 #include "space/heap.h"
 
-/* What a list is ordered by: the lower major comes first, and of equal ones the lower minor. */
+/* Sort key of a list: by major, then by minor, ascending. */
 struct treap_key {
     uint64_t major;
     uint64_t minor;
@@ -48,7 +48,7 @@ void treap_nodes_release(struct treap_nodes *nodes);
 /* The first block whose key is not below one. */
 struct treap_place treap_from(const struct treap *tree, struct treap_key key);
 
-/* The last block whose key is below one; NO_BLOCK: there is none. */
+/* Returns the last block with a smaller key, or NO_BLOCK. */
 uint32_t treap_before(const struct treap *tree, struct treap_key key);
 
 void treap_insert(const struct treap *tree, uint32_t id, struct treap_key key);
@@ -59,7 +59,7 @@ ALWAYS_INLINE uint64_t treap_count(const struct treap *tree)
     return *tree->root == NO_BLOCK ? 0 : tree->nodes[*tree->root].count;
 }
 
-/* Returns what is wrong with a list, or NULL. */
+/* Returns a description of the first fault in a list, or NULL. */
 const char *treap_check(const struct treap *tree);
 
 #endif

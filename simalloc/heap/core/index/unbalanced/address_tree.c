@@ -30,14 +30,14 @@ static uint64_t largest(const struct address_tree *tree, uint32_t id)
     return larger_of(tree->blocks[id].size, larger_of(node->max_left, node->max_right));
 }
 
-/* Notes what is the largest from a node down, if anybody is to know. */
+/* Stores the largest size of a node's subtree for best fit, if best fit is in use. */
 static void note_largest(const struct address_tree *tree, uint32_t id)
 {
     if (has_sizes(tree))
         tree_sizes_note(&tree->sizes, id, largest(tree, id));
 }
 
-/* Tells the parents of a node, one after the other, what is the largest below them. */
+/* Updates the largest size in each ancestor of a node. */
 static void tell_parents(const struct address_tree *tree, uint32_t id)
 {
     uint32_t parent = tree->nodes[id].parent;
@@ -133,7 +133,7 @@ struct looked_up address_tree_insert(const struct address_tree *tree, uint32_t i
     return place;
 }
 
-/* Puts another node, or none, in a node's place under its parent, which is told of it. */
+/* Puts another node, or none, in a node's place under its parent, and updates the parent. */
 static void replace(const struct address_tree *tree, uint32_t id, uint32_t other)
 {
     uint32_t above = tree->nodes[id].parent;
@@ -167,7 +167,7 @@ static void unlink_node(const struct address_tree *tree, uint32_t id)
     while (tree->nodes[following].left != NO_BLOCK)
         following = tree->nodes[following].left;
     replace(tree, following, tree->nodes[following].right);
-    tree->nodes[following] = *node; /* what was on its right has been replaced there too */
+    tree->nodes[following] = *node; /* the node on its right has been replaced there too */
     tree->nodes[node->left].parent = following;
     if (node->right != NO_BLOCK)
         tree->nodes[node->right].parent = following;
@@ -233,7 +233,8 @@ void address_tree_rebalance(const struct address_tree *tree)
     *tree->root = fold(tree, &chain, count);
 }
 
-/* Whether a node's child is linked back to it, on its side of it, and known by its size. */
+/* Returns whether a child is linked back to its node, is on the right side of it, and has the
+ * `known` size. */
 static bool is_child(const struct address_tree *tree, uint32_t id, uint32_t child, uint64_t known,
                      bool lower)
 {

@@ -1,9 +1,9 @@
 /* A binary search tree of free blocks by address, whose shape is the rule: it is never balanced by
  * itself (simalloc/policy/families/address_trees.md).
  *
- * A node has the id of its block, and knows the largest size on both sides of it. Operations take a
- * time in proportion to the depth of the tree; the nodes that a search looks at are counted. Best fit,
- * which would go through most of the tree, asks `sizes` instead, which are kept for it alone. */
+ * A node has the id of its block, and knows the largest size on both sides of it. Operations take
+ * time in proportion to the depth of the tree, and count the nodes that a search visits. Best fit
+ * would search most of the tree; it uses `sizes` instead, which are kept for best fit only. */
 #ifndef SIMALLOC_ADDRESS_TREE_H
 #define SIMALLOC_ADDRESS_TREE_H
 
@@ -31,7 +31,7 @@ struct address_tree {
     struct tree_sizes sizes; /* all zero: nobody asks for the best fit */
 };
 
-/* A node that was looked for, or NO_BLOCK, and how many were looked at. */
+/* Result of a search: a node or NO_BLOCK, and the number of visited nodes. */
 struct looked_up {
     uint32_t node;
     uint64_t visited;
@@ -41,8 +41,8 @@ struct looked_up {
 bool address_nodes_reserve(struct address_nodes *nodes, uint32_t capacity);
 void address_nodes_release(struct address_nodes *nodes);
 
-/* The node with the lowest address, that which better fit comes to, and the smallest, of those that
- * have at least `size`. */
+/* Each returns a node of at least `size` bytes: the lowest, the result of better fit, and the
+ * smallest. */
 struct looked_up address_tree_first(const struct address_tree *tree, uint64_t size);
 struct looked_up address_tree_better(const struct address_tree *tree, uint64_t size);
 struct looked_up address_tree_best(const struct address_tree *tree, uint64_t size);
@@ -59,7 +59,7 @@ void address_tree_resized(const struct address_tree *tree, uint32_t id);
 /* Makes the tree anew, of the same nodes: of k the root has k / 2 below it, and so on. */
 void address_tree_rebalance(const struct address_tree *tree);
 
-/* Returns what is wrong with a tree, or NULL, and adds its nodes to `count`. */
+/* Returns a description of the first fault in a tree, or NULL, and adds its nodes to `count`. */
 const char *address_tree_check(const struct address_tree *tree, uint64_t *count);
 
 #endif

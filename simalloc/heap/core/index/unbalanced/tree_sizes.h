@@ -1,10 +1,11 @@
-/* What best fit asks of an address-ordered tree, found without going through the tree: which block
- * is the smallest that fits, and how many nodes a search would look at.
+/* Best fit in an address-ordered tree without a search of the tree: the smallest block that fits,
+ * and the number of nodes that a search would visit.
  *
- * The search looks at every node that it reaches through subtrees with a block of the size. The
- * largest size of a subtree is never above that of one around it, so those are all nodes whose own
- * subtree has such a block. The nodes therefore stand in two more orders, in which ranks are found in
- * O(log n): by the size of their block, and by the largest size from the node down. */
+ * The search visits every node that it reaches through subtrees with a block of the size. The
+ * largest size of a subtree is at most that of the subtree around it, so the search visits exactly
+ * the nodes whose own subtree has such a block. The nodes are therefore kept in two more orders, in
+ * which ranks are found in O(log n): by the size of their block, and by the largest size of their
+ * subtree. */
 #ifndef SIMALLOC_TREE_SIZES_H
 #define SIMALLOC_TREE_SIZES_H
 
@@ -46,17 +47,17 @@ void tree_sizes_enter(const struct tree_sizes *sizes, uint32_t id, uint64_t larg
 void tree_sizes_leave(const struct tree_sizes *sizes, uint32_t id);
 void tree_sizes_resized(const struct tree_sizes *sizes, uint32_t id);
 
-/* Notes what is the largest size from a node down. */
+/* Stores the largest size of a node's subtree. */
 void tree_sizes_note(const struct tree_sizes *sizes, uint32_t id, uint64_t largest);
 
-/* The smallest block of at least `size`, of equals that with the lowest address, or NO_BLOCK; and
- * how many nodes a search looks at, which begins at the root whatever it has. */
+/* Returns the smallest block of at least `size` bytes, the lowest of equals, or NO_BLOCK, with the
+ * number of nodes that a search visits; a search always visits the root. */
 struct treap_place tree_sizes_best(const struct tree_sizes *sizes, uint64_t size);
 
-/* Whether a node stands in both orders where it belongs. */
+/* Returns whether a node is at its place in both orders. */
 bool tree_sizes_has(const struct tree_sizes *sizes, uint32_t id, uint64_t largest);
 
-/* Returns what is wrong with the orders of a tree of this many nodes, or NULL. */
+/* Returns a description of the first fault in the orders of a tree of `count` nodes, or NULL. */
 const char *tree_sizes_check(const struct tree_sizes *sizes, uint64_t count);
 
 #endif

@@ -45,7 +45,7 @@ ALWAYS_INLINE void tree_change(struct list_fit *state, struct seat seat, enum ch
                       rule.order == ORDER_ADDRESS);
 }
 
-/* Searches the tree and counts what a walk along the list would have visited. */
+/* Searches the tree. Adds the visits of a walk along the list to the count. */
 ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, uint64_t *visited,
                                         struct list_rule rule)
 {
