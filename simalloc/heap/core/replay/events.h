@@ -1,4 +1,4 @@
-/* What a program asked for, event by event. */
+/* The events of a program. */
 #ifndef SIMALLOC_EVENTS_H
 #define SIMALLOC_EVENTS_H
 
@@ -8,15 +8,15 @@
 
 enum { ADDRESS_NONE = -1, ADDRESS_REFUSED = -2 };
 
-/* A run of events, column by column. Of the optional columns those are given that the family looks
- * at and the trace has; the others are NULL. */
+/* A run of events in columns. An optional column is NULL unless the trace has it and the family
+ * uses it. */
 struct events {
     size_t count;
     const uint8_t *op;
     const int64_t *size; /* 0 of a free */
     const uint32_t *slot;
     const int64_t *live; /* bytes of the program that are live after each event */
-    const struct live_span *spans; /* what the first `span_count` whole batches come to */
+    const struct live_span *spans; /* totals of the first `span_count` whole batches */
     size_t span_count;
     const int64_t *alignment; /* 0 for none */
     const int64_t *time;      /* nanoseconds */
@@ -28,10 +28,10 @@ struct events {
     int64_t *address; /* filled with the object's address after each event, or ADDRESS_NONE or
                        * ADDRESS_REFUSED; may be NULL */
     const struct sight *sight; /* what else is filled; NULL: nothing */
-    size_t first;              /* the number of the first event among those of the sight */
+    size_t first;              /* index of the first event among the events of the sight */
 };
 
-/* What is told of each event and the heap after it, in columns of an entry an event. */
+/* Results for each event and the heap after it, in columns with an entry an event. */
 struct sight {
     int64_t *mapped;   /* scaled bytes */
     int64_t *resident; /* the same; 0 if nobody keeps track */
@@ -40,7 +40,7 @@ struct sight {
     int64_t *region;   /* where the object is, as the family says it (struct location) */
     int64_t *number;
     int64_t *offset;
-    uint64_t *figures; /* a row an event, of as many as the family reports */
+    uint64_t *figures; /* a row an event, with the figures that the family reports */
 };
 
 #define PART_OF(column, first) ((column) == NULL ? NULL : &(column)[first])

@@ -1,11 +1,11 @@
-/* What is measured of a number of bytes after each event: the mapped ones, or the resident ones. */
+/* Measures of a number of bytes after each event: the mapped bytes, or the resident bytes. */
 #ifndef SIMALLOC_FOOTPRINT_H
 #define SIMALLOC_FOOTPRINT_H
 
 #include "c/live_span.h"
 #include "replay/timeline.h"
 
-/* Bytes are scaled but for the live ones, which are the program's. */
+/* Bytes are scaled, except live bytes, which are program bytes. */
 struct footprint {
     uint64_t bytes; /* now */
     uint64_t peak;
@@ -15,7 +15,7 @@ struct footprint {
     uint64_t at_max_live;
     double sum;           /* after each event */
     double sum_of_ratios; /* of it to the live bytes, after events with any */
-    double sum_of_ratios_by_bytes; /* each times what its event asked for */
+    double sum_of_ratios_by_bytes; /* each ratio times the bytes that its event requested */
     struct timeline timeline;
 };
 

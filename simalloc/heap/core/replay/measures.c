@@ -15,8 +15,8 @@ static void measure_change(struct footprint *footprint, const struct byte_change
     timeline_note_heap(&footprint->timeline, change->bytes);
 }
 
-/* Measures `count` events after each of which the bytes were the same, in one interval of the
- * timeline. `max_live` is what was live at most before them, which they may raise. */
+/* Measures `count` events with the same bytes after each, in one interval of the timeline.
+ * `max_live` is the peak of live bytes before them, which they may raise. */
 static void measure_span(struct footprint *footprint, const struct live_span *span, size_t count,
                          uint64_t scale, uint64_t *max_live)
 {
@@ -31,8 +31,7 @@ static void measure_span(struct footprint *footprint, const struct live_span *sp
     timeline_note(&footprint->timeline, (uint64_t)span->low, (uint64_t)span->high, count);
 }
 
-/* Measures the bytes after each event of a batch; what is found of the live bytes on the way is
- * left in `live`. */
+/* Measures the bytes after each event of a batch. Leaves the computed live bytes in `live`. */
 static void measure_footprint(const struct measures *measures, struct footprint *footprint,
                               const struct changes *changes, const struct batch *batch,
                               const struct events *events, struct live_span *live)

@@ -1,6 +1,6 @@
-/* What is measured of a heap and the objects in it, after each event.
+/* Measures of a heap and its objects after each event.
  *
- * Events leave behind what is needed, and are measured by the batch, in loops over arrays. */
+ * Events store the necessary values, which are measured by the batch, in loops over arrays. */
 #ifndef SIMALLOC_MEASURES_H
 #define SIMALLOC_MEASURES_H
 
@@ -17,7 +17,7 @@ struct measures {
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;
     struct footprint mapped;
-    /* What else is asked for: resident bytes, those of occupied pages, the largest free block. */
+    /* Requested extras: resident bytes, bytes of occupied pages, the largest free block. */
     struct byte_series *series;
     size_t series_count;
 };

@@ -5,7 +5,7 @@
 /* Makes slots up to number `slot`; false when memory is exhausted. */
 static bool grow(struct objects *objects, uint32_t slot)
 {
-    /* What is not used costs memory when there is much of it; when there is little, copying costs. */
+    /* Unused room costs memory if the table is large; copying costs time if it is small. */
     uint64_t count = objects->count + objects->count / (objects->count < 1 << 16 ? 1 : 8) + 64;
     if (count <= slot)
         count = (uint64_t)slot + 1;

@@ -52,7 +52,8 @@ static bool leave(struct occupied_pages *occupied, uint64_t page)
     return true;
 }
 
-/* Lets an object enter its pages, or leave them. Those between its first and its last are its own. */
+/* Enters an object into its pages, or removes it. The pages between its first and its last belong
+ * to it alone. */
 static bool change(struct occupied_pages *occupied, const struct live_extent *extent,
                    bool (*to)(struct occupied_pages *occupied, uint64_t page))
 {

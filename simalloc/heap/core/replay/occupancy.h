@@ -1,5 +1,6 @@
-/* Pages that hold at least one live byte: what a program would have in memory if every other page
- * could be given back. For huge pages Maas et al. 2020 and Hunter et al. 2021 study this figure. */
+/* Pages that hold at least one live byte: the memory of a program if every other page could be
+ * returned to the system. Maas et al. 2020 and Hunter et al. 2021 study this figure for huge pages.
+ */
 #ifndef SIMALLOC_OCCUPANCY_H
 #define SIMALLOC_OCCUPANCY_H
 
@@ -21,7 +22,7 @@ struct occupied_pages {
 };
 
 struct occupancy {
-    size_t sizes; /* how many page sizes are looked at; 0: none */
+    size_t sizes; /* number of page sizes; 0: occupancy is not measured */
     struct occupied_pages of[MOST_PAGE_SIZES];
     struct live_extent *extents; /* of the object in each slot */
     uint32_t slots;

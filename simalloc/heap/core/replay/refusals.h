@@ -1,4 +1,4 @@
-/* Requests that are refused for want of memory. The program ends at the first, or goes on without
+/* Requests that are refused for lack of memory. The program ends at the first, or continues without
  * the objects that it did not get. */
 #ifndef SIMALLOC_REFUSALS_H
 #define SIMALLOC_REFUSALS_H
@@ -14,12 +14,12 @@ struct refusals {
     uint64_t largest_free; /* scaled bytes of the largest free block after that event */
     uint64_t *sizes; /* bytes of the program that are live in each slot */
     uint32_t slots;
-    int64_t live; /* bytes of the program, without those of objects that it did not get */
+    int64_t live; /* program bytes, without the objects that the program did not get */
     int64_t live_after[BATCH]; /* the same after each event of a batch */
     int64_t granted[BATCH]; /* bytes of the program that each event of a batch has got */
 };
 
-/* Makes sure that there are this many slots; false when memory is exhausted. */
+/* Reserves `slots` slots. Returns false if memory is exhausted. */
 bool refusals_reserve(struct refusals *refusals, uint64_t slots);
 void refusals_release(struct refusals *refusals);
 
@@ -46,7 +46,7 @@ ALWAYS_INLINE void refusals_note_live(struct refusals *refusals, uint32_t slot, 
     refusals->sizes[slot] = size;
 }
 
-/* Whether a program has ended. */
+/* Returns whether the program has ended. */
 ALWAYS_INLINE bool refusals_end(const struct refusals *refusals)
 {
     return refusals->is_over || (refusals->first > 0 && !refusals->goes_on);

@@ -43,7 +43,7 @@ uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, 
     return block;
 }
 
-/* Fills in what is told of an event, and of the heap after it. */
+/* Writes the results for an event, and for the heap after it. */
 static void tell(const struct replay *replay, const struct events *event, uint32_t block)
 {
     const struct heap *heap = replay->heap;
@@ -69,7 +69,7 @@ static void tell(const struct replay *replay, const struct events *event, uint32
         family->report(heap, &sight->figures[row * report_width(family, heap)]);
 }
 
-/* Verifies the heap after an event, which has taken this many new ids for blocks. */
+/* Verifies the heap after an event that has taken `taken` new block ids. */
 static const char *verify(const struct replay *replay, uint32_t taken)
 {
     struct heap *heap = replay->heap;
@@ -96,7 +96,7 @@ static bool is_watched(const struct replay *replay, const struct events *events)
     return events->address != NULL || events->sight != NULL || replay->checked;
 }
 
-/* What is asked for on request only, after one event. */
+/* Computes the results that are collected only on request, after one event. */
 static void watch(const struct replay *replay, const struct events *event, uint32_t taken)
 {
     struct heap *heap = replay->heap;

@@ -22,11 +22,12 @@ struct replay {
     struct heap *heap; /* the family's state begins with it */
     enum realloc_rule realloc_rule;
     bool checked; /* verify the whole heap after each event */
-    measure_function *measure; /* that of this processor, whichever the family's code is for */
+    measure_function *measure; /* the variant for this processor, independent of the family's
+                                * variant */
     bool measures_largest_free; /* the last of the series */
     struct objects objects;
     struct occupancy occupancy;
-    struct refusals refusals; /* those of a family that refuses */
+    struct refusals refusals; /* refusals of a family that refuses */
     struct measures measures;
 };
 
@@ -39,12 +40,12 @@ uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
  * if each is watched. False, with the heap's failure set, when memory is exhausted. */
 bool replay_begin(struct replay *replay, const struct events *events, size_t first,
                   reserve_function *reserve, struct events *part);
-/* Measures what a batch has left behind, before which this many block ids were in use; returns how
- * many events it has done. */
+/* Measures the stored values of a batch; `used` block ids were in use before it. Returns the number
+ * of events of the batch. */
 size_t replay_end(struct replay *replay, const struct events *part, struct batch *batch,
                   uint32_t used);
 
-/* Carries out what is neither malloc, free nor realloc, and returns the block of the object. */
+/* Carries out an event other than malloc, free and realloc. Returns the block of its object. */
 uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, uint64_t size,
                        const struct layer *layer);
 
@@ -68,8 +69,9 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
 
 /* Begins a batch of a heap that keeps track of its pages: each event is noted. */
 void replay_begin_pages(struct replay *replay);
-/* Notes that an event has changed the heap; and where pages are kept track of, which of them it has
- * written of its object's block, and what is resident after it. False if the heap has failed. */
+/* Stores the change of the heap by an event. If residence is measured, also stores the pages of the
+ * object's block that were written, and the resident bytes. Returns false if the heap has failed.
+ */
 bool replay_note(struct replay *replay, const struct events *events, struct batch *batch,
                  size_t event);
 

@@ -265,7 +265,7 @@ static void note_all_series(struct replay *replay, size_t event)
         note_series(series, event, largest_free(replay), allocated);
 }
 
-/* Whether an event is of an object that there is not: it was refused to a program that goes on
+/* Returns whether the object of an event does not exist: it was refused to a program that continues
  * without it, or a realloc to 0 bytes has freed it. */
 static bool is_left_out(const struct replay *replay, uint8_t op, uint32_t block)
 {
@@ -273,7 +273,7 @@ static bool is_left_out(const struct replay *replay, uint8_t op, uint32_t block)
            (op == OP_FREE || op == OP_REALLOC || op == OP_USE);
 }
 
-/* Notes what an event has got, and what is live after it, without what was refused. */
+/* Stores the result of an event and the live bytes after it, without refused objects. */
 static void note_live(struct replay *replay, const struct events *events, size_t event,
                       bool left_out)
 {
@@ -355,7 +355,7 @@ size_t replay_requests(struct replay *replay, const struct events *events)
             break;
         }
         carry_out_batch(replay, &part, &batch);
-        if (refusals->count > 0) { /* what is live differs from what the trace says */
+        if (refusals->count > 0) { /* the live bytes differ from the trace's */
             part.live = refusals->live_after;
             part.size = refusals->granted;
             part.span_count = 0;

@@ -1,14 +1,13 @@
-/* Carrying out events of which more is looked at than size and object: alignment, thread, time, the
- * bytes that are written.
+/* Carries out events that need more than size and object: alignment, thread, time, written bytes.
  *
- * One loop for all families, through the functions of their layer; replay_batch() is the other one,
- * inlined into each. */
+ * This is one loop for all families, which calls the functions of their layer. The other loop,
+ * replay_batch(), is inlined into each family. */
 #ifndef SIMALLOC_REQUESTS_H
 #define SIMALLOC_REQUESTS_H
 
 #include "replay/replay.h"
 
-/* Whether this loop has to carry the events out. */
+/* Returns whether the events need this loop. */
 bool requests_are_needed(const struct replay *replay, const struct events *events);
 
 size_t replay_requests(struct replay *replay, const struct events *events);

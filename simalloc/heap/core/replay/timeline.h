@@ -22,13 +22,14 @@ struct timeline {
     uint64_t left;    /* events still to come in the current one, which is empty if all are */
 };
 
-/* Begins a timeline of at most this many events. */
+/* Initialises a timeline for up to `events` events. */
 void timeline_init(struct timeline *timeline, uint64_t events);
 
 /* Begins the next interval. */
 void timeline_advance(struct timeline *timeline, uint64_t heap);
 
-/* How many of the next `events` fall into the current interval, which is begun if need be. */
+/* Returns the number of the next `events` that belong to the current interval; starts a new
+ * interval if necessary. */
 ALWAYS_INLINE uint64_t timeline_room(struct timeline *timeline, uint64_t events, uint64_t heap)
 {
     if (timeline->left == 0)

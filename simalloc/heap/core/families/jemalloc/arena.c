@@ -133,8 +133,8 @@ void jemalloc_free_extent(struct jemalloc *state, struct arena *arena, uint32_t 
     jemalloc_free_pages(state, arena, number);
 }
 
-/* Makes blocks of a large object's extent, which is one, waste: the object at an offset, and what
- * is waste around it. */
+/* Splits the one block of a large object's extent into the object at an offset and waste around it.
+ */
 static void lay_out(struct jemalloc *state, uint32_t number, uint64_t offset,
                            uint64_t usable)
 {

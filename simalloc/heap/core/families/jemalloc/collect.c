@@ -2,7 +2,8 @@
 
 enum { SMALL_COLLECTED = 4 }; /* classes that a collection of 5.3.1 flushes; and a large one */
 
-#define COLLECTION_INTERVAL UINT64_C(10000000) /* nanoseconds between those of 5.3.1 at least */
+#define COLLECTION_INTERVAL UINT64_C(10000000) /* minimum nanoseconds between two collections of
+                                                * 5.3.1 */
 
 /* Addresses as Linux would have given them, from `start` to before `end`. */
 struct span {
@@ -90,7 +91,7 @@ static void adapt_fill(struct stack *stack)
     }
 }
 
-/* Flushes three quarters of what was not used, and more; says whether anything was. */
+/* Flushes three quarters or more of the unused objects. Returns whether it flushed any. */
 static bool visit(struct jemalloc *state, struct thread *thread, uint32_t class)
 {
     struct stack *stack = &thread->stacks[class];

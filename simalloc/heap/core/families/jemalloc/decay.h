@@ -5,10 +5,10 @@
 #include <string.h>
 #include "families/jemalloc/size_classes.h"
 
-enum { TICKS = 1000 }; /* between two looks at the clock, in the mean */
+enum { TICKS = 1000 }; /* mean number of ticks between two readings of the clock */
 
-/* Counts ticks of a thread; says whether it is time to look at the clock. The waits are
- * 61 ln(64 / n), rounded. */
+/* Counts ticks of a thread. Returns whether the clock is due. The intervals are 61 ln(64 / n),
+ * rounded. */
 bool jemalloc_count_ticks(struct thread *thread, uint64_t ticks);
 
 /* Fills in the shares of pages that stay: 6x^5 - 15x^4 + 10x^3 at each step. */

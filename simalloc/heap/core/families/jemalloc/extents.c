@@ -7,7 +7,7 @@ ALWAYS_INLINE bool bin_is_filled(const struct extent_cache *cache, uint32_t bin)
     return (cache->filled[bin / 64] >> bin % 64 & 1) != 0;
 }
 
-/* The next bin from `bin` on that has an extent; PAGE_BINS: there is none. */
+/* Returns the next bin from `bin` on with an extent, or PAGE_BINS. */
 ALWAYS_INLINE uint32_t next_filled_bin(const struct extent_cache *cache, uint32_t bin)
 {
     while (bin < PAGE_BINS) {
@@ -67,7 +67,7 @@ static bool extent_holds(const struct jemalloc *state, const struct extent *exte
     return start <= extent->size && extent->size - start >= size;
 }
 
-/* Lists what is looked at of the bin below the first whose extents all have `size` bytes. */
+/* Lists the examined extents of the bin below the first bin whose extents all have `size` bytes. */
 static unsigned list_bin_below(const struct jemalloc *state,
                                       const struct extent_cache *cache, uint64_t size,
                                       uint32_t *found)
@@ -78,7 +78,7 @@ static unsigned list_bin_below(const struct jemalloc *state,
     return jemalloc_pairing_list(state->extents.at, &cache->bins[bin], MOST_LOOKED_AT, found);
 }
 
-/* The first of all extents that have `size` bytes; NO_EXTENT: there is none. */
+/* Returns the first of all extents with at least `size` bytes, or NO_EXTENT. */
 static uint32_t cache_fit(struct jemalloc *state, struct extent_cache *cache, uint64_t size)
 {
     struct extent *at = state->extents.at;

@@ -11,7 +11,7 @@ void jemalloc_cache_insert(struct jemalloc *state, struct extent_cache *cache, u
 /* Takes an extent out. */
 void jemalloc_cache_remove(struct jemalloc *state, struct extent_cache *cache, uint32_t number);
 
-/* The extent of which `size` bytes at a multiple of `alignment` are to be taken; or NO_EXTENT. */
+/* Returns the extent from which to take `size` bytes at a multiple of `alignment`, or NO_EXTENT. */
 uint32_t jemalloc_cache_find(struct jemalloc *state, struct extent_cache *cache, uint64_t size,
                              uint64_t alignment);
 

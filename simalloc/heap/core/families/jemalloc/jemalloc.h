@@ -1,20 +1,19 @@
-/* What jemalloc's model keeps (policy/families/jemalloc.md), and its parts, each over those before
- * it:
+/* jemalloc's data and parts (policy/families/jemalloc.md). Each part uses the parts above it:
  *
- *   size_classes    classes of sizes
+ *   size_classes    size classes
  *   pairing         heaps of extents, by address
  *   extents         caches of extents that are not in use
  *   space           metadata, mappings, extents side by side
- *   decay           random numbers, and how many pages may stay
- *   page_allocator  how an arena gets pages and gives them back
+ *   decay           random numbers, and limits of unpurged pages
+ *   page_allocator  pages of an arena: allocation and purging
  *   arena           slabs and large objects
- *   tcache          what a thread keeps
- *   collect         what its cache gives back
- *   threads         arenas, and how threads come to them
+ *   tcache          thread caches
+ *   collect         garbage collection of thread caches
+ *   threads         arenas and their assignment to threads
  *   report          statistics, and checks
  *
- * Mappings have ever higher addresses, so that "older mapping first, then lower address" is just
- * "lower address first". */
+ * Mappings have ever higher addresses, so "older mapping first, then lower address" equals "lower
+ * address first". */
 #ifndef SIMALLOC_JEMALLOC_H
 #define SIMALLOC_JEMALLOC_H
 
@@ -50,7 +49,7 @@ struct extent {
     uint64_t address;
     uint64_t size;
     uint64_t is_free[REGION_WORDS]; /* of a slab: its regions */
-    uint32_t *regions;              /* of a slab: their blocks; NULL: it is none */
+    uint32_t *regions;              /* blocks of a slab's regions; NULL: not a slab */
     uint32_t block;                 /* that it is; or the object's in it */
     uint32_t arena;
     uint32_t mapping;
@@ -64,14 +63,14 @@ struct extent {
     uint16_t free_regions;
     uint8_t class; /* of a slab */
     uint8_t use;
-    bool is_zero; /* its pages were given back, or never used */
+    bool is_zero; /* its pages were purged, or never used */
 };
 
 struct extent_table {
     struct extent *at;
     uint32_t used; /* numbers below this have been in use; 0 is no extent */
     uint32_t capacity;
-    uint32_t unused; /* chain of numbers given back */
+    uint32_t unused; /* head of the chain of unused numbers */
 };
 
 /* A pairing heap; behind its root waits a chain of siblings that are not yet under it. */
@@ -97,7 +96,7 @@ struct random {
     uint64_t state;
 };
 
-/* How many dirty or muzzy pages may stay. */
+/* Limit of the dirty or muzzy pages. */
 struct decay {
     int64_t milliseconds;
     struct random random;
@@ -121,7 +120,7 @@ struct leaf {
     uint64_t address;
 };
 
-/* The tables of an arena: blocks that are filled and never given back. */
+/* The tables of an arena: blocks that are filled and never freed. */
 struct metadata {
     struct table_block *blocks;
     uint32_t count;
@@ -218,7 +217,7 @@ struct jemalloc {
     /* Sizes from bits 0 to 15 to bits 16 to 31, and above these one more than is given; 0: none. */
     uint64_t slab_sizes[MOST_SPANS];
     uint64_t tcache_ncached_max[MOST_SPANS];
-    /* What follows from them. */
+    /* Values derived from the parameters. */
     uint64_t pad;        /* bytes that a large object's extent has beyond it */
     bool page_multiples; /* large objects are rounded up to pages only */
     bool by_clock;       /* caches are collected as in 5.3.1 */

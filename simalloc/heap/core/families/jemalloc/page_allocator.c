@@ -20,7 +20,7 @@ static uint32_t merge_one(struct jemalloc *state, struct arena *arena,
     return NO_EXTENT;
 }
 
-/* Merges an extent with neighbours in the cache until there are none. */
+/* Merges an extent with its neighbours in the cache until none remain. */
 static uint32_t merge_all(struct jemalloc *state, struct arena *arena,
                                  struct extent_cache *cache, uint32_t number, uint64_t most)
 {
@@ -159,7 +159,7 @@ static uint32_t cut_out(struct jemalloc *state, struct arena *arena, uint32_t nu
     return number;
 }
 
-/* Takes `size` bytes out of a cached extent; what is over stays in the cache. */
+/* Takes `size` bytes out of a cached extent; the remainder stays in the cache. */
 static uint32_t take_out(struct jemalloc *state, struct arena *arena,
                                 struct extent_cache *cache, uint32_t number, uint64_t size,
                                 uint64_t alignment)

@@ -10,7 +10,7 @@
 /* Purges all dirty and muzzy pages of an arena. */
 void jemalloc_purge_all(struct jemalloc *state, struct arena *arena);
 
-/* Purges what is due by the clock. */
+/* Purges the pages that are due by the clock. */
 void jemalloc_look(struct jemalloc *state, struct arena *arena);
 
 /* Frees an active extent, which is one block; without a decay time all that is dirty goes. */

@@ -59,7 +59,8 @@ uint64_t jemalloc_count_cached(const void *memory)
     return count;
 }
 
-/* What is wrong with the extents of one cache, or NULL; adds how many there are. */
+/* Returns a description of the first fault in the extents of a cache, or NULL. Adds their number to
+ * the count. */
 static const char *check_cache(const struct jemalloc *state, const struct extent_cache *cache,
                                uint64_t *count)
 {

@@ -1,4 +1,4 @@
-/* What jemalloc says of itself: its statistics, and where objects lie. */
+/* jemalloc's own statistics, and the locations of objects. */
 #ifndef SIMALLOC_JEMALLOC_REPORT_H
 #define SIMALLOC_JEMALLOC_REPORT_H
 
@@ -30,7 +30,7 @@ void jemalloc_report(const struct heap *heap, uint64_t *figures);
 /* The arena, the mapping and the offset in it of an object. */
 void jemalloc_locate(const struct heap *heap, uint32_t block, struct location *location);
 
-/* How many objects are in the caches of threads. */
+/* Returns the number of objects in thread caches. */
 uint64_t jemalloc_count_cached(const void *memory);
 
 const char *jemalloc_check(const void *memory);

@@ -4,12 +4,13 @@
 
 #include "families/jemalloc/jemalloc.h"
 
-/* What the last of an option's spans that has a size gives it; `otherwise`: none has it. With
- * `of_classes` they have the size of each class that a size in them belongs to. */
+/* Returns the value of the last of an option's spans that contains a size, or `otherwise`. With
+ * `of_classes` a span contains every class to which one of its sizes belongs. */
 uint64_t jemalloc_given_by(const uint64_t *spans, uint64_t size, bool of_classes,
                            uint64_t otherwise);
 
-/* Fills in the bytes of the slabs: as many pages as is said, else the fewest of whole regions. */
+/* Sets the bytes of the slabs: the pages of the option, or the fewest pages that hold whole
+ * regions. */
 void jemalloc_fill_slabs(struct jemalloc *state);
 
 /* The same at an alignment. */
@@ -23,7 +24,7 @@ uint32_t jemalloc_bin_of(const struct jemalloc *state, uint64_t size);
 /* The first bin whose extents all have at least `size` bytes. */
 uint32_t jemalloc_first_bin(const struct jemalloc *state, uint64_t size);
 
-/* How much is taken at once of addresses that are not in use, for `size`. */
+/* Returns the size of the batch of unused addresses from which `size` bytes are taken. */
 uint64_t jemalloc_batched_size(const struct jemalloc *state, uint64_t size);
 
 ALWAYS_INLINE unsigned floor_log2(uint64_t number)
@@ -50,7 +51,7 @@ ALWAYS_INLINE uint64_t class_above(uint64_t size, uint64_t grain)
     return round_up_to_power(size, UINT64_C(1) << (floor_log2(size - 1) - 2));
 }
 
-/* The greatest class of at most `size`; 0: there is none. */
+/* Returns the largest class of at most `size`, or 0. */
 ALWAYS_INLINE uint64_t class_below(uint64_t size, uint64_t grain)
 {
     uint64_t width = size < 4 * grain ? grain : UINT64_C(1) << (floor_log2(size) - 2);

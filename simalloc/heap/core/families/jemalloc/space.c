@@ -29,7 +29,7 @@ struct table_block *jemalloc_add_table_block(struct jemalloc *state, struct meta
     return added;
 }
 
-/* The class of what is left of a block of metadata. */
+/* Returns the class of the remainder of a metadata block. */
 ALWAYS_INLINE uint64_t table_room(const struct table_block *block)
 {
     return class_below(block->size - block->used, TABLE_QUANTUM);
@@ -112,7 +112,8 @@ static void drop_extent(struct jemalloc *state, struct arena *arena, uint32_t nu
     state->extents.unused = number;
 }
 
-/* The address of a leaf of the tree of addresses, which is made if there is none; 0: no memory. */
+/* Returns the address of a leaf of the address tree, which is made if necessary; 0 if memory is
+ * exhausted. */
 static uint64_t find_leaf(struct jemalloc *state, uint64_t number)
 {
     for (uint32_t i = state->leaf_count; i > 0; i--)
@@ -137,8 +138,8 @@ void jemalloc_register_page(struct jemalloc *state, uint32_t mapping, uint64_t a
         heap_touch(&state->heap, leaf + place % LEAF_SPAN / PAGE * 8, 8);
 }
 
-/* Maps a segment that lies modulo WINDOW at `place`, of which the rest is a hole. Returns the block
- * that is there, a hole too; NO_BLOCK when memory or addresses are exhausted. */
+/* Maps a segment at `place` modulo WINDOW; the rest of the window is a hole. Returns the block
+ * there, which can be a hole, or NO_BLOCK if memory or addresses are exhausted. */
 static uint32_t map_at(struct heap *heap, uint64_t place, uint64_t size)
 {
     uint64_t below = place % WINDOW;

@@ -17,7 +17,8 @@ struct table_block *jemalloc_add_table_block(struct jemalloc *state, struct meta
 uint64_t jemalloc_allocate_table(struct jemalloc *state, struct metadata *tables, uint64_t size,
                                  uint64_t alignment);
 
-/* Reserves memory for some more extents; false, with the heap's failure set, when there is none. */
+/* Reserves memory for some more extents. Returns false, with the heap's failure set, if memory is
+ * exhausted. */
 bool jemalloc_reserve_extents(struct jemalloc *state);
 
 /* Enters a page in the tree of addresses, which has a leaf for each GiB in use. */
@@ -38,7 +39,8 @@ void jemalloc_merge_extents(struct jemalloc *state, struct arena *arena, uint32_
 /* Forgets an extent whose addresses are not kept. */
 void jemalloc_forget_extent(struct jemalloc *state, struct arena *arena, uint32_t number);
 
-/* Changes the state of an extent, which is one block. A hole's pages are given back. */
+/* Changes the state of an extent, which is one block. The pages of a hole are returned to the
+ * system. */
 void jemalloc_set_state(struct jemalloc *state, uint32_t number, uint32_t block_state);
 
 #endif

@@ -125,8 +125,8 @@ static uint32_t take_flushed(struct jemalloc *state, struct stack *stack, uint32
     return count;
 }
 
-/* Gives back those of the first flushed objects' arena; the others move to the front. Returns how
- * many there are. */
+/* Frees the flushed objects of the first object's arena; the others move to the front. Returns the
+ * number of the others. */
 static uint32_t flush_arena(struct jemalloc *state, struct thread *thread, uint32_t count,
                                    bool is_small, uint32_t *emptied)
 {

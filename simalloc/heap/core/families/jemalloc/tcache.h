@@ -1,4 +1,4 @@
-/* What jemalloc keeps for a thread: the stacks of its cache, filled from an arena and flushed. */
+/* jemalloc's thread cache: stacks that are filled from an arena and flushed. */
 #ifndef SIMALLOC_JEMALLOC_TCACHE_H
 #define SIMALLOC_JEMALLOC_TCACHE_H
 

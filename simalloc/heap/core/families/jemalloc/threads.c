@@ -26,7 +26,7 @@ ALWAYS_INLINE bool has_huge_arena(const struct jemalloc *state)
     return state->oversize_threshold >= SMALLEST_LARGE;
 }
 
-/* Writes `size` bytes of an arena's, but for the pages that only statistics write, and for holes. */
+/* Writes `size` bytes of an arena, except holes and the pages that only statistics write. */
 static void write_arena(struct jemalloc *state, uint64_t address, uint64_t size)
 {
     const struct table_sizes *sizes = &table_sizes[state->version];
@@ -38,8 +38,8 @@ static void write_arena(struct jemalloc *state, uint64_t address, uint64_t size)
     heap_touch(&state->heap, address + after_hole, size - after_hole);
 }
 
-/* Makes what the first mallctl makes, of which each arena that there may be has a table. False
- * when memory is exhausted. */
+/* Makes the tables of the first mallctl, one for each possible arena. Returns false if memory is
+ * exhausted. */
 static bool start_statistics(struct jemalloc *state, struct metadata *tables)
 {
     const struct table_sizes *sizes = &table_sizes[state->version];
@@ -132,8 +132,8 @@ ALWAYS_INLINE struct arena *arena_for(struct jemalloc *state, const struct threa
     return huge != NULL ? huge : add_arena(state, (uint32_t)state->narenas);
 }
 
-/* Notes what calloc writes past the cache: small objects; of large ones only what was in use
- * before, unless its pages are given back instead. */
+/* Counts the bytes that calloc writes outside the cache: small objects, and used pages of large
+ * objects unless these pages are purged instead. */
 static void clear_object(struct jemalloc *state, uint32_t block)
 {
     struct heap *heap = &state->heap;
@@ -216,7 +216,7 @@ static NEVER_INLINE bool start_thread(struct jemalloc *state, struct thread *thr
     return true;
 }
 
-/* Makes what is kept for a thread; NULL, with the heap's failure set, when memory is exhausted. */
+/* Makes the data of a thread. Returns NULL, with the heap's failure set, if memory is exhausted. */
 static NEVER_INLINE struct thread *add_thread(struct jemalloc *state, uint32_t number)
 {
     bool has_room = TABLE_COVER(state->threads, state->thread_count, number);

@@ -1,4 +1,4 @@
-/* The arenas of jemalloc, and how threads come to them. */
+/* The arenas of jemalloc, and their assignment to threads. */
 #ifndef SIMALLOC_JEMALLOC_THREADS_H
 #define SIMALLOC_JEMALLOC_THREADS_H
 
@@ -15,7 +15,8 @@ enum {
 uint32_t jemalloc_allocate_from(struct jemalloc *state, struct thread *thread, struct arena *arena,
                                 uint64_t usable, uint64_t alignment);
 
-/* Returns an object from the thread's arena, or from that of oversize ones, as `size` tells. */
+/* Returns an object from the thread's arena, or, depending on `size`, from the arena of oversize
+ * objects. */
 uint32_t jemalloc_allocate_past_cache(struct jemalloc *state, struct thread *thread, uint64_t size,
                                       uint64_t usable, uint64_t alignment);
 
@@ -24,10 +25,11 @@ void jemalloc_free_past_cache(struct jemalloc *state, struct thread *thread, uin
 
 void jemalloc_release_thread(struct jemalloc *state, uint32_t number);
 
-/* Looks at all arenas by the clock, as threads of jemalloc's own do. */
+/* Runs the decay of all arenas by the clock, as jemalloc's background threads do. */
 void jemalloc_look_at_all(struct jemalloc *state);
 
-/* What is kept for a thread, which begins when it first allocates; NULL: memory is exhausted. */
+/* Returns the data of a thread, which start at its first allocation, or NULL if memory is
+ * exhausted. */
 struct thread *jemalloc_find_thread(struct jemalloc *state, uint32_t number, bool allocates);
 
 /* Lets the clock go on for an event, and returns its thread; NULL when memory is exhausted. */

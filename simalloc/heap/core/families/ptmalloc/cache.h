@@ -21,13 +21,13 @@ static inline struct chain *cache_list(const struct ptmalloc *state, uint64_t si
     return &state->cache->large[63 - __builtin_clzll(size) - FIRST_LARGE_BITS];
 }
 
-/* Whether the cache of the thread, of which there may be none, has lists for a size. */
+/* Returns whether the thread has a cache with lists for a size. */
 static inline bool cache_serves(const struct ptmalloc *state, uint64_t size)
 {
     return LIKELY(size <= state->quick_most) || (state->cache != NULL && size <= state->tcache_max);
 }
 
-/* Whether it takes one more block of a size. */
+/* Returns whether the cache accepts another block of a size. */
 static inline bool cache_has_room(const struct ptmalloc *state, uint64_t size)
 {
     return cache_serves(state, size) && cache_list(state, size)->count < state->tcache_count;
@@ -70,7 +70,8 @@ static inline void cache_remove(struct ptmalloc *state, struct chain *list, uint
     state->heap.counters.cached_blocks--;
 }
 
-/* Takes the newest block of a size out of the cache of the thread; NO_BLOCK: there is none. */
+/* Takes the newest block of a size out of the thread's cache. Returns NO_BLOCK if the cache has
+ * none. */
 static inline uint32_t cache_take(struct ptmalloc *state, uint64_t size)
 {
     if (!cache_serves(state, size))
@@ -104,8 +105,8 @@ static inline uint32_t cache_take_aligned(struct ptmalloc *state, uint64_t size,
     return NO_BLOCK;
 }
 
-/* Takes any block out, the smallest first, of equals the newest; `from` is where to begin, and is
- * moved on. NO_BLOCK: there is none left. */
+/* Takes any block out, the smallest first and the newest of equals. The search begins at `from`,
+ * which is advanced. Returns NO_BLOCK if the cache is empty. */
 static inline uint32_t cache_drain(struct ptmalloc *state, struct cache *cache, uint64_t *from)
 {
     for (; *from <= state->small_cached + LARGE_LISTS; ++*from) {

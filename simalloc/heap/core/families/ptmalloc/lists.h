@@ -1,6 +1,6 @@
-/* Where the free blocks of an arena of glibc's malloc are: the unsorted list, bins and the top.
+/* The free blocks of an arena of glibc's malloc: the unsorted list, bins and the top.
  *
- * What is taken out of them is allocated, and not counted. */
+ * A block that is taken out is allocated, and not counted. */
 #ifndef SIMALLOC_PTMALLOC_LISTS_H
 #define SIMALLOC_PTMALLOC_LISTS_H
 

@@ -1,5 +1,5 @@
-/* What glibc's malloc asks of the system and gives back: the break, the heaps of arenas, and blocks
- * that are mapped on their own. */
+/* Memory that glibc's malloc gets from the system and returns: the break, the heaps of arenas, and
+ * mapped blocks. */
 #include "families/ptmalloc/lists.h"
 
 static const uint64_t thresholds_below = UINT64_C(32) << 20;
@@ -63,9 +63,9 @@ static struct arena_heap *new_heap(struct arena *arena)
     return has_room ? &arena->heaps[arena->heap_count] : NULL;
 }
 
-/* Maps a heap that begins with `size` bytes and the pad, as far as it goes, of which the first
- * `info` are a table and the rest is the top. False if it cannot be so large, if the capacity does
- * not allow it, or if the heap has failed. */
+/* Maps a heap of `size` bytes and as much of the pad as fits. The first `info` bytes are a table
+ * and the rest is the top. Returns false if a heap cannot be so large, if the capacity does not
+ * allow it, or if the heap has failed. */
 static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t info)
 {
     struct heap *heap = &state->heap;
@@ -100,7 +100,7 @@ static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size,
     return true;
 }
 
-/* Frees the old top of a heap that is full, but for a fence behind it that is never free. */
+/* Frees the old top of a full heap, except a fence at its end that is never freed. */
 static void end_heap(struct ptmalloc *state, uint32_t old)
 {
     struct heap *heap = &state->heap;
@@ -169,8 +169,8 @@ static void lower_top(struct ptmalloc *state, struct arena *arena, uint64_t pad)
         heap_join_next(heap, hole);
 }
 
-/* Where the fence of a heap begins, and the free block before it if there is one: the lowest of the
- * blocks that become the top when the next heap goes. NO_BLOCK: there is none. */
+/* Returns the lowest of the blocks that become the top when the next heap is removed: the free
+ * block before a heap's fence, or the fence. Returns NO_BLOCK if the heap has neither. */
 static uint32_t tail_of(const struct ptmalloc *state, const struct arena_heap *before)
 {
     const struct block *blocks = state->heap.blocks;
@@ -194,7 +194,7 @@ static void unmap_heap(struct ptmalloc *state, struct arena *arena)
     take_top(state, arena);
     uint32_t id = heap->blocks[last->edge].next;
     const uint64_t limit = heap->limit;
-    heap->limit = UINT64_MAX; /* what is mapped here is unmapped at once */
+    heap->limit = UINT64_MAX; /* the segment mapped here is unmapped immediately */
     while (heap->blocks[id].next != last->edge) {
         if (heap->blocks[heap->blocks[id].next].index_slot == STATE_HOLE)
             heap_map(heap, heap->blocks[id].next);

@@ -33,7 +33,7 @@ static uint32_t find_for_thread(struct ptmalloc *state, uint64_t size, uint64_t 
     return arena == NULL ? NO_BLOCK : ptmalloc_find(state, arena, size, visited);
 }
 
-/* What no cache serves. */
+/* Allocates past the caches. */
 static NEVER_INLINE uint32_t allocate_uncached(struct ptmalloc *state, uint64_t size)
 {
     uint64_t visited = 0;
@@ -104,7 +104,7 @@ static void free_cut(struct ptmalloc *state, uint32_t id)
         search_merge_and_trim(state, id);
 }
 
-/* Cuts what was found for an aligned request down to the block that begins at `place`. */
+/* Cuts the block found for an aligned request down to `size` bytes at `place`. */
 static uint32_t cut_to(struct ptmalloc *state, uint32_t id, uint64_t place, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -165,13 +165,13 @@ static NEVER_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
     return allocate_plain(state, size);
 }
 
-/* Whether small lists serve a block of a size, for the thread of the request. */
+/* Returns whether small lists serve a size, for the thread of the request. */
 ALWAYS_INLINE bool is_quick(const struct ptmalloc *state, uint64_t size)
 {
     return size <= state->quick_most && state->thread_number == state->heap.request.thread;
 }
 
-/* The same for a request of which the size is all that there is. */
+/* The same for a request that has only a size. */
 ALWAYS_INLINE uint32_t allocate_sized(struct heap *heap, uint64_t size)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
@@ -272,7 +272,7 @@ static bool take_above(struct ptmalloc *state, uint32_t id, uint64_t size)
     return true;
 }
 
-/* Frees what a block has beyond `size`, if that makes a block. */
+/* Frees the part of a block beyond `size`, if it is large enough for a block. */
 static uint32_t cut_rest(struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     uint64_t over = size_of(state, id) - size;
@@ -283,7 +283,8 @@ static uint32_t cut_rest(struct ptmalloc *state, uint32_t id, uint64_t size)
     return id;
 }
 
-/* Whether a realloc returns at once: the block is large enough, and not by 16 bytes too large. */
+/* Returns whether a realloc keeps the block unchanged: it is large enough, and less than 16 bytes
+ * too large. */
 static bool fits(const struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     uint64_t have = size_of(state, id);
@@ -333,8 +334,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     return move(state, id, size);
 }
 
-/* Gives back the whole pages that lie in the free blocks of a segment behind their headers; those
- * of the top stay. */
+/* Returns to the system the whole pages inside the free blocks of a segment, behind their headers,
+ * except the pages of the top. */
 static void discard_free(struct ptmalloc *state, const struct arena *arena, uint32_t edge)
 {
     const struct block *blocks = state->heap.blocks;

@@ -1,12 +1,12 @@
-/* glibc's malloc (policy/families/ptmalloc.md): what it consists of.
+/* glibc's malloc (policy/families/ptmalloc.md) and its files.
  *
- *   lists.h      where the free blocks of an arena are
+ *   lists.h      the free blocks of an arena
  *   cache.h      the cache of a thread
- *   memory.c     the break, the heaps of arenas, mapped blocks; what is given back
- *   search.c     how an arena is searched, and how blocks merge
- *   threads.c    which arena a thread has, and how its cache is made
- *   report.c     what is told of the heap
- *   ptmalloc.c   what the program calls */
+ *   memory.c     the break, the heaps of arenas, mapped blocks; trimming
+ *   search.c     searching an arena and merging blocks
+ *   threads.c    the arena and the cache of a thread
+ *   report.c     statistics
+ *   ptmalloc.c   the functions that a program calls */
 #ifndef SIMALLOC_PTMALLOC_H
 #define SIMALLOC_PTMALLOC_H
 
@@ -72,7 +72,7 @@ struct thread {
 
 struct ptmalloc {
     struct heap heap;
-    struct thread *thread; /* that of the latest request; NULL before the first */
+    struct thread *thread; /* thread of the latest request; NULL before the first */
     struct cache *cache;   /* of that thread; or NULL */
     uint64_t quick_most;   /* its small lists serve blocks of up to this size; 0 without one */
     uint32_t thread_number;
@@ -170,7 +170,7 @@ static inline uint32_t use_whole(struct ptmalloc *state, uint32_t id)
     return id;
 }
 
-/* What is written in blocks; nothing without a mechanism. */
+/* Writes into blocks; no effect without a mechanism. */
 
 static inline void write_head(struct ptmalloc *state, uint32_t id)
 {
@@ -188,7 +188,7 @@ static inline void write_links(struct ptmalloc *state, uint32_t id)
     heap_touch(&state->heap, address + size, state->word);
 }
 
-/* Writes the object in a block, of which it has all but a word. */
+/* Writes the object in a block: all of its bytes except a word. */
 static inline void write_object(struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     heap_touch(&state->heap, state->heap.blocks[id].address + 2 * state->word, size - state->word);
@@ -214,7 +214,7 @@ static inline uint32_t split(struct ptmalloc *state, uint32_t id, uint64_t size)
 bool memory_grow(struct ptmalloc *state, struct arena *arena, uint64_t size);
 bool memory_begin_arena(struct ptmalloc *state, struct arena *arena, uint64_t asked);
 void memory_trim(struct ptmalloc *state, struct arena *arena);
-/* What malloc_trim() does at the top of the main arena. */
+/* Trims the top of the main arena, as malloc_trim() does. */
 void memory_give_back_top(struct ptmalloc *state);
 bool memory_may_map(const struct ptmalloc *state, uint64_t size);
 uint32_t memory_map(struct ptmalloc *state, uint64_t size);

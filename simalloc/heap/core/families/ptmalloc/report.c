@@ -1,4 +1,4 @@
-/* What is told of a heap of glibc's malloc. */
+/* The figures that glibc's malloc reports. */
 #include "families/ptmalloc/ptmalloc.h"
 
 void ptmalloc_locate(const struct heap *heap, uint32_t id, struct location *location)

@@ -4,7 +4,7 @@
 
 enum { MOST_SORTED = 10000, TRIMS_FROM = 65536 };
 
-/* Whether a search puts one more block of a size into the cache of the thread. */
+/* Returns whether a search stashes another block of a size in the thread's cache. */
 static bool may_stash(const struct ptmalloc *state, uint64_t size)
 {
     return size <= state->stashed_most && cache_has_room(state, size);
@@ -72,7 +72,7 @@ static uint32_t keep_exact(struct ptmalloc *state, struct arena *arena, uint32_t
     return NO_BLOCK;
 }
 
-/* Step 5: sorts what is unsorted; returns a block that serves on the way. */
+/* Step 5: sorts the unsorted list. Returns a block that serves the request on the way. */
 static uint32_t sort(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t *visited)
 {
     const struct heap *heap = &state->heap;
@@ -98,7 +98,7 @@ static uint32_t sort(struct ptmalloc *state, struct arena *arena, uint64_t size,
     return kept ? cache_take(state, size) : NO_BLOCK;
 }
 
-/* Whether two large sizes belong in one bin. */
+/* Returns whether two large sizes belong in one bin. */
 static bool share_bin(const struct ptmalloc *state, uint64_t one, uint64_t other)
 {
     const uint64_t ends[] = {state->heap.setting.word == 4 ? 2944 : 3136, 10752, 45056, 163840,
@@ -175,8 +175,8 @@ uint32_t search_arena(struct ptmalloc *state, struct arena *arena, uint64_t size
     return NO_BLOCK;
 }
 
-/* Merges a block, which is allocated and not counted, with what is free beside it; returns the
- * block that comes out. */
+/* Merges a block, which is allocated and not counted, with its free neighbours. Returns the merged
+ * block. */
 static uint32_t merge(struct ptmalloc *state, struct arena *arena, uint32_t id, bool consolidating)
 {
     const struct block *block = &state->heap.blocks[id];

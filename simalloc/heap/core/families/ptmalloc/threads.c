@@ -41,7 +41,7 @@ static struct arena *arena_make(struct ptmalloc *state)
     return arena;
 }
 
-/* Whether there may be one arena more. Once there is a limit, it remains. */
+/* Returns whether one more arena is allowed. The limit is fixed once it is computed. */
 static bool may_grow(struct ptmalloc *state)
 {
     uint64_t count = state->arena_count;

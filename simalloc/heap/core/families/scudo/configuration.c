@@ -1,4 +1,4 @@
-/* What Scudo is built with: its default configuration and Android's. */
+/* Configurations of Scudo: the default and Android's. */
 #include "families/scudo/parts.h"
 
 static const uint32_t default_sizes[] = {

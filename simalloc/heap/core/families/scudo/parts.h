@@ -1,14 +1,14 @@
 /* Scudo's heap and its parts (policy/families/scudo.md).
  *
- *   region   the memory of one class of blocks: part of it is mapped, and part of that made blocks
+ *   region   the memory of one class of blocks: a part is mapped, and a part of that is cut into blocks
  *   group    the free blocks in one stretch of a region
  *   batch    an array of blocks of one group
- *   record   a block of class 0, in which a group or a batch is kept; known by its number
- *   local    what a thread has of its own, or several share: a stack of blocks of each class
+ *   record   a block of class 0 that stores a group or a batch, identified by its number
+ *   local    the cache of one or more threads: a stack of blocks of each class
  *   mapping  a segment for one large block
  *
- * An allocated block's `family_data` has its class and the bytes asked for; that of a large block,
- * whose class is 0, the number of its mapping. */
+ * An allocated block's `family_data` has its class and the requested bytes. A large block has
+ * class 0 and the number of its mapping. */
 #ifndef SIMALLOC_SCUDO_PARTS_H
 #define SIMALLOC_SCUDO_PARTS_H
 
@@ -32,13 +32,13 @@ enum {
 enum config { CONFIG_DEFAULT, CONFIG_ANDROID };
 enum purge { PURGE_FORCED, PURGE_ALL };
 
-/* What one build of Scudo has for constants; sizes in bytes. */
+/* The constants of a build of Scudo; sizes in bytes. */
 struct configuration {
     const uint32_t *sizes; /* of each class's blocks */
     uint32_t classes;
     uint32_t most_cached;  /* blocks go to a local cache in such numbers, and fill a batch */
     uint32_t cached_bytes; /* or fewer, if they have more bytes together; but one always */
-    uint32_t runs;         /* a region makes this many times as many blocks */
+    uint32_t runs;         /* factor on the number of blocks that a region makes in one step */
     uint64_t region;
     uint32_t group_bits; /* a group's stretch is two to the power of this */
     uint64_t gain; /* bytes that small blocks must have gained for another release */
@@ -60,7 +60,7 @@ struct group {
     uint32_t record;
 };
 
-/* When a region gave pages back, and what was free then. */
+/* The last return of a region's pages, and the free bytes at that time. */
 struct release_state {
     uint64_t threshold;
     uint64_t mark;
@@ -69,9 +69,9 @@ struct release_state {
 
 /* The memory of a class. After each event:
  *
- *   count   == sum of `count` over its groups, but in class 0, whose blocks record themselves
+ *   count   == sum of `count` over its groups, except in class 0, whose blocks record themselves
  *   made    <= mapped
- *   made % block == 0, and tail is what is between them: mapped - made bytes, or NO_BLOCK for none */
+ *   made % block == 0, and tail has the mapped - made bytes between them, or is NO_BLOCK */
 struct region {
     uint64_t block; /* the size of one */
     uint64_t start; /* the address of the first one */
@@ -79,8 +79,8 @@ struct region {
     uint64_t made; /* bytes cut into blocks */
     uint64_t first; /* where the first block is in the region's slot */
     uint32_t slot;
-    uint32_t tail; /* what is mapped and not made yet, a free block; or NO_BLOCK */
-    uint32_t hole; /* what is not mapped yet; or NO_BLOCK */
+    uint32_t tail; /* free block of mapped bytes without blocks yet; or NO_BLOCK */
+    uint32_t hole; /* addresses that are not mapped yet; or NO_BLOCK */
     uint32_t refill; /* blocks that a local cache takes at once */
     uint32_t random;
     uint64_t count; /* free blocks in all groups */
@@ -93,7 +93,7 @@ struct region {
 
 /* The free blocks of class 0, which record themselves. */
 struct records {
-    uint32_t group; /* the record of the one group; NOTHING: there is none */
+    uint32_t group; /* record of the one group; or NOTHING */
     uint32_t newest;
     uint32_t newest_count;
 };
@@ -122,7 +122,7 @@ struct local {
 struct mapping {
     uint64_t base;
     uint64_t size;
-    uint64_t start; /* of what is accessible, from here to `end` */
+    uint64_t start; /* accessible bytes, from here to `end` */
     uint64_t end;
     uint64_t time;    /* when it was cached; 0: nothing is written since the system gave its pages */
     uint64_t asked;   /* bytes by the program */
@@ -150,7 +150,7 @@ struct scudo {
     uint64_t seed;
     uint64_t purge;
     uint64_t tick;
-    uint64_t primary_interval;   /* milliseconds, plus 1; 0: nothing is ever given back */
+    uint64_t primary_interval;   /* milliseconds plus 1; 0: pages are never returned */
     uint64_t secondary_interval; /* likewise */
     uint64_t cache_count_max;
     uint64_t largest_cached;
@@ -261,8 +261,8 @@ void scudo_clear_cached(struct scudo *state);
 
 bool scudo_init_locals(struct scudo *state);
 void scudo_release_locals(struct scudo *state);
-/* What the request's thread uses for an operation; NULL, with the heap's failure set, when memory
- * is exhausted. */
+/* Returns the local cache of the request's thread for an operation, or NULL, with the heap's
+ * failure set, if memory is exhausted. */
 struct local *scudo_local(struct scudo *state, bool only_frees);
 /* Takes the block on top of a class's stack, a cached one; NO_BLOCK if the region is full. */
 uint32_t scudo_pop_local(struct scudo *state, struct local *local, uint32_t number);
@@ -275,7 +275,7 @@ void scudo_empty_reached(struct scudo *state);
 
 /* Quarantine: quarantine.c. */
 
-/* Whether a freed block has to wait. */
+/* Returns whether a freed block enters the quarantine. */
 bool scudo_is_quarantined(const struct scudo *state, uint32_t id);
 void scudo_quarantine(struct scudo *state, struct local *local, uint32_t id);
 /* Takes over what waits in a local list; if that is too much, frees the oldest. */

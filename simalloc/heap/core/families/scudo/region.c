@@ -36,7 +36,7 @@ void scudo_draw_regions(struct scudo *state)
         region->refill = most == 0                            ? 1
                          : most < configuration->most_cached ? most
                                                              : configuration->most_cached;
-        /* Scudo takes the number of the slot for that of the class here. */
+        /* Scudo uses the slot's number as the class's number here. */
         region->release.threshold =
             configuration->sizes[slot] < SMALL_BELOW ? configuration->gain : PAGE;
     }
@@ -61,14 +61,14 @@ void scudo_drop_batch(struct scudo *state, uint32_t batch)
     state->batch_unused = batch;
 }
 
-/* Makes room for the groups of this many bytes of a region. */
+/* Reserves room for the groups of `mapped` bytes of a region. */
 static bool reserve_groups(struct scudo *state, struct region *region, uint64_t mapped)
 {
     uint32_t last = (uint32_t)(mapped >> state->configuration->group_bits);
     return heap_needs(&state->heap, TABLE_COVER(region->groups, region->group_capacity, last));
 }
 
-/* Gets the addresses of a region, none of which is mapped so far. */
+/* Reserves the addresses of a region, all unmapped. */
 static bool place_region(struct scudo *state, struct region *region)
 {
     struct heap *heap = &state->heap;

@@ -17,7 +17,7 @@ static bool is_small(const struct region *region)
     return region->block < SMALL_BELOW;
 }
 
-/* Whether it is time to look through the groups, when this many bytes are free. */
+/* Returns whether an examination of the groups is due when `free_bytes` are free. */
 static bool is_due(const struct scudo *state, struct region *region, uint64_t free_bytes,
                    enum release_kind kind, uint64_t now)
 {
@@ -35,7 +35,8 @@ static bool is_due(const struct scudo *state, struct region *region, uint64_t fr
     return is_ripe || release->last + (state->primary_interval - 1) * MILLISECOND <= now;
 }
 
-/* Whether a group of small blocks, which has gained some, is chosen now; notes how much it lacks. */
+/* Returns whether a group of small blocks that has gained blocks is chosen now; otherwise notes its
+ * distance from the threshold. */
 static bool is_dense(const struct scudo *state, const struct region *region, uint32_t number,
                      struct choice *choice)
 {
@@ -92,7 +93,7 @@ static bool clear_bits(struct scudo *state, uint64_t count)
     return true;
 }
 
-/* The first bit from `at` on that is as wanted, `end` if there is none. */
+/* Returns the first bit from `at` on with the wanted value, or `end`. */
 static uint64_t find_bit(const uint64_t *bits, uint64_t at, uint64_t end, bool wanted)
 {
     while (at < end) {
@@ -122,8 +123,8 @@ static void set_bits(const struct scudo *state, const struct region *region,
     }
 }
 
-/* Gives back the pages on which all blocks are free, in the groups from `number` to before `end`;
- * returns whether there are any. */
+/* Returns to the system the pages of [number, end) whose blocks are all free. Returns whether any
+ * page was returned. */
 static bool give_back_span(struct scudo *state, const struct region *region, uint32_t number,
                            uint32_t end)
 {

@@ -12,7 +12,7 @@ enum {
     LARGEST_UNUSED = 1 << 20 /* a large block's header has the bytes unused at its end modulo this */
 };
 
-/* What the system's clock shows at the start, in nanoseconds. */
+/* the system's clock at the start, in nanoseconds */
 static const uint64_t uptime = UINT64_C(1000000000000);
 
 static uint64_t now(const struct scudo *state)
@@ -73,15 +73,15 @@ static uint32_t use(struct scudo *state, uint32_t id, uint64_t alignment)
     return id;
 }
 
-/* Notes the class of a small block, and what was asked for: not even a byte by malloc(0). */
+/* Stores the class of a small block, and the requested size; malloc(0) requests 0 bytes. */
 static void note_asked(struct scudo *state, uint32_t id, uint32_t number, uint64_t size)
 {
     uint32_t asked = state->heap.request.size == 0 ? 0 : (uint32_t)size;
     state->heap.blocks[id].family_data = number << SIZE_BITS | asked;
 }
 
-/* Takes a block of the smallest class, or of a larger one whose region is not full; NO_BLOCK if
- * there is none. */
+/* Takes a block of the smallest class that fits, or of a larger class if its region is full.
+ * Returns NO_BLOCK if all are full. */
 static uint32_t allocate_small(struct scudo *state, struct local *local, uint64_t size,
                                uint64_t alignment)
 {
@@ -112,7 +112,7 @@ static void zero(struct scudo *state, uint32_t id)
     heap_touch(heap, start, end - start);
 }
 
-/* The alignment of the request, or that of all blocks. */
+/* Returns the alignment of the request, or the minimum alignment. */
 static uint64_t alignment_of(const struct heap *heap)
 {
     uint64_t alignment = GRAIN;
@@ -279,7 +279,7 @@ static uint64_t cached(const void *memory)
     return blocks;
 }
 
-/* Those of class 0 are in no groups: they record themselves. */
+/* Blocks of class 0 are in no groups, because they record themselves. */
 static const char *check_region(const struct scudo *state, const struct region *region,
                                 bool is_of_records)
 {
@@ -325,7 +325,8 @@ static void locate(const struct heap *heap, uint32_t id, struct location *locati
         "slot_" #tens "4", "slot_" #tens "5", "slot_" #tens "6", "slot_" #tens "7",              \
         "slot_" #tens "8", "slot_" #tens "9"
 
-/* That of a slot is the class, the pages mapped and the pages resident, of COUNT_BITS each. */
+/* The figure of a slot packs the class, the mapped pages and the resident pages, COUNT_BITS each.
+ */
 static const char *const figure_names[] = {
     "mapped_primary", "mapped_secondary", "mappings_secondary",
     "resident_primary", "resident_secondary", "madvise_calls", "madvise_bytes",

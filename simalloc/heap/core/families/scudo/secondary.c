@@ -50,7 +50,8 @@ static uint32_t take_cached(struct scudo *state, uint64_t size, uint64_t alignme
     return number;
 }
 
-/* Returns the number of an unused mapping; NOTHING, with the heap's failure set, if there is none. */
+/* Returns the number of an unused mapping. Returns NOTHING, with the heap's failure set, if memory
+ * is exhausted. */
 static uint32_t new_mapping(struct scudo *state)
 {
     struct secondary *secondary = &state->secondary;
@@ -214,7 +215,8 @@ static void unmap_cached(struct scudo *state)
     secondary->found_full = 0;
 }
 
-/* Puts a mapping first, and what was first in the first slot that has room; false if none has. */
+/* Puts a mapping first, and moves the previous first one to the first slot with room. Returns false
+ * if no slot has room. */
 static bool store(struct scudo *state, uint32_t number)
 {
     struct secondary *secondary = &state->secondary;

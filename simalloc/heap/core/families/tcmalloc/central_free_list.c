@@ -153,7 +153,8 @@ static bool take_room(struct tcmalloc *state, uint32_t taker, bool is_forced)
     return true;
 }
 
-/* Makes room for a chain, at the cost of another class if need be; false if there is none. */
+/* Makes room for a chain, at the cost of another class if necessary. Returns false if no room can
+ * be made. */
 static bool has_room(struct tcmalloc *state, uint32_t class)
 {
     struct central_free_list *central = &state->central_lists[class];

@@ -1,4 +1,4 @@
-/* What tcmalloc keeps for itself, in pieces of the break between the spans. */
+/* tcmalloc's own memory, in pieces of the break between the spans. */
 #include "families/tcmalloc/tcmalloc.h"
 #include "space/residence.h"
 

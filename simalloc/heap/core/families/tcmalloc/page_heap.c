@@ -1,4 +1,4 @@
-/* tcmalloc's heap of pages: free spans, how they are found, merged and given back. */
+/* tcmalloc's page heap: search, merging and return of free spans. */
 #include "families/tcmalloc/tcmalloc.h"
 #include "space/residence.h"
 
@@ -58,7 +58,8 @@ static void discard(struct tcmalloc *state, uint32_t id)
     heap_discard(&state->heap, block->address, block->size);
 }
 
-/* Whether a neighbour merges with a span of a kind; where each span is returned, it is made to. */
+/* Returns whether a neighbour merges with a span of a kind; under aggressive decommit the neighbour
+ * is first returned. */
 static bool merges(struct tcmalloc *state, uint32_t neighbour, unsigned kind)
 {
     uint32_t data = state->heap.blocks[neighbour].family_data;
@@ -168,7 +169,7 @@ static bool has_room(const struct tcmalloc *state, uint64_t pages)
     return state->page_heap.limit == 0 || held(state) + pages <= state->page_heap.limit;
 }
 
-/* Whether this many pages more may be held, once others have been given back if need be. */
+/* Returns whether `pages` more pages may be held, after returning others if necessary. */
 static bool make_room(struct tcmalloc *state, uint64_t pages)
 {
     if (!has_room(state, pages))
@@ -176,7 +177,7 @@ static bool make_room(struct tcmalloc *state, uint64_t pages)
     return has_room(state, pages);
 }
 
-/* Whether a returned span is used although there is a normal one. */
+/* Returns whether a returned span is preferred to an available normal span. */
 static bool is_better(const struct tcmalloc *state, uint32_t returned, uint32_t normal)
 {
     const struct block *one = &state->heap.blocks[returned];
@@ -217,7 +218,8 @@ static uint32_t find(struct tcmalloc *state, uint64_t pages)
     return find_long(state, pages);
 }
 
-/* Whether the heap is so empty, and has so grown, that all is given back before it grows. */
+/* Returns whether the heap is so empty, after so much growth, that all free spans are returned
+ * before it grows. */
 static bool gives_all_back(const struct tcmalloc *state, uint64_t pages)
 {
     const struct page_heap *free = &state->page_heap;

@@ -34,7 +34,8 @@ static void keep(struct tcmalloc *state, struct thread_cache *cache, uint64_t si
         heap_mark(&state->heap, id, STATE_TABLE);
 }
 
-/* What 2.10 allocates and frees first: the first cache is nobody's from then on. */
+/* The start of 2.10: it allocates and frees, and the first cache belongs to no thread afterwards.
+ */
 static void start_old(struct tcmalloc *state)
 {
     keep(state, tcmalloc_add_cache(state), POOL_OF_EXCEPTIONS);
@@ -47,7 +48,7 @@ static void start_old(struct tcmalloc *state)
     keep(state, cache, 16);
 }
 
-/* What later ones do: a byte is freed past the cache, another into it. */
+/* The start of later releases: they free one byte past the cache, and another into it. */
 static void start_new(struct tcmalloc *state)
 {
     struct thread_cache *cache = tcmalloc_make_cache(state, 0);
@@ -61,7 +62,7 @@ static void start_new(struct tcmalloc *state)
         tcmalloc_give(state, cache, SMALLEST, id);
 }
 
-/* What is allocated and freed before a program's own first call. */
+/* Allocations and frees before the program's own first call. */
 static void start_program(struct tcmalloc *state)
 {
     struct heap *heap = &state->heap;
@@ -171,7 +172,7 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
     return state->table.classes[tcmalloc_class_of(&state->table, size)].size;
 }
 
-/* Whether a block stays where it is when it is to hold another size. */
+/* Returns whether a block keeps its place for a new size. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t held = heap->blocks[id].size;

@@ -1,12 +1,12 @@
-/* What the parts of tcmalloc share (policy/families/tcmalloc.md).
+/* Declarations shared by the parts of tcmalloc (policy/families/tcmalloc.md).
  *
  *   thread caches       lists of blocks of each class, one cache a thread    thread_caches.c
  *   central free lists  a class's spans, cut into blocks, and its transfer
- *                       cache: chains of as many blocks as move at once      central_free_list.c
+ *                       cache: chains of the blocks that move together       central_free_list.c
  *   page heap           free spans, normal ones and those returned           page_heap.c
  *   metadata            records and tables, in pieces of the break           metadata.c
  *
- * Names are upstream's where it has one. After each event:
+ * Names are upstream's where they exist. After each event:
  *
  *   of a span                free_count + blocks given out == class->blocks
  *   of a central free list   free_blocks == sum of free_count over its spans
@@ -27,9 +27,9 @@
 
 enum tcmalloc_version { VERSION_2_10, VERSION_2_18 };
 
-/* What a block's `family_data` says: the number of the span that it was cut from, or else */
+/* Values of a block's `family_data`: the number of the span from which it was cut, or */
 #define SPAN_NORMAL (UINT32_MAX - 2)   /* a free span */
-#define SPAN_RETURNED (UINT32_MAX - 1) /* the same, its pages given back to the system */
+#define SPAN_RETURNED (UINT32_MAX - 1) /* a free span whose pages are returned to the system */
 #define SPAN_USED UINT32_MAX           /* a span that is one block of the program's */
 #define NO_SPAN UINT32_MAX
 
@@ -47,7 +47,7 @@ struct run {
 /* A span cut into blocks of one class. */
 struct span {
     uint32_t lowest; /* block */
-    uint32_t free;   /* the block given back last, the first of a run of `free_count` */
+    uint32_t free;   /* most recently freed block, head of a chain of `free_count` */
     uint32_t free_count;
     uint32_t class;
     uint32_t newer; /* of the class' spans with free blocks; or NO_SPAN */
@@ -58,10 +58,10 @@ struct spans {
     struct span *of;
     uint32_t capacity;
     uint32_t used;   /* numbers below this have been in use */
-    uint32_t unused; /* numbers given back, chained; or NO_SPAN */
+    uint32_t unused; /* head of the chain of unused numbers; or NO_SPAN */
 };
 
-/* What all threads share of a class. */
+/* The part of a class that all threads share. */
 struct central_free_list {
     uint32_t newest; /* span with free blocks; or NO_SPAN */
     uint32_t spans;
@@ -78,11 +78,11 @@ struct page_heap {
     uint64_t system;      /* pages got for spans */
     uint64_t listed;      /* the longest length that has a list */
     uint64_t limit;       /* pages; 0: none */
-    uint64_t cursor;      /* the length to be looked at next for a span to return */
+    uint64_t cursor;      /* length of the spans to examine next for a return */
     int64_t delay;        /* pages to be freed before the next look */
 };
 
-/* Records of one size, of which those given back are used first. */
+/* Records of one size; freed records are used first. */
 struct records {
     uint64_t used;
     uint64_t made;
@@ -90,7 +90,7 @@ struct records {
 };
 
 struct metadata {
-    uint64_t at; /* what is left of the piece */
+    uint64_t at; /* start of the remainder of the piece */
     uint64_t end;
     uint64_t taken; /* bytes, of all pieces */
     uint64_t end_leaf; /* the table of pages has its parts up to before this one */
@@ -101,7 +101,7 @@ struct cache_list {
     uint32_t newest; /* the first of a run */
     uint32_t count;
     uint32_t lowater;    /* the lowest count since the last scavenge */
-    uint32_t max_length; /* with more, some are given back */
+    uint32_t max_length; /* blocks above which the list is shortened */
     uint32_t length_overages;
 };
 
@@ -113,7 +113,7 @@ struct thread_cache {
 };
 
 struct caches {
-    struct thread_cache *newest; /* NULL: there is none */
+    struct thread_cache *newest; /* NULL: no caches */
     struct thread_cache *victim; /* whose limit is lowered next; NULL: the newest's */
     struct thread_table of_threads;
     int64_t unclaimed_cache_space; /* bytes that are in no cache's limit */
@@ -141,8 +141,8 @@ struct tcmalloc {
     uint64_t visited; /* in the event under way */
 };
 
-/* Makes sure of this many more blocks, and of their links; false, with the heap's failure set, when
- * memory is exhausted. The block table may move. */
+/* Reserves room for `blocks` more blocks and their links. Returns false, with the heap's failure
+ * set, if memory is exhausted. The block table may move. */
 bool tcmalloc_reserve(struct tcmalloc *state, uint64_t blocks);
 
 /* metadata.c. Nothing is done without a mechanism. */
@@ -158,11 +158,12 @@ uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages);
 uint32_t tcmalloc_split_span(struct tcmalloc *state, uint32_t id, uint64_t pages);
 /* Takes a span back that is not counted as allocated. */
 void tcmalloc_free_span(struct tcmalloc *state, uint32_t id);
-/* Gives at least this many pages to the system, if there are; returns how many. */
+/* Returns at least `least` pages to the system, or all free pages if they are fewer. Returns their
+ * number. */
 uint64_t tcmalloc_release_spans(struct tcmalloc *state, uint64_t least);
 bool tcmalloc_page_heap_init(struct tcmalloc *state);
 void tcmalloc_page_heap_release(struct tcmalloc *state);
-/* Counts the free spans; returns what is wrong with them, or NULL. */
+/* Counts the free spans. Returns a description of the first fault, or NULL. */
 const char *tcmalloc_page_heap_check(const struct tcmalloc *state, uint64_t *blocks);
 
 /* central_free_list.c. Takes back a run of cached blocks, the first of it first. */
@@ -172,7 +173,7 @@ void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run);
 struct run tcmalloc_fetch(struct tcmalloc *state, uint32_t class, uint32_t count);
 void tcmalloc_central_lists_init(struct tcmalloc *state);
 void tcmalloc_central_lists_release(struct tcmalloc *state);
-/* Counts the free and the cached blocks; returns what is wrong with them, or NULL. */
+/* Counts the free and the cached blocks. Returns a description of the first fault, or NULL. */
 const char *tcmalloc_central_lists_check(const struct tcmalloc *state, uint64_t *blocks);
 
 /* thread_caches.c. Makes a cache for a thread that has none; NULL, with the heap's failure set,
@@ -183,10 +184,10 @@ struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state);
 void tcmalloc_end_thread(struct tcmalloc *state, uint32_t thread);
 void tcmalloc_caches_init(struct tcmalloc *state);
 void tcmalloc_caches_release(struct tcmalloc *state);
-/* Returns what is wrong with the caches, or NULL. */
+/* Returns a description of the first fault in the caches, or NULL. */
 const char *tcmalloc_caches_check(const struct tcmalloc *state);
-/* Fills an empty list, and returns the block that is not entered; NO_BLOCK, with the heap's failure
- * set, if there is none. */
+/* Fills an empty list, and returns the one block that is not entered. Returns NO_BLOCK, with the
+ * heap's failure set, if memory is exhausted. */
 uint32_t tcmalloc_refill(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);
 /* Gives blocks back from a list that is too long, or a cache that is too large. */
 void tcmalloc_shrink(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);

@@ -1,12 +1,12 @@
-/* The threads' caches of tcmalloc, and what they may hold together. */
+/* tcmalloc's thread caches, and their common size limit. */
 #include <stdlib.h>
 
 #include "families/tcmalloc/tcmalloc.h"
 
 enum {
-    LONGEST = 8192, /* the most blocks that a list may come to hold */
+    LONGEST = 8192, /* maximum length of a list */
     MAX_OVERAGES = 3,
-    STEP = 64 * 1024, /* by what a cache's limit rises */
+    STEP = 64 * 1024, /* step by which a cache's limit rises */
     LEAST_LIMIT = 512 * 1024,
     MOST_TOTAL = 1 << 30,
     MOST_ASKED = 10, /* caches, for a part of their limit */
@@ -103,7 +103,7 @@ struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread
     return cache;
 }
 
-/* Gives the newest blocks of a list back, in chains of as many as move at once. */
+/* Releases the newest blocks of a list, in chains of the number that moves in one step. */
 static void give_back(struct tcmalloc *state, struct thread_cache *cache, uint32_t class,
                       uint32_t count)
 {
