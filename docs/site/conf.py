@@ -10,7 +10,13 @@ sys.path.insert(0, str(Path(__file__).parent))  # where glossary_links and two_t
 
 project = "simalloc"
 copyright = "2026, the simalloc authors"  # noqa: A001 - Sphinx's name for it
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "glossary_links", "two_themes"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "glossary_links",
+    "two_themes",
+]
 root_doc = "docs/index"
 include_patterns = [
     "*.md",

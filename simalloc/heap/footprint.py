@@ -27,13 +27,13 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What is measured of a number of bytes after each event, in bytes of the program.
+    """Measures of a number of bytes after each event, in program bytes.
 
-    `peak_event` is the event after which it first had its peak, and `live_bytes_at_peak` belongs to
-    it; `bytes_at_max_live` to the event after which live bytes first had theirs. `mean_bytes` is
-    the mean over all events, and `mean_to_live` the mean of its ratio to the live bytes over the
-    events after which something was live; `mean_to_live_by_bytes` is the same with each event
-    weighted by the bytes it allocated (nan where there are none).
+    `peak_event` is the event after which the bytes first had their peak, and `live_bytes_at_peak`
+    belongs to it. `bytes_at_max_live` belongs to the event after which live bytes first had theirs.
+    `mean_bytes` is the mean over all events, and `mean_to_live` the mean of the ratio to the live
+    bytes over the events with live bytes after them. `mean_to_live_by_bytes` weights each event by
+    the bytes that it allocated (nan without such events).
     """
 
     peak_bytes: float

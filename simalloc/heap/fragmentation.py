@@ -15,9 +15,9 @@ MEASURES: Final = ("1", "2", "3", "4")
 
 @dataclass(frozen=True)
 class Fragmentation(ShownAsTable):
-    """How much larger the heap was than it had to be, as fractions: 0.25 is 25 percent.
+    """The excess of the heap over the live bytes as fractions: 0.25 is 25 percent.
 
-    A measure is nan where nothing was ever live at its point.
+    A measure is nan if no byte was live at its point.
     """
 
     mean: float

@@ -1,4 +1,4 @@
-"""What came out of a simulation, in bytes of the program (not scaled)."""
+"""The result of a simulation, in program bytes (not scaled)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counters:
-    """What the policy did on the way (docs/policies.md says what is counted)."""
+    """Counts of the policy's work (docs/policies.md defines them)."""
 
     growths: int
     splits: int
@@ -40,10 +40,10 @@ class Counters:
 
 @dataclass(frozen=True)
 class Costs:
-    """What keeping the heap as it is costs, in the core's count.
+    """The cost of the heap's upkeep, as counted by the C core.
 
-    `system_calls` are those that map, unmap, move the break or give pages back; `faults` the pages
-    that have become resident, again or for the first time (0 if nobody has kept track).
+    `system_calls` map, unmap, move the break or return pages to the system. `faults` are pages that
+    became resident, for the first time or again (0 if residence was not measured).
     """
 
     system_calls: int
@@ -52,7 +52,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Refusals:
-    """The requests of a run that were refused for want of memory."""
+    """The requests of a run that were refused for lack of memory."""
 
     refused: int = 0
     """The number of refused requests."""
@@ -61,7 +61,7 @@ class Refusals:
     largest_free_bytes: float = 0.0
     """The bytes of the largest free block after that event, with the room to grow beside it."""
     stopped: bool = False
-    """Whether the run ended with that event."""
+    """True if the run ended with that event."""
 
 
 NO_REFUSALS: Final = Refusals()
@@ -69,12 +69,12 @@ NO_REFUSALS: Final = Refusals()
 
 @dataclass(frozen=True)
 class Found:
-    """How the heap of `best-possible` was found, and what is proven about it.
+    """The search for the heap of `best-possible`, and its proof.
 
-    `bound_bytes` is the peak of live bytes as blocks take them: no placement is lower. `is_bound`
-    says that the heap needs exactly that. `lower_bytes` is the highest proven lower bound; the heap
-    is the minimum if `is_optimal`. `how` is the one of the `tries` that found it; a search that was
-    `stopped` by Ctrl-C had more to try.
+    `bound_bytes` is the peak of live bytes in block sizes: no placement is lower. `is_bound` is
+    true if the heap needs exactly that. `lower_bytes` is the highest proven lower bound; the heap
+    is the minimum if `is_optimal`. `how` names the one of the `tries` that found the heap. A search
+    that was `stopped` by Ctrl-C had not finished its tries.
     """
 
     bound_bytes: float
@@ -98,19 +98,19 @@ class Found:
 class Run(ShownAsTable):
     """One trace under one policy. Byte figures are divided by `scale`.
 
-    `mapped` is the heap: the bytes got from the system and not given back. Kept on request are
-    `resident`, what of it lies in pages of `page` bytes of the program that were written and not
-    given back; `largest_free`, the size of the largest free block, 0 without a free block;
-    `occupied`, for each size of pages the bytes of those with at least one live byte in them; and
-    `addresses` (int64, scaled bytes), the object's address after each event, -1 for a free.
-    `seconds` is the time of the replay alone, and `costs` are the core's. `found` is there for
-    `best-possible` alone, and `device` for device allocators.
+    `mapped` is the heap: the bytes obtained from the system and not returned. Kept on request are
+    `resident`, the bytes in written pages of `page` program bytes that were not returned;
+    `largest_free`, the size of the largest free block, 0 without a free block; `occupied`, for each
+    page size the bytes of the pages with at least one live byte; and `addresses` (int64, scaled
+    bytes), the object's address after each event, -1 for a free. `seconds` is the time of the
+    replay alone, and `costs` are the core's counts. Only `best-possible` has `found`, and only
+    device allocators have `device`.
     """
 
     trace: str
     policy: Policy
     options: RunOptions
-    """What was asked of it, with the policy's defaults."""
+    """Options of the run, with the policy's defaults."""
     events: int
     objects: int
     max_live_bytes: int
@@ -118,9 +118,9 @@ class Run(ShownAsTable):
     mapped: Footprint
     counters: Counters
     threads: int = 1
-    """How many threads the trace's events are of."""
+    """Number of threads in the trace."""
     replayed_threads: int = 1
-    """How many of them the policy tells apart."""
+    """Number of threads that the policy distinguishes."""
     resident: Footprint | None = None
     largest_free: Footprint | None = None
     occupied: Mapping[int, Footprint] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Run(ShownAsTable):
 
     @property
     def refused(self) -> int:
-        """The number of requests that were refused for want of memory."""
+        """The number of requests that were refused for lack of memory."""
         return self.refusals.refused
 
     @property
@@ -158,7 +158,7 @@ class Run(ShownAsTable):
 
     @property
     def finished(self) -> bool:
-        """Whether all events were carried out; False if a refused request ended the run."""
+        """True if all events were carried out; False if a refused request ended the run."""
         return not self.refusals.stopped
 
     @property

@@ -1,4 +1,4 @@
-"""What is asked of a run: one description for commands, Python and both engines."""
+"""The options of a run: one description for commands, Python and both engines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENGINES: Final = ("core", "core-portable", "reference")
 
 
 class Realloc(Enum):
-    """What a realloc event does (docs/policies.md)."""
+    """Rules for realloc events (docs/policies.md)."""
 
     FREE_FIRST = "free-first"
     MOVE = "move"
@@ -48,7 +48,7 @@ class RunKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What is asked of a run.
+    """The options of a run.
 
     Commands and functions build it once, `resolved` fills in the defaults of the policy, and the
     engines receive it unchanged. Therefore the same options give the same figures everywhere.
@@ -59,24 +59,22 @@ class RunOptions:
     by it; from 1 to 4096. Default: the policy's own, which is 16 for the policies of the papers and
     1 for models of real allocators."""
     realloc: Realloc | str | None = None
-    """What a realloc does: `"free-first"`, `"move"` or `"in-place"`. Default: in place for policies
-    with `mechanism=on`, else free-first."""
+    """Rule for realloc events: `"free-first"`, `"move"` or `"in-place"`. Default: in place for
+    policies with `mechanism=on`, else free-first."""
     page: int = PAGE
     """Bytes of a page, for resident memory: a power of two from 1K to 1G."""
     resident: bool = False
-    """Whether the pages that were written and not returned to the system are counted
-    (`Run.resident`)."""
+    """Count the pages that were written and not returned to the system (`Run.resident`)."""
     largest_free: bool = False
-    """Whether the size of the largest free block is measured after each event
-    (`Run.largest_free`)."""
+    """Measure the size of the largest free block after each event (`Run.largest_free`)."""
     writes: bool = True
-    """Whether the program writes every byte that it requests, or none."""
+    """True if the program writes every byte that it requests, False if it writes none."""
     occupied: Sequence[int] = ()
     """Sizes of pages, in bytes; the pages with at least one live byte are counted
     (`Run.occupied`)."""
     on_refusal: OnRefusal | str | None = None
-    """Whether the program goes on without an object that was refused (`"go-on"`), or the run ends
-    there (`"stop"`). Default: stop for device allocators, else go-on."""
+    """After a refused request the program goes on without the object (`"go-on"`), or the run ends
+    (`"stop"`). Default: stop for device allocators, else go-on."""
     engine: str = field(default="core", compare=False)
     """`"core"`, in C; `"core-portable"`, in C without vector code; or `"reference"`, in Python."""
 
@@ -94,7 +92,7 @@ class RunOptions:
 
     @property
     def goes_on(self) -> bool:
-        """Whether, by resolved options, the program goes on after a refused request."""
+        """True if, by resolved options, the program goes on after a refused request."""
         return self.on_refusal is OnRefusal.GO_ON
 
     def resolved(self, policy: Policy) -> RunOptions:
@@ -126,7 +124,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 def _chosen(
     name: str, choices: type[_Choice], given: _Choice | str | None, default: _Choice
 ) -> _Choice:
-    """Return a choice by its name; raises `SimallocError` if there is none."""
+    """Return a choice by its name; raises `SimallocError` for an unknown name."""
     if given is None:
         return default
     try:

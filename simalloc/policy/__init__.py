@@ -1,4 +1,4 @@
-"""Who decides where a block goes: descriptions of policies, and the catalogue of them."""
+"""Policies decide the place of a block: their descriptions, and their catalogue."""
 
 from simalloc.policy.catalogue import (
     CATALOGUE,

@@ -24,7 +24,7 @@ Grid = dict[str, "int | str | Sequence[int | str]"]
 
 
 def listed(value: Any) -> list[Any]:
-    """Return the values of what is one value, a text among them, or several."""
+    """Return a value, which may be text, or several values as a list."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         return [value]
     return list(value)
@@ -51,7 +51,7 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
 
 
 def is_policy_name(text: str) -> bool:
-    """Return whether a text is meant for a policy: by a name, group, pattern, `all` or class."""
+    """Return whether a text denotes a policy: by a name, group, pattern, `all` or class."""
     return is_user_policy(text) or bool(_matching(text.partition(":")[0]))
 
 
@@ -89,7 +89,7 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
 
 
 def _check_name(policy: Policy) -> None:
-    """Raise `PlanError` if the policy's name is that of one of another family in the catalogue."""
+    """Raise `PlanError` if the catalogue has the policy's name for another family."""
     row = CATALOGUE.get(policy.name, policy)
     if type(row.description) is not type(policy.description):
         reason = f"{policy.name} is another policy in the catalogue; give this one another name"

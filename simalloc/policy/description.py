@@ -51,7 +51,7 @@ class Policy(ShownAsTable):
     def parameters(self) -> dict[str, Value]:
         """The parameters by name, in plain values: sizes in bytes, choices by their spelling.
 
-        Those that the family shares with others are left out where they are at their defaults.
+        Parameters shared with other families are left out if they have their default.
         """
         family: Any = type(self.description)
         defaults = shared_defaults(family)
@@ -121,7 +121,7 @@ def read_parameters(text: str, tail: str) -> dict[str, Value]:
 
 
 def split_at_commas(text: str) -> list[str]:
-    """Return the parts of a text between its commas, but for those in single quotes."""
+    """Return the parts of a text between its commas, except commas in single quotes."""
     return _COMMA.split(text)
 
 
@@ -143,7 +143,7 @@ def _quoted(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """Return what a value in single quotes is, or the text itself."""
+    """Return the contents of a value in single quotes, or the text itself."""
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     return text

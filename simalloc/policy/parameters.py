@@ -1,4 +1,4 @@
-"""What is known of a policy's parameters and rules, for those who ask."""
+"""The parameters and rules of a policy, for help and tables."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Parameter(NamedTuple):
 
     name: str
     value: str
-    """What it is if nothing is said."""
+    """Value by default."""
     takes: str
     meaning: str
     shared: bool
-    """Whether other families have it, too."""
+    """True if other families have it, too."""
 
 
 def parameters_of(policy: Policy) -> list[Parameter]:
-    """Return the parameters of a policy, those of its family before those that others share."""
+    """Return the parameters of a policy: its family's own first, then the shared ones."""
     family: Any = type(policy.description)
     shared, ranges, meanings = (
         shared_defaults(family),
@@ -58,7 +58,7 @@ def rules_of(policy: Policy) -> str:
 
 
 def _takes(kind: Any) -> str:
-    """Say what a parameter of a kind takes, where no range does."""
+    """Return a description of the values of a parameter without a range."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return ", ".join(str(choice.value) for choice in kind)
     return {bool: "on, off", int: "a whole number", float: "a number", str: "a text"}.get(kind, "")

@@ -1,4 +1,4 @@
-"""A range: a parameter with several values, each of which policies are to be replayed with."""
+"""A range: a parameter with several values, each of which makes a policy."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is left to do, in which order, and which traces are in memory meanwhile.
+"""The remaining tasks of a sweep in order, and the traces in memory.
 
-Runs are grouped by trace, so that a trace is loaded once, and the longest traces come first, so
-that all threads are busy to the end: what is left then is short. Of a trace's runs, the policy that
+Runs are grouped by trace, so that each trace is loaded once. The longest traces come first, so that
+the remaining work is short at the end and all threads stay busy. Of a trace's runs, the policy that
 has been slowest so far goes first.
 """
 
@@ -30,7 +30,7 @@ class Group:
     waiting: list[Task] = field(default_factory=list)
     running: int = 0
     copies: int = 0
-    """How many processes may hold the trace beside this one, for policies in Python."""
+    """Maximum number of other processes that hold the trace, for policies in Python."""
     loading: bool = False
     trace: EventSource | Exception | None = None
 
@@ -52,9 +52,9 @@ def grouped(tasks: Iterable[Task]) -> list[Group]:
 class Board:
     """Deals tasks to threads, with traces in memory up to `budget` bytes.
 
-    There are `workers` threads, or as many as tasks if these are fewer. A trace that does not fit
-    is streamed from its file. Raises `SimallocError` if that cannot be, or if the heaps alone do
-    not fit.
+    The number of threads is the smaller of `workers` and the number of tasks. A trace that does not
+    fit is streamed from its file. Raises `SimallocError` if the trace cannot be streamed, or if the
+    heaps alone do not fit.
     """
 
     def __init__(self, tasks: Sequence[Task], *, workers: int, budget: int) -> None:

@@ -1,8 +1,8 @@
-"""Which runs are in hand, so that several sweeps into one file share the work.
+"""Claims on runs, so that several sweeps into one file share the work.
 
-A claim is a lock on one byte of an empty file beside the results. The system drops it when its
-process ends, however that happens, so there is nothing to clean up after a kill. Claims only save
-work: what is written to the results is right without them.
+A claim is a lock on one byte of an empty file beside the results. The system drops the lock when
+its process ends in any way, so a kill needs no cleanup. Claims only save work: the results are
+correct without them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Running tasks on a Dask cluster; needs the `distributed` extra.
+"""Tasks on a Dask cluster; needs the `distributed` extra.
 
-What is sent to a worker is a batch: runs of one trace that take it seconds, so that a thousand
-cores do not ask the scheduler for work more often than it can answer (docs/sweeps.md). A batch
-whose worker is lost is done again elsewhere; if that keeps happening, its runs go out one by one,
-and the one that kills its workers becomes a row with that error.
+A worker receives batches: runs of one trace that take it seconds, so that a thousand cores do not
+overload the scheduler (docs/sweeps.md). A batch whose worker is lost is repeated elsewhere. If it
+is lost again, its runs are sent one by one, and a run that kills its workers becomes a row with
+that error.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ BATCH_EVENTS_A_THREAD: Final = 300_000
 """The same for each thread of a large cluster, so that some 100 batches a second come back."""
 BATCH_RUNS: Final = 500
 BATCHES_A_THREAD: Final = 3
-"""How many batches are under way or wait for each thread of the cluster."""
+"""Number of batches that are under way or waiting for each thread of the cluster."""
 INTERVAL: Final = 5.0
-"""Seconds between two looks at how many workers there are."""
+"""Seconds between two counts of the workers."""
 PATIENCE: Final = 30
 """Seconds to wait for the scheduler, and for its first worker."""
 
@@ -50,10 +50,10 @@ def run_on_cluster(
     *,
     address: str,
 ) -> Generator[list[Outcome]]:
-    """Yield the tasks' outcomes as they come from the workers of the scheduler at `address`.
+    """Yield the tasks' outcomes as they arrive from the workers of the scheduler at `address`.
 
-    `claim` is asked just before a task is sent whether it is still to be done here. A trace is read
-    by each worker from its path, if that leads to it there, and else sent by the scheduler.
+    `claim` is called just before a task is sent, and returns whether this sweep should run it. Each
+    worker reads a trace from its path if the path is valid there; otherwise the scheduler sends it.
     """
     if tasks:
         with _connect(address) as client:
@@ -104,10 +104,10 @@ class _Dispatch:
         self._returned.add(future)
 
     def _take(self, future: Future[Any], result: Any) -> list[Outcome]:
-        """Return the outcomes of a batch that has come back, or send it again in another way.
+        """Return the outcomes of a batch that has arrived, or send the batch again in another way.
 
-        What came back is told by the result alone: a value, an error with its type and traceback,
-        or a cancellation. The future's state may have moved on, as when its worker was lost since.
+        The result alone decides: a value, an error with its type and traceback, or a cancellation.
+        The future's state may have changed meanwhile, for example if its worker was lost.
         """
         batch = self._under_way.pop(future)
         if isinstance(result, CancelledError):
@@ -148,7 +148,7 @@ class _Dispatch:
 
 
 class _Threads:
-    """How many threads a cluster's workers have, asked at most every few seconds."""
+    """Counts the threads of a cluster's workers, at most every few seconds."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""What changed between two sets of results."""
+"""Differences between two sets of results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN_EXAMPLES: Final = 3
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Runs of two sets, A and B, that are alike but for what was ignored.
+    """Pairs of equal runs of two sets, A and B, apart from ignored properties.
 
     `pairs` holds the rows of A and B; `only_a` and `only_b` the rows without a counterpart.
     """
@@ -64,7 +64,7 @@ class Comparison:
         return Table(f"{self.measure.title}: A and B", columns, rows, self.notes())
 
     def notes(self) -> tuple[str, ...]:
-        """Return what was compared, what has no counterpart, and the change on average."""
+        """Return notes on the compared runs, runs without a counterpart, and the mean change."""
         same = len(self.pairs) - len(self.changed)
         return (
             f"{counted(len(self.pairs), 'pair')} of runs, {same} with the same figure.",
@@ -126,12 +126,12 @@ def compare(
     *,
     ignore: Collection[str] = ("code",),
 ) -> Comparison:
-    """Pair the runs of `a` and `b` that are alike but for what is in `ignore`.
+    """Pair the runs of `a` and `b` that are equal apart from the properties in `ignore`.
 
-    Runs are told apart by trace, policy, each of its parameters, scale, realloc rule and code;
-    `ignore` takes any of these names (`code`, `scale`, `growth` ...), and `parameters` for all of
-    a policy's, `policy` for all about it. Raises `ResultsError` for a name that no run has, and
-    if two runs of one side are then alike.
+    Runs differ in trace, policy, each of its parameters, scale, realloc rule and code. `ignore`
+    accepts any of these names (`code`, `scale`, `growth` ...), `parameters` for all parameters, and
+    `policy` for the policy with its parameters. Raises `ResultsError` for a name that no run has,
+    and if two runs of one side become equal.
     """
     a, b = list(a), list(b)
     _check_names(ignore, (*a, *b))

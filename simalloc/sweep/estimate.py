@@ -1,4 +1,4 @@
-"""How long a sweep would take, from replays of the beginnings of its traces."""
+"""An estimate of a sweep's duration, from replays of the beginnings of its traces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simalloc.sweep.task import Task, carry_out
 PREFIX: Final = 1 << 21
 """Events of a trace that are replayed for an estimate."""
 SECONDS: Final = 5.0
-"""How long the measuring may take, about."""
+"""Approximate duration of the measurement in seconds."""
 _SEED: Final = 0
 
 
@@ -32,10 +32,10 @@ class Estimate:
 
 
 def estimate(tasks: Sequence[Task], seconds: float = SECONDS) -> Estimate:
-    """Measure a random sample of the runs for this many seconds, and reckon the rest from it.
+    """Measure a random sample of the runs for `seconds` seconds, and extrapolate to the others.
 
-    A policy that the sample misses is taken to be as fast as the mean of the others. The traces'
-    beginnings stand for the whole, so that traces whose heaps grow take longer than estimated.
+    A policy outside the sample is assumed to have the mean speed of the others. The traces'
+    beginnings represent the whole traces, so traces whose heaps grow take longer than estimated.
     """
     speeds: dict[str, list[float]] = defaultdict(list)
     loading: list[float] = []

@@ -28,11 +28,11 @@ _FILE: Final = re.compile(r"(?<=[:,]file=)[^,]+")
 
 
 def find_sources(given: object, folder: Path) -> tuple[Source, ...]:
-    """Return what a plan's `traces` stand for, each trace once.
+    """Return the sources of a plan's `traces`, each trace once.
 
-    Each is a `Trace`, a path or a pattern such as `logs/*.npz` (from `folder`, with `**` for
-    folders at any depth), or the bare name of a trace that `simalloc traces` lists. Raises
-    `PlanError` for one that cannot be found or is no trace.
+    Each entry is a `Trace`, a path or a pattern such as `logs/*.npz` (relative to `folder`, with
+    `**` for folders at any depth), or the name of a trace that `simalloc traces` lists. Raises
+    `PlanError` for an entry that cannot be found or is not a trace.
     """
     found: list[Source] = []
     for item in listed(given):

@@ -1,4 +1,4 @@
-"""Which line of a TOML file a key stands on; the parser itself does not say."""
+"""The line number of a key in a TOML file, which the parser does not report."""
 
 from __future__ import annotations
 

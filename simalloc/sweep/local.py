@@ -30,11 +30,11 @@ def run_locally(
     jobs: int,
     memory: int,
 ) -> Generator[list[Outcome]]:
-    """Yield the tasks' outcomes as they come, several at a time if several have come.
+    """Yield the tasks' outcomes as they arrive, in groups if several have arrived.
 
-    Up to `jobs` threads work at once, and traces take up to `memory` bytes. `claim` is asked just
-    before a task begins whether it is still to be done here. Closing the iterator stops the work
-    within milliseconds.
+    Up to `jobs` threads work in parallel, and traces take up to `memory` bytes. `claim` is called
+    just before a task begins, and returns whether this sweep should run it. Closing the iterator
+    stops the work within milliseconds.
     """
     board = Board(tasks, workers=jobs, budget=memory)
     ended: SimpleQueue[Outcome | BaseException | None] = SimpleQueue()

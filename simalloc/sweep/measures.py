@@ -1,4 +1,4 @@
-"""Which figure of a run is looked at, and how it is shown."""
+"""The figures of a run, by name, and their presentation."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Measure:
 
     @property
     def percent(self) -> bool:
-        """Whether it is a fraction that people read in percent."""
+        """True for a fraction that is shown in percent."""
         return self.column.startswith("fragmentation_")
 
     @property
     def title(self) -> str:
-        """What it is called above a table."""
+        """The title above a table."""
         if self.percent:
             return f"Fragmentation #{self.column.removeprefix('fragmentation_')}, percent"
         return self.column.replace("_", " ").capitalize()

@@ -21,7 +21,7 @@ CIRCUMSTANCES: Final = {"id", "trace", "finished", "host", "seconds"}
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did: runs that were new and that were there already, and rows lost to damage."""
+    """Result of a merge: numbers of new runs, runs already present, and rows lost to damage."""
 
     new: int
     present: int

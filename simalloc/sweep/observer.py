@@ -1,4 +1,4 @@
-"""Who is told how a sweep comes along."""
+"""The receiver of a sweep's progress."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Is told how a sweep comes along, and does nothing about it; subclass it to show progress."""
+    """Receives the progress of a sweep and ignores it. Subclass it to show progress."""
 
     def begin(self, tasks: Sequence[Task]) -> None:
         """Take note of the runs that are to be done."""
 
     def advanced(self, events: int) -> None:
-        """Take note that this many more events were replayed; called from any thread."""
+        """Count `events` more replayed events; called from any thread."""
 
     def finished(self, outcome: Outcome) -> None:
         """Take note of a run that has ended and is safe in the file of results."""

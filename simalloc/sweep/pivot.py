@@ -31,7 +31,7 @@ DIGITS: Final = 12
 
 
 class Setting(NamedTuple):
-    """What a row of a pivot stands for: how traces were replayed, and by which code."""
+    """The settings of a row of a pivot: the options of its replays, and the code version."""
 
     policy: str
     scale: int
@@ -150,7 +150,7 @@ class Pivot:
         ]
 
     def notes(self) -> tuple[str, ...]:
-        """Return where the numbers come from, and what is missing."""
+        """Return notes on the source of the numbers, and on missing runs."""
         rows = [setting._asdict() for setting in self.settings]
         shared = provenance(rows, Setting._fields[1:])
         gaps = int(np.isnan(self.values).sum())
@@ -198,7 +198,7 @@ def _plain(values: Iterable[float]) -> list[Value]:
 
 
 def pivot(rows: Sequence[Row], measure: str | int) -> Pivot:
-    """Return a measure of runs by setting and trace; raises `ResultsError` if there are none."""
+    """Return a measure of runs by setting and trace; raises `ResultsError` for no runs."""
     if not rows:
         raise ResultsError("no run is left to show; loosen the conditions")
     chosen = Measure.of(measure)
@@ -227,7 +227,7 @@ def _incomplete(rows: Sequence[Row]) -> dict[Setting, int]:
 
 
 def events_of(row: Row) -> str:
-    """Return the digest of the events that a run has replayed, whatever else it looked at."""
+    """Return the digest of the events of a run's trace, without optional columns."""
     return str(row.get("events_sha256") or row["trace_sha256"])
 
 

@@ -24,7 +24,7 @@ class Plan:
     sources: tuple[Source, ...]
     policies: tuple[Policy, ...]
     scales: tuple[int | None, ...] = (None,)
-    """None is what each policy is meant for."""
+    """None is the default of each policy."""
     reallocs: tuple[Realloc | None, ...] = (None,)
     """None is each policy's own rule."""
     timelines: bool = False

@@ -1,8 +1,8 @@
-"""Processes that carry out runs of policies in Python, each of which needs an interpreter.
+"""Processes that carry out runs of policies in Python, each with its own interpreter.
 
-Such a process is a fresh interpreter that knows of nothing but what it is sent: a task, with the
-text of its policy's file. Pickles go both ways over a pipe. A second pipe, on which nothing is ever
-sent, tells the process when this one has died, in whatever way; then it ends at once, too.
+Such a process is a fresh interpreter that knows only its task, which includes the text of the
+policy's file. Pickles go both ways over a pipe. A second pipe carries no data: it ends when the
+parent dies in any way, and then the process ends immediately.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Stopped(BaseException):
 
 
 class ReplayProcesses:
-    """The processes of a sweep, one for each thread that asks; `stopped` is that of the sweep."""
+    """The processes of a sweep, one for each thread; `stopped` is the sweep's."""
 
     def __init__(self, stopped: Event) -> None:
         self._stopped = stopped
@@ -56,7 +56,7 @@ class ReplayProcesses:
                 process.kill()
 
     def close(self) -> None:
-        """End all processes and give back what they took; no thread uses one any more."""
+        """End all processes and free their resources; no thread may use one any more."""
         for process in self._all:
             process.close()
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EXACT_PROGRAMS: Final = 12
-"""With at most this many programs, every assignment of signs is tried."""
+"""Maximum number of programs for which every assignment of signs is tried."""
 DRAWN: Final = 2000
 """Assignments of signs drawn for more programs."""
 SEED: Final = 0

@@ -36,9 +36,9 @@ _ORDER: Final = ("trace", "policy", "scale", "realloc", "code")
 class Results(Sequence[Row]):
     """Runs as rows, ordered by trace and policy; immutable.
 
-    A row has what names the run (`trace_sha256`, `policy`, `scale`, `realloc`, `code`), `trace`,
+    A row has the key of the run (`trace_sha256`, `policy`, `scale`, `realloc`, `code`), `trace`,
     `parameters` (a dict), `finished`, `host`, `error` (None unless it failed) and every figure that
-    `simalloc run --format csv` prints, None where there is none.
+    `simalloc run --format csv` prints, or None for a missing figure.
     """
 
     def __init__(self, rows: Iterable[Row], path: str | PathLike[str] | None = None) -> None:
@@ -47,7 +47,7 @@ class Results(Sequence[Row]):
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
-        """Read a file of results; raises `ResultsError` if it is none, or damaged."""
+        """Read a file of results; raises `ResultsError` for a damaged or any other file."""
         with Store(path) as store:
             return cls(store.rows(), path)
 

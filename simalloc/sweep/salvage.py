@@ -33,10 +33,10 @@ _DAMAGE: Final = (sqlite3.Error, ValueError, TypeError, KeyError)
 
 
 def salvage(path: str | PathLike[str]) -> tuple[list[Outcome], int]:
-    """Return the runs of a damaged file that are still whole, and how many places were not.
+    """Return the intact runs of a damaged file, and the number of damaged places.
 
-    Every row is asked for by itself, so that a damaged page takes only its own rows with it. Raises
-    `ResultsError` if not even the file's layout can be read.
+    Every row is read by itself, so a damaged page loses only its own rows. Raises `ResultsError` if
+    even the file's layout cannot be read.
     """
     found, unreadable = [], 0
     try:
@@ -61,10 +61,10 @@ def salvage(path: str | PathLike[str]) -> tuple[list[Outcome], int]:
 
 
 def _copy(path: Path, folder: Path) -> Path:
-    """Return a copy of a file with its journal, filled up with zeros if its end is missing.
+    """Return a copy of a file with its journal, padded with zeros if its end is missing.
 
-    SQLite reads nothing of a file that is shorter than its header says, and what is damaged is
-    better not written to.
+    SQLite reads nothing from a file that is shorter than its header states, and a damaged file
+    should not be written.
     """
     with path.open("rb") as stream:
         header = stream.read(_HEADER.size)
@@ -82,10 +82,9 @@ def _copy(path: Path, folder: Path) -> Path:
 
 
 def _fill_up(copy: Path, size: int) -> None:
-    """Fill a file up to the size that its header says, or have the header say no size.
+    """Pad a file to the size in its header, or remove the size from the header.
 
-    Where no file can be so long, the header is what is damaged. Without one, SQLite goes by the
-    file.
+    If no file can be that long, the header itself is damaged. SQLite then uses the file's length.
     """
     try:
         os.truncate(copy, max(size, copy.stat().st_size))
@@ -96,7 +95,7 @@ def _fill_up(copy: Path, size: int) -> None:
 
 
 def _row(connection: sqlite3.Connection, names: list[str], run: int) -> dict[str, Any] | None:
-    """Return a row, None if there is none; raises one of `_DAMAGE` for one that is not whole."""
+    """Return a row, or None if it does not exist; raises one of `_DAMAGE` for a damaged row."""
     values = connection.execute("SELECT * FROM run WHERE id = ?", (run,)).fetchone()
     if values is None:
         return None

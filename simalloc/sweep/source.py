@@ -1,4 +1,4 @@
-"""Where a plan's traces come from. A source knows what a trace is before the trace is read."""
+"""The sources of a plan's traces. A source knows its trace's properties before reading it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from simalloc.trace.header import Header
 from simalloc.trace.workloads import Synthetic, generate, workload
 
 BYTES_A_STREAM: Final = 80 << 20
-"""What the parts take that a replay of a file has read and not yet done, and what is packed."""
+"""Bytes of the parts of a file that are read and not yet replayed, and of their packed form."""
 BYTES_A_SLOT_READ: Final = 64
-"""What reading a file takes for each object that is live at the same time, at most."""
+"""Maximum bytes that reading a file needs for each object that is live at the same time."""
 BYTES_A_SLOT: Final = 192
-"""What a replay takes for each object that is live at the same time, at most (docs/sweeps.md)."""
+"""Maximum bytes that a replay needs for each simultaneously live object (docs/sweeps.md)."""
 
 
 class Origin(NamedTuple):
@@ -39,7 +39,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, name: str, provenance: Mapping[str, Any]) -> Origin:
-        """Return what a trace's provenance states; the trace's name if it names no program."""
+        """Return the origin in a trace's provenance, or the trace's name without a program."""
         program, seed = provenance.get("program"), provenance.get("seed")
         return cls(
             program if isinstance(program, str) and program else name,
@@ -96,11 +96,11 @@ class Source:
             raise TraceError(f"{self.name} has become another trace since the plan was read")
 
     def footprint(self, replays: int) -> int:
-        """Return the bytes of memory that the trace takes with this many replays under way."""
+        """Return the bytes of memory that the trace needs with `replays` replays under way."""
         return self.memory + replays * self.slots * BYTES_A_SLOT
 
     def streamed(self) -> Source:
-        """Return a source that never has the trace in memory; this one, if there is none."""
+        """Return a source that never holds the trace in memory, or this source by default."""
         return self
 
 
@@ -172,7 +172,7 @@ class StreamedSource(FileSource):
         return opened
 
     def footprint(self, replays: int) -> int:
-        """Return the bytes of memory that this many replays take, each with its own reading."""
+        """Return the bytes of memory that `replays` replays need, each with its own reader."""
         return replays * (BYTES_A_STREAM + self.slots * (BYTES_A_SLOT + BYTES_A_SLOT_READ))
 
 
@@ -203,7 +203,7 @@ class WorkloadSource(Source):
 
     @classmethod
     def of(cls, name: str, seed: int) -> WorkloadSource:
-        """Return the source of a workload; raises `SimallocError` if there is none of the name."""
+        """Return the source of a workload; raises `SimallocError` for an unknown name."""
         trace = workload(name, seed)
         return cls(*_described(trace.renamed(f"{trace.name}, seed {seed}")), name, seed)
 

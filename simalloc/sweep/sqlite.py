@@ -58,9 +58,9 @@ _OTHER_KINDS: Final = {".csv", ".json", ".md", ".tex", ".toml", ".txt"}
 def connect(
     path: str | PathLike[str], schema: Iterable[str], *, create: bool, check: bool = True
 ) -> sqlite3.Connection:
-    """Open a file of results in autocommit mode, after a look at whether it is one and is whole.
+    """Open a file of results in autocommit mode, after checking that it is whole.
 
-    With `create` a file that is missing or empty gets the `schema`, and no other is touched.
+    With `create` a missing or empty file gets the `schema`; no other file is changed.
     """
     if Path(path).is_dir():
         raise ResultsError(f"{path}: is a folder, not a file of results")

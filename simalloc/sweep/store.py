@@ -95,8 +95,8 @@ def unpack_timeline(interval: int, packed: bytes) -> Timeline:
 class Store:
     """A file of results, open for reading and writing; use it in a `with` statement.
 
-    With `create` a file that does not exist is made. Raises `ResultsError`, saying what to do, if
-    the file is none of simalloc's, is damaged, or cannot be written. Any thread may use it.
+    With `create` a missing file is made. Raises `ResultsError`, with the remedy, if the file is not
+    a file of results, is damaged, or cannot be written. Any thread may use it.
     """
 
     def __init__(self, path: str | PathLike[str], *, create: bool = False) -> None:
@@ -112,7 +112,7 @@ class Store:
         self._connection.close()
 
     def is_done(self, task: Task, *, retry_failed: bool = False) -> bool:
-        """Whether the file has all that a task asks for, be it an error that is not retried."""
+        """Return whether the file has all results of a task, or an error that is not retried."""
         return not self.missing([task], retry_failed=retry_failed)
 
     def missing(self, tasks: Iterable[Task], *, retry_failed: bool = False) -> list[Task]:

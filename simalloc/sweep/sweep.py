@@ -1,4 +1,4 @@
-"""Doing what a plan asks for and the results do not have yet."""
+"""Carrying out the runs of a plan that the results do not have yet."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Executor = Callable[[Sequence[Task], Callable[[Task], bool], Observer], Generato
 
 @dataclass(frozen=True)
 class Summary:
-    """How a sweep ended: how many runs it asked for, and what became of them.
+    """Result of a sweep: the number of planned runs, and their fates.
 
-    `present` were in the results before, `done` were run now, and `left` were done or in hand by
-    another sweep when their turn came. `failed` are in the results with an error.
+    `present` runs were in the results before, `done` runs were carried out now, and `left` runs
+    were done or claimed by another sweep. `failed` runs are in the results with an error.
     """
 
     asked: int
@@ -50,12 +50,12 @@ def carry_out_plan(
     retry_failed: bool = False,
     observer: Observer | None = None,
 ) -> Summary:
-    """Run what a plan asks for and the file `results` does not have, and write it there.
+    """Carry out the runs of a plan that the file `results` does not have, and write them there.
 
     The work is done by `jobs` threads (None: one a core) with up to `memory` bytes of traces (None:
-    three quarters of what there is), or on the Dask cluster whose scheduler is at `dask`. `shard`
-    limits it to a share. Runs that failed before are done again with `retry_failed` only. Raises
-    `SimallocError`, before there is a file, if a trace takes more memory than that.
+    three quarters of the available memory), or on the Dask cluster whose scheduler is at `dask`.
+    `shard` limits it to a share. Failed runs are repeated only with `retry_failed`. Raises
+    `SimallocError`, before the file is made, if a trace needs more memory.
     """
     started = time.monotonic()
     tasks = plan.tasks() if shard is None else shard.of(plan.tasks())

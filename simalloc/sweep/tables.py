@@ -21,7 +21,7 @@ _SETTING: Final = ("scale", "realloc", "code")
 
 
 def varying(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[str]:
-    """Return those of the `names` that tell rows apart."""
+    """Return the `names` whose values differ between rows."""
     return [name for name in names if _tells_apart(rows, name)]
 
 

@@ -1,4 +1,4 @@
-"""One run of a sweep: what is to be done, what names it, and what came out."""
+"""A run of a sweep: its task, its key and its outcome."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Key(NamedTuple):
-    """What decides the outcome of a run, and so names it: two runs with one key are one run.
+    """Everything that decides the outcome of a run. Two runs with equal keys are the same run.
 
-    `trace_sha256` is of the events, and of the optional columns that the policy depends on.
+    `trace_sha256` covers the events, and the optional columns on which the policy depends.
     """
 
     trace_sha256: str
@@ -46,7 +46,7 @@ class Task:
     source: Source
     policy: Policy
     options: RunOptions
-    """What is asked of the run, with the policy's defaults."""
+    """Options of the run, with the policy's defaults."""
     timeline: bool = False
 
     @cached_property
@@ -62,28 +62,28 @@ class Task:
 
     @property
     def columns(self) -> Collection[str]:
-        """The optional columns that the outcome depends on; code in Python may look at any."""
+        """The optional columns that can affect the outcome; policies in Python can use any."""
         if isinstance(self.policy, PolicyFromCode):
             return self.source.identity.columns
         return self.policy.description.looked_at
 
     @property
     def needs_process(self) -> bool:
-        """Whether a process of its own serves it: its policy is in Python and holds the GIL.
+        """Whether the run needs a process, because its policy is in Python and holds the GIL.
 
-        A policy that is defined in no file cannot be made in another process.
+        A policy that is not defined in a file cannot be made in another process.
         """
         return isinstance(self.policy, PolicyFromCode) and self.policy.description.code.portable
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a run: a row of plain values, and the timeline if it was asked for.
+    """The outcome of a run: a row of plain values, and the timeline if requested.
 
-    The row holds the fields of `Key`, `events_sha256` (of the trace without any optional column),
+    The row holds the fields of `Key`, `events_sha256` (of the trace without optional columns),
     `stopped` (whether a refused request ended the run), `trace` (its name), `program` and, for a
     generated trace, `seed`, `parameters` (all of the policy's, by name), `finished` (UTC), `host`,
-    `error` (None or why it failed) and, unless it failed, every figure of
+    `error` (None or the reason of the failure) and, unless the run failed, every figure of
     `simalloc.report.runs.flat_record` that the run has.
     """
 
@@ -93,7 +93,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether the run ended with an error."""
+        """True if the run ended with an error."""
         return self.row["error"] is not None
 
 

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: fetch a trace once, and replay it as it is told."""
+"""The work of a cluster's worker: to fetch a trace once, and to replay it as requested."""
 
 from __future__ import annotations
 

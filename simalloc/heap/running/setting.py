@@ -1,4 +1,4 @@
-"""What is replayed and how, and the C core's simulation of it."""
+"""A trace, a policy and options together, and the C core's simulation of them."""
 
 from __future__ import annotations
 
@@ -60,23 +60,23 @@ class Setting:
 
     @property
     def other_threads(self) -> int:
-        """How many threads besides number 0 there are at the start, if the policy looks at threads.
+        """The number of threads besides number 0 at the start, if the policy distinguishes threads.
 
-        For each of them the C library has allocated something before the first event.
+        For each of them the C library has allocated memory before the first event.
         """
         allocates = self.policy.description.allocates_for_threads(self.source.provenance)
         return self.threads - 1 if allocates else 0
 
     @property
     def threads(self) -> int:
-        """How many threads there are with number 0, if the policy looks at threads; else 1."""
+        """The number of threads including number 0, if the policy distinguishes threads; else 1."""
         if "thread" not in self.columns:
             return 1
         return len(self.source.thread_numbers | {0})
 
     @property
     def replayed_threads(self) -> int:
-        """How many of the trace's threads the policy tells apart; those of a device's are one."""
+        """The number of threads that the policy distinguishes; a device's threads count as one."""
         apart = "thread" in self.columns or isinstance(self.policy.description, Device)
         return self.source.threads if apart else 1
 
@@ -89,8 +89,8 @@ class Setting:
     ) -> Simulation:
         """Return an empty heap of the C core, for the events of the source or `events`.
 
-        `checked` verifies the whole heap after each event; `keeps_mappings` keeps what was mapped
-        and unmapped when.
+        `checked` verifies the whole heap after each event; `keeps_mappings` keeps the time of each
+        mapping and unmapping.
         """
         description = self.policy.description
         return Simulation(

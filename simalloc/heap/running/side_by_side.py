@@ -24,7 +24,7 @@ from simalloc.trace import ReplayedEvents
 from simalloc.waiting import completed
 
 WINDOW: Final = 8
-"""How many strides one policy may be ahead of another."""
+"""Maximum number of strides by which one policy may be ahead of another."""
 
 
 def replay_side_by_side(
@@ -67,7 +67,7 @@ class _Lane:
 
     @property
     def holds_gil(self) -> bool:
-        """Whether its policy is in Python."""
+        """True if its policy is in Python."""
         return isinstance(self.setting.policy.description, UserCode)
 
     def run(self) -> Run:
@@ -92,10 +92,10 @@ class _Lane:
 class _SideBySide:
     """Takes simulations through the same events on all cores.
 
-    A thread carries out one stride of the simulation that has most strides before it; where there
-    is none to be had, it fetches a stride for all of them. Policies in Python are the calling
-    thread's: they hold the GIL, so there is no use in several threads, and if it is the main thread
-    Ctrl-C ends even one that never comes to an end.
+    A thread carries out one stride of the simulation that has most strides before it. If none is
+    available, it fetches a stride for all of them. Policies in Python run in the calling thread:
+    they hold the GIL, so several threads would not help, and in the main thread Ctrl-C ends even an
+    endless policy.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class _SideBySide:
             self._stop()
 
     def _tell(self, done: int) -> None:
-        """Tell of progress, one thread at a time; whoever is told may take long."""
+        """Report progress, one thread at a time, because the receiver may take long."""
         if self._progress is not None:
             with self._telling:
                 self._progress(done)

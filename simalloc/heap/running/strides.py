@@ -22,7 +22,7 @@ from simalloc.policy import Policy
 from simalloc.trace import EventSource, ReplayedEvents
 
 STRIDE: Final = 1 << 18
-"""Events carried out between two looks at progress and Ctrl-C: a few milliseconds."""
+"""Events between two checks for progress and Ctrl-C: a few milliseconds."""
 STEPS: Final = (16, 2048)
 """The fewest and the most at a time if an event may take long: in Python, or in a tree that is
 never balanced, a later one may take as long as a million others."""
@@ -57,9 +57,9 @@ def replay_all(
 def strides(
     source: EventSource, columns: Collection[str], policy: Policy | None = None
 ) -> Generator[ReplayedEvents]:
-    """Yield the events of a trace, at most `STRIDE` at a time, or as many as a policy may take.
+    """Yield the events of a trace, at most `STRIDE` at a time, or fewer if a policy requires it.
 
-    They have the optional columns named.
+    They have the named optional columns.
     """
     with closing(replayed_parts(source, columns)) as parts:
         for part in parts:
@@ -123,7 +123,7 @@ def run_of(
     addresses: NDArray[np.int64] | None = None,
     seconds: float = 0.0,
 ) -> Run:
-    """Return what a simulation has measured so far, in bytes of the program."""
+    """Return the measures of a simulation so far, in program bytes."""
     figures = simulation.figures()
     events, scale = int(figures["events"]), setting.scale
     mapped = figures["mapped"]

@@ -1,4 +1,4 @@
-"""What is said when a policy in Python fails."""
+"""Messages about the failure of a policy in Python."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from simalloc.policy.families.planner import Planner, PlannerRule
 from simalloc.trace import EventSource
 
 NODES: Final = 200_000
-"""A run visits up to this many nodes of the exact search, and no clock ends it."""
+"""Maximum number of nodes of the exact search that a run visits; no clock ends it."""
 
 NODES_BY_OBJECTS: Final = 80_000_000
 """A node takes longer with more objects: the product of the two is at most this."""
@@ -42,9 +42,9 @@ def run_one(
 ) -> Run:
     """Find the best possible placement of a trace, and return its heap as a run.
 
-    `checked` asks for nothing: what is found is verified. `progress` is called with a number
-    of events, in proportion to the search; in all they are those of the trace. Ctrl-C ends the
-    search with the best so far.
+    `checked` has no effect, because every placement is verified. `progress` is called with a number
+    of events, in proportion to the search; their total is the trace's length. Ctrl-C ends the
+    search with the best placement so far.
     """
     del checked
     started = time.perf_counter()
@@ -110,7 +110,7 @@ class OfflineHeap:
         self.go_to(0)
 
     def go_to(self, events: int) -> None:
-        """Show the heap after this many events from now on."""
+        """Show the heap `events` events after the present one."""
         self._done = events
         self._tiling: Tiling | None = None
 
@@ -144,7 +144,7 @@ class OfflineHeap:
         return np.stack((np.bincount(power, minlength=SIZE_POWERS), total)).tobytes()
 
     def _tiles(self) -> Tiling:
-        """Return the blocks at this moment, which are found when they are first asked for."""
+        """Return the blocks at this moment, which are computed at the first call."""
         if self._tiling is None:
             self._tiling = self._found_tiles()
         return self._tiling
@@ -175,7 +175,7 @@ def _least_sizes(scale: int) -> NDArray[np.int64]:
 
 _Kept = dict[tuple[object, ...], Placement]
 _KEPT: Final[dict[int, _Kept]] = {}
-"""What was found for traces that are still in use, by their identity: a search takes seconds."""
+"""Placements of traces that are still in use, by identity, because a search takes seconds."""
 
 
 def placement_of(
@@ -248,7 +248,7 @@ def _kept_of(source: EventSource) -> _Kept:
 
 
 class _Teller:
-    """Turns shares of a search into numbers of events, which add up to those of the trace."""
+    """Turns shares of a search into numbers of events with the trace's length as their total."""
 
     def __init__(self, events: int, progress: Callable[[int], None] | None) -> None:
         self._events = events

@@ -1,4 +1,4 @@
-"""Policies of one's own in Python: what they are written against, and how they are found."""
+"""User-defined policies in Python: the classes that they use, and their loading."""
 
 from simalloc.policy.user.base import PythonPolicy, UserPolicy
 from simalloc.policy.user.code import UserCode

@@ -1,4 +1,4 @@
-"""The class that policies of one's own in Python derive from."""
+"""The base class of user-defined policies."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from simalloc.policy.user.contract import Block, Heap
 
 
 class UserPolicy:
-    """Derive from this and write `malloc` and `free`; docs/python-policies.md shows how.
+    """Derive from this class and write `malloc` and `free`; docs/python-policies.md shows how.
 
     Class attributes in lower case are parameters: with `growth = 4096` in the class,
-    `WorstFit(growth="64K")` is the policy with another value. An object of the class describes a
-    policy, as the text `first-fit-ao` does; every simulation makes one of its own and calls its
-    `begin`, so that what a policy remembers is never shared. The first line of the class's
-    docstring is shown where policies are listed.
+    `WorstFit(growth="64K")` is the policy with another value. An instance describes a policy, as
+    the text `first-fit-ao` does. Every simulation makes its own instance and calls its `begin`, so
+    that state is never shared. The first line of the class's docstring is shown where policies are
+    listed.
 
-    Raises `PolicyError` for a parameter that the class does not have or a value it cannot take.
+    Raises `PolicyError` for an unknown parameter or an invalid value.
     """
 
     def __init__(self, **parameters: Value) -> None:
@@ -52,11 +52,11 @@ class UserPolicy:
         raise NotImplementedError
 
     def resize(self, heap: Heap, block: Block, size: int) -> bool:  # noqa: ARG002 - for subclasses
-        """Make a block hold `size` bytes where it is, or leave it as it is; say which.
+        """Resize a block in place and return True, or leave it unchanged and return False.
 
-        It is asked with the realloc rule `in-place` only; the block is unsearchable meanwhile, and
-        to join something to it counts as no coalescing. Unless this is overridden such a realloc
-        moves.
+        It is called only with the realloc rule `in-place`. The block is unsearchable meanwhile, and
+        joining memory to it does not count as coalescing. Unless this method is overridden, such a
+        realloc moves the object.
         """
         return False
 

@@ -21,7 +21,7 @@ from simalloc.policy.parts import Value
 from simalloc.policy.user.base import UserPolicy
 
 NAMED: Final = {"thread": 2, "time": 4, "site": 8}
-"""What `malloc` may name of a request, and the core's numbers for it (COLUMN_ in family.h)."""
+"""Fields of a request that `malloc` may name, with the core's numbers (COLUMN_ in family.h)."""
 
 DIGITS: Final = 12
 """Of a source's SHA-256 where it stands in a policy's text."""
@@ -49,7 +49,7 @@ class Code:
 
     @property
     def portable(self) -> bool:
-        """Whether another process can make the class of the source."""
+        """True if another process can make the class from the source."""
         return self.file is not None
 
     def make(self, values: Mapping[str, Value]) -> UserPolicy:
@@ -114,7 +114,7 @@ class UserCode(HeapFamily):
         return (*self.named_columns, *super().looked_at)
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return what the core is told besides the object that decides."""
+        """Return the parameters for the core, besides the object with the methods."""
         columns = sum(NAMED.get(name, 0) for name in self.looked_at)
         given = super().core_parameters() | {"columns": columns}
         return {name: value for name, value in given.items() if name not in {"code", "values"}}
@@ -171,7 +171,7 @@ def code_of_class(policy: type[UserPolicy]) -> Code:
 
 
 def checked(policy: type[UserPolicy]) -> type[UserPolicy]:
-    """Return a class that has what a policy needs; raises `PolicyError` for any other."""
+    """Return the class if it has the methods of a policy; otherwise raise `PolicyError`."""
     for method in ("malloc", "free"):
         if getattr(policy, method) is getattr(UserPolicy, method):
             raise PolicyError(f"{policy.__name__} has no {method}, which every policy needs")
@@ -202,7 +202,7 @@ def _execute(file: str, source: str, path: str) -> ModuleType:
 
 
 def _complaint(error: BaseException, path: str) -> str:
-    """Return what is wrong, with the line of the file."""
+    """Return the error as text, with the line of the file."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)

@@ -1,7 +1,7 @@
-"""What a policy in Python gets to work with: the heap, and its blocks.
+"""The heap and its blocks, as policies in Python see them.
 
-The C core has these types, and so has the reference engine. Sizes and addresses are in scaled
-bytes. Whatever is asked that cannot be is a `PolicyError`, and leaves the heap as it was.
+The C core and the reference engine both implement these types. Sizes and addresses are in scaled
+bytes. An impossible operation raises `PolicyError`, and leaves the heap unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Block(Protocol):
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Size of the block in bytes."""
 
     @property
     def previous(self) -> Block | None:
@@ -38,18 +38,18 @@ class Block(Protocol):
 
     @property
     def is_free(self) -> bool:
-        """Whether no object of the program holds it."""
+        """True if no object of the program holds the block."""
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is on the lists."""
+        """True if the block is on the lists."""
 
 
 class Heap(Protocol):
     """The heap `[0, size)`, tiled by blocks. It can be used within `malloc` and `free` only.
 
-    The searches find listed blocks. Each order is kept from when it is first asked for, and costs
-    nothing before. No search or change takes longer than O(log n) in the number of listed blocks.
+    The searches find listed blocks. Each order is maintained from its first use, and costs nothing
+    before. No search or change takes longer than O(log n) in the number of listed blocks.
     """
 
     @property
@@ -99,7 +99,7 @@ class Heap(Protocol):
     def split(self, block: Block | None, size: int, /) -> Block | None:
         """Cut the low `size` bytes off a free block and return them, unsearchable.
 
-        What is left is still `block`, and keeps its place on the lists. If nothing would be left,
+        The remainder is still `block`, and keeps its place on the lists. If nothing remains,
         `block` itself leaves the lists and is returned. None returns None, so that the result of a
         growth, which may be refused, can be passed on.
         """
@@ -134,13 +134,13 @@ class Heap(Protocol):
 
         Return None, with nothing changed, if the capacity of the heap does not allow it.
 
-        For what it lacks the break rises by a multiple of `unit`; the new memory is merged with it
-        and enters the lists. If it lacks nothing, nothing happens.
+        The break rises by the smallest sufficient multiple of `unit`. The new memory is merged with
+        the block and enters the lists. If the block is already large enough, nothing changes.
         """
 
     def visit(self, count: int, /) -> None:
-        """Count blocks that the policy has looked at by itself.
+        """Count blocks that the policy has visited by itself.
 
-        The searches count what they would look at if they walked; all searches of a `malloc` count
-        as one, but those after a growth do not count.
+        The searches count the blocks that a walk would visit. All searches of a `malloc` count as
+        one; searches after a growth are not counted.
         """

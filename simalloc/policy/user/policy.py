@@ -1,4 +1,4 @@
-"""Policies of one's own among the others: a description and a text, as the catalogue has them."""
+"""User-defined policies as `Policy` objects, with a description and a text like the catalogue's."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PolicyFromCode(Policy):
 
 
 def is_user_policy(text: str) -> bool:
-    """Say whether text is that of a policy in a file: `FILE.py:CLASS`, perhaps with parameters."""
+    """Return whether a text names a policy in a file: `FILE.py:CLASS`, perhaps with parameters."""
     return _TEXT.fullmatch(text.strip()) is not None
 
 
@@ -85,9 +85,9 @@ def user_policy(
 
 
 def policy_of(given: UserPolicy | type[UserPolicy], **parameters: Value) -> PolicyFromCode:
-    """Return the policy that a class, or an object of it, describes.
+    """Return the policy that a class, or an instance of it, describes.
 
-    Raises `PolicyError` for what is neither.
+    Raises `PolicyError` for any other object.
     """
     if not isinstance(given, (type, UserPolicy)):
         raise PolicyError(
