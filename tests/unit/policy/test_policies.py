@@ -170,9 +170,15 @@ def test_texts_are_quoted_where_they_need_it(value):
 
 
 def test_shared_parameters_show_where_they_are_not_at_their_defaults():
-    assert find_policy("first-fit-ao").parameters == {"fit": "first", "order": "ao", "growth": 4096}
+    assert find_policy("first-fit-ao").parameters == {
+        "fit": "first",
+        "order": "ao",
+        "coalescing": "immediate",
+        "growth": 4096,
+    }
     changed = find_policy("first-fit-ao:trim=1K,mechanism=on,word=8")
-    assert list(changed.parameters) == ["fit", "order", "growth", "trim", "mechanism", "word"]
+    names = ["fit", "order", "growth", "coalescing", "trim", "mechanism", "word"]
+    assert list(changed.parameters) == names
     assert spell(changed) == "first-fit-ao:trim=1K,mechanism=on,word=8"
     assert "count_tail" not in find_policy("lea-2.6.1").parameters
 
