@@ -44,7 +44,7 @@ class _Board:
     title: str = "simalloc's recorder for boards"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return _is_binary(head) or any(
             _SYNC_IN_TEXT.search(line[1]) for line in _TEXT.finditer(head)
         )
@@ -119,7 +119,7 @@ class _Checked:
         self._skipped += count
 
     def follows(self, block: Block) -> bool:
-        """Complain of what is missing before a block; returns whether it is of the same run."""
+        """Report records missing before a block. Return whether the block is of the same run."""
         sync, log = block.sync, self._log
         if self.last is None and not sync.begins:
             log.complain(

@@ -95,13 +95,13 @@ class _Threads:
 
 @dataclass(frozen=True)
 class _SysView:
-    """What ESP-IDF's sysviewtrace_proc.py prints of a SystemView trace: events with call stacks."""
+    """Output of ESP-IDF's sysviewtrace_proc.py for a SystemView trace: events with call stacks."""
 
     name: str = "esp-sysview"
     title: str = "ESP-IDF sysviewtrace_proc.py"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return any(map(_SYSVIEW.match, head.decode("utf-8", "replace").splitlines()))
 
     def read(self, log: Log) -> Reading:
@@ -156,13 +156,13 @@ def _sysview_event(
 
 @dataclass(frozen=True)
 class _EspHeapTrace:
-    """What ESP-IDF's heap_trace_dump() prints: blocks, with the call path of each allocation."""
+    """Output of ESP-IDF's heap_trace_dump(): blocks, with the call path of each allocation."""
 
     name: str = "esp-heap-trace"
     title: str = "ESP-IDF heap_trace_dump"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return any(map(_RECORD.search, head.decode("utf-8", "replace").splitlines()))
 
     def read(self, log: Log) -> Reading:
@@ -267,7 +267,7 @@ class _MessageLog:
     columns: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return any(map(self.allocated.search, head.decode("utf-8", "replace").splitlines()))
 
     def read(self, log: Log) -> Reading:

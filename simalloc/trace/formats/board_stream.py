@@ -33,7 +33,7 @@ _LARGEST: Final = (1 << 63) - 1
 
 
 class Sync(NamedTuple):
-    """A synchronisation record: where it begins and ends, and what it states."""
+    """A synchronisation record: its start, its end, and its contents."""
 
     start: int
     end: int
@@ -45,17 +45,17 @@ class Sync(NamedTuple):
 
     @property
     def begins(self) -> bool:
-        """Whether the board's recording begins here."""
+        """True if the board's recording begins here."""
         return bool(self.flags & _BEGINS)
 
     @property
     def has_times(self) -> bool:
-        """Whether each event has its time."""
+        """True if each event has its time."""
         return bool(self.flags & _WITH_TIMES)
 
     @property
     def has_sites(self) -> bool:
-        """Whether each event has its return address."""
+        """True if each event has its return address."""
         return bool(self.flags & _WITH_SITES)
 
 
@@ -172,10 +172,10 @@ def _sync(data: bytearray, at: int) -> Sync:
 
 
 def _block(data: bytearray, start: int) -> tuple[Block, int]:
-    """Return the block that begins at `start`, and where the next one begins.
+    """Return the block that begins at `start`, and the start of the next block.
 
-    Raises `_DamagedError` if there is none, and `_CutError`, with the whole records, if the bytes
-    end first.
+    Raises `_DamagedError` for anything but a block, and `_CutError`, with the whole records, if the
+    bytes end first.
     """
     sync = _sync(data, start)
     block, at = Block(sync), sync.end

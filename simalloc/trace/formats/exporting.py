@@ -27,7 +27,7 @@ STDOUT: Final = "-"
 
 
 class Exported(NamedTuple):
-    """What was written: the trace's totals, and how many reallocs became a free and a malloc."""
+    """Result of an export: the trace's totals, and the reallocs split into free and malloc."""
 
     totals: Totals
     split_reallocs: int
@@ -75,9 +75,9 @@ def _target(target: str | os.PathLike[str], stack: ExitStack) -> BinaryIO:
 
 
 def _plain(reader: TraceReader, to_format: str) -> Header:
-    """Return the header of what a trace is in a format of mallocs, reallocs and frees alone.
+    """Return the header of a trace in a format that has only mallocs, reallocs and frees.
 
-    Raises `TraceError` for events that only text can tell.
+    Raises `TraceError` for events that only the text format can express.
     """
     counts = np.zeros(len(Op), np.int64)
     for part in reader.replayed_parts():

@@ -1,9 +1,9 @@
 """glibc-malloc-trace-utils: the binary records of its interposer, `libmtrace.so` (mtrace.h).
 
 A record has 64 bytes, little-endian: the thread (int32); a word with the call in its lowest eight
-bits and above them, a bit each, the paths that malloc took; two pointers, the size that was asked
-for, and three more words, of which the first is an alignment's. Records of call 0 are unused room.
-The first record is a mark: call 255, pointer 0x1234, and the size of a pointer.
+bits and one bit above for each path that malloc took; two pointers; the requested size; and three
+more words, the first of which is the alignment. Records of call 0 are unused room. The first record
+is a mark: call 255, pointer 0x1234, and the size of a pointer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PATHS: Final = (
     "thread_cache", "cpu_cache", "cpu_cache_contended", "sbrk", "mmap", "munmap",
     "realloc_as_malloc_and_free", "hook",
 )  # fmt: skip
-"""What the bits above a call's say: the ways that malloc went."""
+"""Paths through malloc, one for each bit above a call's."""
 
 _OPS: Final = np.full(256, 255, np.uint8)
 _OPS[[_MALLOC, _MEMALIGN, _VALLOC, _PVALLOC, _POSIX]] = Op.MALLOC
@@ -56,7 +56,7 @@ class _GlibcTrace:
     title: str = "glibc-malloc-trace-utils"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         if len(head) < _RECORD.itemsize:
             return False
         mark = np.frombuffer(head, _RECORD, 1)[0]

@@ -75,7 +75,7 @@ class Grammar:
 
     @property
     def shapes(self) -> str:
-        """What lines that are events look like, for messages; of many only the first."""
+        """Shapes of event lines, for messages; of many only the first."""
         events = [pattern for pattern, op in self.patterns.items() if op is not None]
         shapes = [f"`{_PARTS.sub(_shape, pattern)}`" for pattern in events[:_SHOWN]]
         return ", ".join(shapes) + (", and more" if len(events) > _SHOWN else "")

@@ -1,7 +1,7 @@
-"""heaptrack's interpreted file, its default: a free says what kind of object dies, not which.
+"""heaptrack's interpreted file, its default: a free names the kind of its object, not the object.
 
-A line `a SIZE PATH` numbers a kind of object: its size and the call path that allocates it.
-`+ KIND` is a malloc and `- KIND` a free of one of the live objects of that kind. Which one is a
+A line `a SIZE PATH` numbers a kind of object: its size and the call path that allocates it. `+
+KIND` is a malloc and `- KIND` a free of one of the live objects of that kind. The object is a
 guess: the newest or the oldest.
 """
 

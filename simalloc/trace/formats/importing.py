@@ -36,10 +36,10 @@ _SKIPPED: Final = {
     Reason.MOVE_TO_LIVE: "lost frees, made up for when the key was given out again",
     Reason.SIZE: "sizes out of range",
 }
-"""What can be skipped in a log that is read leniently, by the reason why it is wrong."""
+"""Faults that a lenient reader skips, by the reason of the error."""
 
 _FROM_BEFORE: Final = (Reason.FREE_OF_DEAD, Reason.REALLOC_OF_DEAD)
-"""What blocks from before the beginning of a log look like."""
+"""Faults caused by blocks that are older than the log."""
 
 _HAVE_THREAD_BLOCKS: Final = ("glibc-trace", "heaptrack", "ltrace", "mtrace", "valgrind")
 """Formats of tools that see what the C library itself allocates to start a thread."""
@@ -55,16 +55,16 @@ class Opened:
     """The size of its file; 0 for standard input and the like."""
 
     thread_blocks: bool = False
-    """Whether what the C library allocates to start threads is among the events."""
+    """True if the events include the C library's allocations for starting threads."""
 
     @property
     def share(self) -> float:
-        """How much of the file has been read, from 0 to 1."""
+        """Share of the file that has been read, from 0 to 1."""
         return self.log.stream.raw.tell() / self.bytes if self.bytes else 0.0
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What a trace of the log says about where it comes from."""
+        """Provenance of a trace of the log."""
         left_out = {what: tally.count for what, tally in self.log.left_out.items()}
         stated: dict[str, Any] = {
             "log": Path(self.log.stream.name).name,
@@ -111,9 +111,9 @@ class Opened:
 
 
 class Imported(NamedTuple):
-    """What came out of a log: the trace's totals, and what the log has and the trace has not.
+    """Result of an import: the trace's totals, and the parts of the log that the trace lacks.
 
-    `match_frees` is the guess that was needed to tell which objects die, if one was.
+    `match_frees` is the guess that determined the freed objects, or None if no guess was necessary.
     """
 
     totals: Totals
@@ -177,14 +177,14 @@ def import_log(
 ) -> Imported:
     """Write a trace of a log, in bounded memory.
 
-    `from_format` is a format's name, or a format of one's own (`PatternFormat`). `match_frees` says
-    which of several equal objects dies where the log does not; the trace's name and provenance say
-    so. `device` chooses one, where a log has several. `elf` is the firmware that names the return
-    addresses in a board's recording. `thread_blocks` says whether what the C library allocates to
-    start threads is among the events; None: as the format is known to be.
-    `progress` is called with the share of the log that was read since its last call. Raises
-    `TraceError`, and leaves nothing behind, for a log that is wrong; if `lenient`, what can be
-    skipped is skipped and counted. Raises `OSError` if `target` is the log itself.
+    `from_format` is a format's name, or a `PatternFormat`. If the log is ambiguous, `match_frees`
+    selects the one of several equal objects that a free ends; the trace's name and provenance state
+    it. `device` chooses one, where a log has several. `elf` is the firmware that names the return
+    addresses in a board's recording. `thread_blocks` states whether the events include the C
+    library's allocations for starting threads; None is the default of the format. `progress` is
+    called with the share of the log that was read since its last call. Raises `TraceError`, and
+    leaves no file behind, for a log with a fault. If `lenient`, faults that can be skipped are
+    skipped and counted. Raises `OSError` if `target` is the log itself.
     """
     keep_apart(target, [source])
     with open_log(
@@ -236,9 +236,9 @@ def load_log(
 def _told(
     opened: Opened, batches: Iterator[Batch], progress: Callable[[float], None]
 ) -> Iterator[Batch]:
-    """Yield the batches, and tell after each what share of the log was read since the last.
+    """Yield the batches, and report after each the share of the log read since the last.
 
-    When there are none left, what could not be decompressed is counted.
+    At the end, count the part that could not be decompressed.
     """
     share = 0.0
     for batch in batches:
@@ -250,9 +250,9 @@ def _told(
 
 
 def feed(log: Log, batch: Batch, intake: Intake) -> None:
-    """Take in a batch; what is not valid is an error, or is skipped and counted if lenient.
+    """Take in a batch. An invalid event is an error, or is skipped and counted if lenient.
 
-    The log of a tool that may be attached begins with frees of objects that it does not know.
+    The log of a tool that can be attached may begin with frees of unknown objects.
     """
     events = batch.events
     if log.lenient or log.may_begin_late:

@@ -19,12 +19,12 @@ _LIMITS: Final = {
 
 
 class Interpreter:
-    """Makes events of the rows of one log.
+    """Turns the rows of one log into events.
 
-    `key` (an address where `pointers`, else an id) is what a line is about, `old` what a realloc
-    was given, `size` its bytes, and `count` how many times those. `process` must be the same in all
-    lines: each process has addresses of its own. `columns` are taken from the fields of their name.
-    Messages show keys in `hexadecimal`.
+    `key` (an address if `pointers`, else an id) identifies the object of a line, `old` is the
+    argument of a realloc, `size` its bytes, and `count` a factor of the size. `process` must be the
+    same in all lines, because each process has addresses of its own. `columns` are taken from the
+    fields of their name. Messages show keys in `hexadecimal`.
     """
 
     def __init__(
@@ -88,9 +88,10 @@ class Interpreter:
         return np.where(which, np.uint8(NO_EVENT), op)
 
     def _without_null(self, rows: Rows, op: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the ops as they come out: realloc(NULL, n) is a malloc, realloc(p, 0) may free p.
+        """Return the resulting ops: realloc(NULL, n) is a malloc, realloc(p, 0) may free p.
 
-        What allocates and returns a null pointer has failed; to free one is no event.
+        An allocation that returns a null pointer has failed, and a free of a null pointer is not an
+        event.
         """
         null = rows.fields["key"] == 0
         realloc = op == Op.REALLOC

@@ -4,11 +4,11 @@ The paper gives no layout; this is our reading. A record is three unsigned words
 of 64 bits, in either byte order, with nothing before, between or behind the records:
 
     operation   1 malloc, 2 realloc, 3 free: the order of the paper's list
-    location    what malloc returned; what realloc and free were passed
-    size        the bytes asked for; 0 for a free
+    location    the result of malloc; the argument of realloc and free
+    size        the requested bytes; 0 for a free
 
-Where realloc put the object is not recorded. It is taken to stay; if it moved, its free is one of
-an unknown location.
+The new location of a realloc is not recorded. The object is assumed to stay; if it moved, its free
+has an unknown location.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Records:
     title: str = "Johnstone & Wilson's records"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return _layout(head) is not None
 
     def read(self, log: Log) -> Reading:

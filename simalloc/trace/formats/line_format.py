@@ -17,11 +17,11 @@ Change = Callable[[Log, Rows], Rows]
 
 @dataclass(frozen=True)
 class LineFormat:
-    """A log with a line an event, told by a regular expression that its beginning matches.
+    """A log with a line an event, recognised by a regular expression that its beginning matches.
 
-    What the grammar's fields mean, and `pointers`, `Interpreter` says; those with the name of an
-    optional column become that. Where lines depend on others, `change` makes for each log the
-    function that every run of rows goes through, and `changed` names the columns that it adds.
+    `Interpreter` defines the grammar's fields and `pointers`. Fields with the name of an optional
+    column become that column. Where lines depend on others, `change` makes for each log the
+    function that processes every run of rows, and `changed` names the columns that it adds.
     """
 
     name: str
@@ -39,7 +39,7 @@ class LineFormat:
         return tuple(name for name in OPTIONAL_COLUMNS if name in fields)
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return self.looks.match(head) is not None
 
     def read(self, log: Log) -> Reading:

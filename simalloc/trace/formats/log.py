@@ -1,4 +1,4 @@
-"""What every format's reader is given and gives: a log, and batches of events out of it."""
+"""The input and output of every format's reader: a log, and batches of its events."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from simalloc.trace.sites import SiteNames
 from simalloc.trace.stacks import Stacks
 
 MatchFrees = Literal["newest", "oldest"]
-"""Which of several equal objects a free is taken to be of, where a log does not say."""
+"""The one of several equal objects that an ambiguous free ends."""
 
 
 @dataclass
 class Tally:
-    """How often something in a log was left out, and the line where it happened first."""
+    """Number of omissions of one kind in a log, and the line of the first."""
 
     count: int = 0
     first_line: int | None = None
@@ -37,14 +37,13 @@ class Tally:
 class Log:
     """A log being read.
 
-    `left_out` counts what the log has and the trace has not, by what it is. Where the reader can go
-    on after a mistake it calls `complain`, which is an error unless the log is read leniently.
-    `sites` has the names of call sites that the log tells, or `stacks` their call paths, and `told`
-    what else is for the trace's provenance. Of a log of several devices, `device` is the one to be
-    read, and `elf` is the program whose return addresses the log has.
-    `may_begin_late` says that the tool may have been attached to a running program: frees of blocks
-    that the log does not know are counted then.
-    `match_frees` is the guess that was asked for, and `guessed` says whether it was needed.
+    `left_out` counts the parts of the log that the trace lacks, by kind. A reader that can continue
+    after a fault calls `complain`, which raises an error unless the log is read leniently. `sites`
+    has the names of the log's call sites, or `stacks` their call paths, and `told` other entries
+    for the trace's provenance. In a log of several devices, `device` selects one. `elf` is the
+    program to which the log's return addresses belong. `may_begin_late` states that the tool may
+    have been attached to a running program; frees of blocks unknown to the log are then counted.
+    `match_frees` is the requested guess, and `guessed` states whether it was necessary.
     """
 
     stream: LogStream
@@ -77,10 +76,10 @@ class Log:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A run of events, and where in the log they stand.
+    """A run of events, and their lines in the log.
 
-    Event `i` is on line `first_line + rows[i]`, or `first_line + i` where `rows` is None; a log
-    without lines has no `first_line`. The log's keys are `hexadecimal`, or not.
+    Event `i` is on line `first_line + rows[i]`, or `first_line + i` if `rows` is None. A log
+    without lines has no `first_line`. `hexadecimal` states the notation of the log's keys.
     """
 
     events: ReadEvents
@@ -101,7 +100,7 @@ class Batch:
 
 
 class Reading(NamedTuple):
-    """What a format makes of a log: the optional columns that its events have, and the events."""
+    """A log as a format reads it: the optional columns of its events, and the events."""
 
     columns: tuple[str, ...]
     batches: Iterator[Batch]
@@ -112,14 +111,14 @@ class Format(Protocol):
 
     @property
     def name(self) -> str:
-        """What `--from` calls it."""
+        """Name of the format for `--from`."""
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Title of the format for people."""
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
 
     def read(self, log: Log) -> Reading:
         """Read the log's events; raises `TraceError`, now or later, for what cannot be read."""

@@ -175,7 +175,7 @@ class _Ltrace:
     title = "ltrace"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return _LINES.match(head) is not None
 
     def read(self, log: Log) -> Reading:

@@ -55,7 +55,7 @@ class _MemoryReplay:
     title = _PLAIN.title
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return _PLAIN.sniff(head)
 
     def read(self, log: Log) -> Reading:

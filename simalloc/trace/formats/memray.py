@@ -53,7 +53,7 @@ class _Memray:
     title: str = "memray"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return head.startswith(_MAGIC) or (head.startswith(_LZ4) and _MAGIC in head[:_HEAD])
 
     def read(self, log: Log) -> Reading:

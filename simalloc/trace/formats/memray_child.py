@@ -1,11 +1,11 @@
 """Writes the records of a memray file to stdout: `memray_child.py FILE NAMES FRAMES`.
 
 A program of its own, run by `memray.py`. To the file NAMES go the call paths of the places, the
-innermost FRAMES functions of each, as lines of JSON: [place, [[function, file, line], ...]].
-A record is five int64: allocator, address, size, thread, place.
+innermost FRAMES functions of each, as lines of JSON: [place, [[function, file, line], ...]]. A
+record is five int64: allocator, address, size, thread, place.
 
-memray's reader is native code that trusts the file; a damaged one can end the process that reads
-it. Nor can damage that states a length or a count take the machine with it: memory and time of the
+memray's reader is native code that trusts the file, so a damaged file can end the process that
+reads it. A damaged length or count cannot exhaust the machine either: memory and time of the
 process are limited in proportion to the file.
 """
 
@@ -32,9 +32,9 @@ NAMED = 1 << 16
 MEMORY = 160 << 20
 """Bytes of data that the process may have; it has 13 MB before it reads."""
 MEMORY_A_BYTE = 128
-"""What it may have more for each byte of the file: the reader keeps the live allocations."""
+"""Further bytes of memory for each byte of the file: the reader keeps the live allocations."""
 SYMBOLS = 2 << 30
-"""What it may have more for native traces: the reader loads symbols of the libraries they name."""
+"""Further bytes of memory for native traces: the reader loads symbols of their libraries."""
 FRAMES_A_BYTE = 64
 """A frame takes four bytes or more, and LZ4 makes them at most 255 times smaller."""
 SECONDS = 120
@@ -55,7 +55,7 @@ def limit_time(size: int) -> None:
 
 
 def write_records(path: str, names: TextIO, frames: int) -> None:
-    """Write all records of a file, and name the first places of which there are allocations."""
+    """Write all records of a file, and name each place at its first allocation."""
     named: set[int] = set()
     size = Path(path).stat().st_size
     memory = MEMORY + MEMORY_A_BYTE * size

@@ -1,4 +1,4 @@
-"""A log of one's own: a regular expression for each kind of line."""
+"""Logs in a user's own format: a regular expression for each kind of line."""
 
 from __future__ import annotations
 
@@ -54,13 +54,12 @@ class PatternFormat:
     """Reads each line by the first of the patterns that is found anywhere in it.
 
     `patterns` has regular expressions for `malloc` and `free`, and may have `realloc`, `ignore` and
-    `end`, which is of a thread's end.
-    Group `size` is a request in bytes, decimal or hexadecimal with 0x, `hexsize` one that is always
-    hexadecimal, and `count`, if there is one, what it is multiplied by. `id` is the block's
-    address, number or name, and `old` the one that a realloc was given, where it differs. Without
-    `id`, mallocs are numbered from 0. `thread` and `stream` are numbers or names, `alignment` is
-    bytes, and `time` is seconds; `time_ms`, `time_us` and `time_ns` are other units. Raises
-    `TraceError` for a pattern that cannot be used, and for a group of any other name.
+    `end`, which marks the exit of a thread. Group `size` is a request in bytes, decimal or
+    hexadecimal with 0x, `hexsize` a request that is always hexadecimal, and `count` an optional
+    factor. `id` is the block's address, number or name, and `old` the argument of a realloc if it
+    differs. Without `id`, mallocs are numbered from 0. `thread` and `stream` are numbers or names,
+    `alignment` is bytes, and `time` is seconds; `time_ms`, `time_us` and `time_ns` are other units.
+    Raises `TraceError` for an invalid pattern, and for a group of any other name.
     """
 
     patterns: Mapping[str, str]
@@ -79,7 +78,7 @@ class PatternFormat:
             self._compiled(kind)
 
     def sniff(self, head: bytes) -> bool:  # noqa: ARG002 - patterns tell no format
-        """Return False: such a log is never told by its content."""
+        """Return False: such a log is never recognised by its content."""
         return False
 
     def read(self, log: Log) -> Reading:
@@ -186,7 +185,7 @@ class _Reader:
         self._events.append((int(op), key, size, new_key, line, *told))
 
     def _told(self, groups: dict[str, str | None], line: int) -> list[int]:
-        """Return what a line says for each of the columns."""
+        """Return the value of each column in a line."""
         told = []
         for name in self._columns:
             if name == "time":

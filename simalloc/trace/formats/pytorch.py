@@ -1,10 +1,10 @@
-"""PyTorch's memory snapshots: what the caching allocator of one device was asked for.
+"""PyTorch's memory snapshots: the requests to the caching allocator of one device.
 
 A snapshot is a pickle, which can hold code; it is read so that nothing in it can run
-(`pytorch_pickle.py`). What was live before the history begins comes first, as mallocs by address;
-requests that failed are mallocs, freed at once if the program then asked for more. What the
-allocator itself did, such as taking a segment, is no event: the trace's provenance counts it, under
-`device` (`pytorch_history.py`).
+(`pytorch_pickle.py`). Objects that were live before the history begins come first, as mallocs by
+address. Requests that failed are mallocs, freed at once if the program then made more requests.
+Actions of the allocator itself, such as taking a segment, are not events: the trace's provenance
+counts them, under `device` (`pytorch_history.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Snapshot:
     title = "a memory snapshot of PyTorch"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5
 
     def read(self, log: Log) -> Reading:
@@ -86,9 +86,10 @@ def _tell_start(
 
 
 def _events(rows: np.ndarray[Any, Any], op: np.ndarray[Any, Any]) -> Iterator[Batch]:
-    """Yield the events of rows. A request that failed gets a key that no address is.
+    """Yield the events of rows. A failed request gets a key that is not an address.
 
-    If the program asked for more after it, it went on without: the object is freed at once.
+    If the program made more requests afterwards, it went on without the object, which is freed at
+    once.
     """
     failed = rows[:, 0] == entries.OOM
     went_on = failed & (np.arange(len(rows)) < np.flatnonzero(op == Op.MALLOC).max(initial=0))

@@ -1,4 +1,4 @@
-"""Which memory went back because the program emptied the cache, and which to make room."""
+"""Segments that were returned because the program emptied the cache, or to make room."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def _made_room(
     ends: NDArray[np.int64],
     requests: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Whether what went back in each run of entries can have made room for its request.
+    """Return whether the returns in each run of entries can have made room for its request.
 
-    It can if that failed, or if it took more than what room there was at least, and could not have
-    been served by what went back.
+    They can if the request failed, or if it took more than the minimum of the room, and could not
+    have been served by the returned segments.
     """
     failed = np.append(history.column("action"), entries.NO_EVENT)[requests] == entries.OOM
     taken = np.append(0, np.cumsum(np.maximum(history.changes, 0)))
@@ -58,7 +58,7 @@ def _made_room(
 
 
 def _serves(history: History, begin: int, end: int, request: int) -> bool:
-    """Whether what went back from `begin` to `end` could have served the request."""
+    """Return whether the segments returned from `begin` to `end` could have served the request."""
     size, stream = history.column("size"), history.column("stream")
     if request == len(size) or history.column("action")[request] != entries.ALLOC:
         return False
@@ -80,7 +80,7 @@ def _mapped_again(history: History, begin: int, end: int, request: int) -> int:
 
 
 def _beyond(edges: NDArray[np.int64], addresses: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how far each address is beyond the edges below it, in all; `edges` are sorted."""
+    """Return the total distance of each address beyond the edges below it; `edges` are sorted."""
     below = np.searchsorted(edges, addresses)
     beyond: NDArray[np.int64] = below * addresses - np.append(0, np.cumsum(edges))[below]
     return beyond

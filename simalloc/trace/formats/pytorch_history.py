@@ -1,4 +1,4 @@
-"""What a snapshot's history says: the program's events, and what the allocator did besides."""
+"""A snapshot's history: the program's events, and the allocator's own actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simalloc.trace.formats.pytorch_emptied import emptied
 TAKES: Final = (entries.SEGMENT, entries.MAP)
 GIVES: Final = (entries.SEGMENT_BACK, entries.UNMAP)
 _GRANULE: Final = 2 << 20
-"""What a device grants is a multiple of this."""
+"""Every segment that a device grants is a multiple of this size in bytes."""
 
 
 class LiveBlocks(NamedTuple):
@@ -31,14 +31,14 @@ class LiveBlocks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What happened on one device. `rows` has shape (entries, 8), see `pytorch_pickle.FIELDS`."""
+    """The history of one device. `rows` has shape (entries, 8), see `pytorch_pickle.FIELDS`."""
 
     rows: NDArray[np.int64]
     live: LiveBlocks
     reserved: int
     """Bytes of segments when the snapshot was taken."""
     max_split: int = entries.MOST
-    """Blocks of this many bytes are never split, and kept for requests of as many."""
+    """Blocks of at least this size are never split, and kept for requests of at least this size."""
 
     def column(self, name: str) -> NDArray[np.int64]:
         """Return one of the fields, of all entries."""
@@ -46,7 +46,7 @@ class History:
 
     @cached_property
     def freed(self) -> int:
-        """Which action ends an object: that of the free's end, if the history tells of it."""
+        """The action that ends an object: the end of the free, if the history has it."""
         action = self.column("action")
         told = [each for each in (entries.COMPLETED, entries.FREE) if (action == each).any()]
         return told[0] if told else entries.REQUESTED
@@ -54,8 +54,8 @@ class History:
     def at_start(self) -> NDArray[np.int64]:
         """Return rows for the objects that were live before the first entry, by address.
 
-        The first that is told of an object's address is then its free; or nothing is, and it is
-        live when the snapshot is taken.
+        The first entry with such an object's address is its free. Without one the object is live
+        when the snapshot is taken.
         """
         action, address = self.column("action"), self.column("address")
         told = np.flatnonzero((action == entries.ALLOC) | (action == self.freed))
@@ -135,9 +135,9 @@ class History:
         }
 
     def device_bytes(self) -> int:
-        """Return what the device had for the allocator when memory was first out, 0 if unknown.
+        """Return the device memory for the allocator at the first out-of-memory, 0 if unknown.
 
-        That is what was reserved and what was free. Where the request would have fitted into that,
+        It is the sum of reserved and free memory. If the request would have fitted into that,
         something else refused it, such as a memory fraction.
         """
         total = self.total_bytes()
@@ -148,7 +148,7 @@ class History:
         return total if 0 < free < size else 0
 
     def total_bytes(self) -> int:
-        """Return what was reserved and free when memory was first out, 0 if it never was."""
+        """Return reserved plus free memory at the first out-of-memory, 0 without one."""
         if not len(self._outs):
             return 0
         out = self._outs[0]
@@ -199,7 +199,8 @@ def max_split(settings: object) -> int:
 def live_blocks(segments: Sequence[Any], device: int, pool: Any) -> tuple[LiveBlocks, int]:
     """Return the blocks in use on a device, and the bytes reserved.
 
-    `pool` numbers a pool's id. What is not as snapshots have it raises an error of any kind.
+    `pool` numbers a pool's id. A value that differs from a snapshot's layout raises an error of any
+    kind.
     """
     blocks: list[tuple[int, int, int, int]] = []
     reserved = 0

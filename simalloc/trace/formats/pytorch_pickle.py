@@ -19,14 +19,14 @@ ACTIONS: Final = (
     *("alloc", "free", "free_completed", "free_requested", "oom"),
     *("segment_alloc", "segment_free", "segment_map", "segment_unmap"),
 )
-"""What an entry may tell; its row has the number."""
+"""The actions of entries; a row has the index."""
 ALLOC, FREE, COMPLETED, REQUESTED, OOM, SEGMENT, SEGMENT_BACK, MAP, UNMAP = range(len(ACTIONS))
 NO_EVENT: Final = len(ACTIONS)
 WRONG: Final = NO_EVENT + 1
 
 FIELDS: Final = ("action", "address", "size", "stream", "pool", "time", "site", "empties")
-"""The numbers of a row; of an out-of-memory `address` is what was free. `empties`: whether
-empty_cache was called, 2: this cannot be known."""
+"""The numbers of a row; in an out-of-memory `address` is the free memory. `empties`: 1 if
+empty_cache was called, 2 if that cannot be known."""
 UNKNOWN: Final = 2
 
 MOST: Final = 2**52
@@ -52,7 +52,7 @@ class Pools:
 
 
 class Loaded(NamedTuple):
-    """What a pickle holds."""
+    """The contents of a pickle."""
 
     whole: Any
     """Its object. A list has a range of row numbers for each run of entries."""

@@ -18,8 +18,8 @@ def segments_at_start(
 ) -> list[tuple[int, int, int, int]]:
     """Return address, bytes, stream and pool of each segment before the first entry, by address.
 
-    The history is undone from the segments of the end: what was taken goes, what was given back is
-    there again. Empty if segments grow page by page, which is not undone.
+    The history is undone from the segments at the end: taken segments are removed, and returned
+    segments are restored. Empty if segments grow page by page, which cannot be undone.
     """
     kept: dict[int, tuple[int, int, int, int]] = {}
     for segment in segments:
@@ -53,10 +53,10 @@ def told_start(
     addresses: Sequence[int],
     streams: Mapping[int, int],
 ) -> dict[str, Any] | None:
-    """Return what a trace's provenance has of the start, with streams as the trace numbers them.
+    """Return the start as a trace's provenance states it, with streams as the trace numbers them.
 
-    `addresses` are those of the objects that come first in the trace. None if there is nothing to
-    tell, or a segment is of a stream that the trace does not have.
+    `addresses` are those of the objects that come first in the trace. Returns None without such
+    objects, or if a segment has a stream that the trace lacks.
     """
     if not found or any(stream not in streams for _, _, stream, _ in found):
         return None

@@ -66,7 +66,7 @@ class Writer(NamedTuple):
     write: Callable[[Header, Iterable[CheckedEvents]], Iterator[bytes]]
     has_reallocs: bool
     has_all: bool = False
-    """Whether it has every kind of event, and not only mallocs, reallocs and frees."""
+    """True if the format has every kind of event, not only mallocs, reallocs and frees."""
 
 
 WRITERS: Final = {

@@ -38,7 +38,7 @@ class RepFormat(LineFormat):
     """Lines behind a header, if there is one, that says how many there are."""
 
     def read(self, log: Log) -> Reading:
-        """Read the log's events; there must be at least as many as the header says."""
+        """Read the log's events; there must be at least the number in the header."""
         log.stream.end_last_line()
         numbers: list[int] = []
         lines: list[int] = []
@@ -76,7 +76,7 @@ class RepFormat(LineFormat):
 
 
 class _Operations:
-    """What the lab's driver makes of operations: up to a number, and by null pointers."""
+    """Operations as the lab's driver carries them out: up to a number, and with null pointers."""
 
     _NEVER, _LIVE, _NULL = range(3)
 

@@ -16,7 +16,7 @@ import zstandard
 from simalloc.errors import TraceError
 
 HEAD_BYTES: Final = 1 << 16
-"""This much of a log is looked at to tell its format."""
+"""Number of bytes of a log that are examined to recognise its format."""
 
 _PIECE: Final = 1 << 10  # zstd may make 32 MB of it, and returns them all at once
 _BLOCK: Final = 1 << 20
@@ -28,7 +28,7 @@ _DAMAGE: Final = (
 
 
 class _Inflater(Protocol):
-    """What the decompressors of zlib, bz2, lzma and zstandard have in common."""
+    """The common interface of the decompressors of zlib, bz2, lzma and zstandard."""
 
     @property
     def eof(self) -> bool: ...
@@ -38,7 +38,7 @@ class _Inflater(Protocol):
 
 
 class _Deflater(Protocol):
-    """What their compressors have in common."""
+    """The common interface of their compressors."""
 
     def compress(self, data: bytes, /) -> bytes: ...
     def flush(self) -> bytes: ...
@@ -81,11 +81,11 @@ COMPRESSIONS: Final = (
 
 
 class LogStream:
-    """Reads a log from its start to its end, decompressed; what is compressed is told by content.
+    """Reads a log from start to end, decompressed; compression is recognised by content.
 
-    `name` is for messages. `raw` is the file, or if `packed` one in an archive; its position says
-    how far the reading has come. Compressed data that is cut off or damaged is an error; if
-    `lenient`, the log ends there and is `damaged`.
+    `name` is for messages. `raw` is the file, or, if `packed`, a file in an archive; its position
+    is the progress of reading. Truncated or damaged compressed data is an error; if `lenient`, the
+    log ends there and is `damaged`.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class LogStream:
             self._last = b"\n"
 
     def peek_line(self, most: int) -> bytes:
-        """Return the next line with its end, or at most so many bytes of it."""
+        """Return the next line with its end, or at most `most` bytes of it."""
         head = self.peek(most)
         return head[: head.find(b"\n") + 1 or most]
 

@@ -1,14 +1,14 @@
 """The project's plain text, a line an event, in and out.
 
     m ID SIZE            malloc           f ID   free
-    l ID ALIGNMENT SIZE  aligned malloc   x N    the end of thread N
-    c ID SIZE            calloc           e      give back what is cached
+    l ID ALIGNMENT SIZE  aligned malloc   x N    exit of thread N
+    c ID SIZE            calloc           e      empty the caches
     r ID SIZE            realloc
 
-Lines that are no events say what holds from there on: `t N`, whose events these are (thread 0 at
-first), and `@ NANOSECONDS`, what the clock shows (0 at first); # begins a comment. Of a device's
-allocator, a request may end in the number of its stream, and `u ID STREAM` is another stream that
-uses an object from now on.
+Other lines set values for the following events: `t N`, their thread (0 at first), and `@
+NANOSECONDS`, the clock (0 at first). A comment starts with #. For a device's allocator, a request
+may end in the number of its stream, and `u ID STREAM` adds a stream that uses an object from now
+on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from simalloc.trace.header import Header
 from simalloc.trace.shapes import CheckedEvents
 
 _TOLD: Final = {"alignment": 1, "thread": 2, "time": 4, "stream": 8}
-"""The columns that lines can tell of, and what stands in the field `told` of those that do."""
+"""The columns that lines can set, and their bits in the field `told`."""
 
 _LINES: Final = {
     "m {key} {size}": Op.MALLOC,
@@ -78,7 +78,7 @@ class TextFormat:
     )
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return self.looks.match(head) is not None
 
     def read(self, log: Log) -> Reading:
@@ -90,7 +90,7 @@ FORMAT: Final = TextFormat()
 
 
 def _batches(log: Log) -> Iterator[Batch]:
-    """Yield the events; their columns are those that were told of by then."""
+    """Yield the events; their columns are those set by then."""
     told = 0
     thread, time = _Held(log, "thread"), _Held(log, "time")
     for rows in scan(log, _GRAMMAR):

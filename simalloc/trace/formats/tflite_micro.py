@@ -28,7 +28,7 @@ class _Plan:
     title = "the memory plan that TensorFlow Lite Micro prints"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return _LINE.search(head) is not None
 
     def read(self, log: Log) -> Reading:

@@ -47,7 +47,7 @@ class _Assignment:
     title = "XLA's buffer assignment with its live ranges"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return _HEAD.match(head) is not None
 
     def read(self, log: Log) -> Reading:

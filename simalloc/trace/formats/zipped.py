@@ -23,11 +23,11 @@ class Packed(NamedTuple):
 
 @contextmanager
 def only_file_in(raw: BufferedReader, name: str) -> Iterator[Packed | None]:
-    """Open the only file of a zip archive; None for what is no archive.
+    """Open the only file of a zip archive; None for a file that is not an archive.
 
-    Folders, and what a Mac adds to an archive, do not count. Raises `TraceError` if there are
-    several files or none, and for an archive that cannot be read. A trace of simalloc is an archive
-    too, and is refused.
+    Folders, and files that macOS adds to an archive, do not count. Raises `TraceError` for several
+    files or none, and for an archive that cannot be read. A trace of simalloc is an archive too,
+    and is refused.
     """
     if raw.peek(len(ZIP_START))[: len(ZIP_START)] != ZIP_START:
         yield None
