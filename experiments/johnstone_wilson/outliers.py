@@ -3,29 +3,23 @@
 First fit AO and next fit AO are printed as 25.3 and 27.2 percent where the other address-ordered
 rows have 1.6. Our trace lacks bytes that were live in the paper's (`pinned`). Put in front of the
 trace as one object they leave both rows at 1.7. Here that object is allocated before one event or
-another instead, and never freed. `python -m experiments.johnstone_wilson.outliers` is the search
-that found where both measures then come out as printed; the first place of each outlier is replayed
-under all sixteen rows, since a place is only as good as what it does to the others.
+another instead, and never freed. A search found the places where both measures then come out as
+printed (commit 79fc221f has it). The first place of each outlier is replayed under all sixteen
+rows, since a place is only as good as what it does to the others.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Final
-
-import click
 
 from experiments.johnstone_wilson.alterations import Inserted
 from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs
 from experiments.johnstone_wilson.heaps import printed_heap, printed_live_at_peak
 from experiments.johnstone_wilson.pinned import MISSING_BYTES, equals_print
 from experiments.johnstone_wilson.pinned import job as in_front
-from experiments.johnstone_wilson.programs import load_traces
 from experiments.johnstone_wilson.published import label, table
-from experiments.johnstone_wilson.replays import Job, percent, replay_all, total_events
+from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.variants import AS_PRINTED
-from experiments.run import experiment, run_command
-from simalloc.cli.progress import progress
 from simalloc.report import Rounded, Table
 from simalloc.report.table import Value
 
@@ -51,13 +45,12 @@ REACHED: Final = {
 _SHOWN: Final = 3
 
 
-def inserted(row: str, event: int, *, whole: bool = True) -> Job:
-    """Return the simulation with the missing bytes at an event: whole, or up to the request."""
+def inserted(row: str, event: int) -> Job:
+    """Return the simulation with the missing bytes at an event."""
     return Job(
         PROGRAM,
         AS_PRINTED.policies[row],
         alteration=Inserted(event, MISSING_BYTES[PROGRAM]),
-        upto=None if whole else REQUEST + 1,
     )
 
 
@@ -138,24 +131,3 @@ def _events(places: tuple[int, ...]) -> str:
     if places[-1] - places[0] == len(places) - 1:
         return f"{places[0]} to {places[-1]}"
     return f"{'; '.join(f'{one:,}' for one in places[:_SHOWN])} and {len(places) - _SHOWN} more"
-
-
-@experiment("python -m experiments.johnstone_wilson.outliers")
-def command() -> None:
-    """Search for the places of the missing bytes at which an outlier comes out: some minutes."""
-    traces = load_traces()
-    found = {row: [inserted(row, event, whole=False) for event in PLACES] for row in ROWS}
-    jobs = [job for tried in found.values() for job in tried]
-    with progress("Up to the request", total_events(jobs, traces)) as advance:
-        runs = replay_all(jobs, traces, advance)
-    for row in ROWS:
-        near = [e for e, job in zip(PLACES, found[row], strict=True) if as_printed(row, job, runs)]
-        whole = [inserted(row, event) for event in near]
-        with progress(label(row), total_events(whole, traces)) as advance:
-            runs |= replay_all(whole, traces, advance)
-        reached = [e for e, job in zip(near, whole, strict=True) if as_printed(row, job, runs)]
-        click.echo(f"{row}: {len(near)} at the request, {len(reached)} to the end: {reached}")
-
-
-if __name__ == "__main__":
-    sys.exit(run_command(command))

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from experiments.johnstone_wilson import (
     consistency,
-    every_reading,
     findings,
     growth_steps,
     growth_unit,
@@ -224,7 +223,6 @@ def _readings(read: ReadingRuns) -> dict[str, Any]:
             name: {program: fitness(program, one, read).taus[3].value for program in told_apart}
             for name, one in choices.items()
         },
-        "places": every_reading.places(every_reading.rankings(every_reading.kept())),
         "tested_taus": _spelled(by_number[3]),
         "tested_taus_4": _spelled(by_number[4]),
     }

@@ -4,8 +4,8 @@ Of the sequential fits the paper gives the fit and the order of the list. Which 
 is given out, where the remainder goes, whether next fit's rover goes past it, and whether a free
 block at the end of the heap counts when it grows are open; all sixteen combinations are replayed on
 P2C, with the bytes that its trace lacks (`pinned`), and the nearest to print is chosen. Then the
-other programs are replayed with that reading, and with one choice at a time made otherwise;
-`every_reading` has all combinations. What a realloc does and in which order the objects of an
+other programs are replayed with that reading, and with one choice at a time made otherwise. What a
+realloc does and in which order the objects of an
 obstack are freed P2C cannot tell, which has three reallocs and no obstacks.
 """
 

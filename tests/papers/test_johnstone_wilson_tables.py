@@ -3,13 +3,13 @@
 from statistics import median
 
 import pytest
+from own_readings import kept
 from paper_pages import DOCS, no_progress
 
 from experiments.johnstone_wilson import (
     outliers,
     pinned,
 )
-from experiments.johnstone_wilson.every_reading import kept, key
 from experiments.johnstone_wilson.exhibits import exhibits
 from experiments.johnstone_wilson.figure import JOB, draw
 from experiments.johnstone_wilson.fragmentation import comparison
@@ -20,7 +20,7 @@ from experiments.johnstone_wilson.page import PAGE, page
 from experiments.johnstone_wilson.programs import AVAILABLE
 from experiments.johnstone_wilson.published import table
 from experiments.johnstone_wilson.rank_order import orders, tau_of
-from experiments.johnstone_wilson.readings import CHOSEN, OWN_JOBS, fits
+from experiments.johnstone_wilson.readings import CHOSEN, fits
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.sections import verdicts
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARIANTS
@@ -30,8 +30,7 @@ from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARI
 def results():
     """All but the readings in Python is replayed; of those `test_johnstone_wilson_readings` has
     what is kept, and that it is what a replay gives."""
-    known = kept()
-    return measure(no_progress, {job: known[key(job)] for job in OWN_JOBS})
+    return measure(no_progress, kept())
 
 
 @pytest.fixture(scope="module")
