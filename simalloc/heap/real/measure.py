@@ -89,7 +89,7 @@ def replay_natively(
             library, memory = _memory(columns, allocator, touch=touch)
             step()
             seconds = _seconds(columns, allocator, touch=touch, repeats=repeats, step=step)
-            start = AtStart(*np.maximum(0, memory.samples[0, 1:] - rest.samples[0, 1:]).tolist())
+            start = _at_start(memory, rest)
             runs.append(
                 NativeRun(
                     trace=trace.name,
@@ -108,6 +108,14 @@ def replay_natively(
                 )
             )
     return runs
+
+
+def _at_start(memory: Memory, rest: Memory) -> AtStart:
+    """Return what a library takes when it is loaded: beyond `rest`, a process without malloc."""
+    mapped, resident = rest.start.tolist()
+    if memory.is_counted_by_kernel:  # the C library's malloc reports its own bytes in `rest`
+        mapped = rest.writable_at_start
+    return AtStart(*np.maximum(0, memory.start - [mapped, resident]).tolist())
 
 
 def _footprint(trace: Trace, samples: NDArray[np.int64], start: int) -> Footprint:

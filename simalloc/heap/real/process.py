@@ -48,11 +48,23 @@ class Memory:
 
     `samples` has a row for each event after which one of the figures is another than before: the
     event (-1: before the first), the bytes mapped, and the bytes resident (int64). `peak_space`
-    is the most address space, reserved or in use.
+    is the most address space, reserved or in use, and `writable_at_start` is the private writable
+    memory before the first event as the kernel counts it, that of the replaying program included.
     """
 
     samples: NDArray[np.int64]
     peak_space: int
+    writable_at_start: int
+
+    @property
+    def start(self) -> NDArray[np.int64]:
+        """The bytes mapped and resident before the first event."""
+        return self.samples[0, 1:]
+
+    @property
+    def is_counted_by_kernel(self) -> bool:
+        """Whether mapped bytes are the kernel's count, because the allocator reports none."""
+        return int(self.samples[0, 1]) == self.writable_at_start
 
 
 @dataclass(frozen=True)
@@ -227,10 +239,10 @@ class NativeProcess:
 
     def memory(self) -> Memory:
         """Replay the trace once, slowly, watching what the process has from the system."""
-        (peak_space,) = self._ask(b"m")
+        peak_space, writable_at_start = self._ask(b"m")
         self._samples.seek(0)
         samples = np.frombuffer(self._samples.read(), np.int64).reshape(-1, 3)
-        return Memory(samples, peak_space)
+        return Memory(samples, peak_space, writable_at_start)
 
     def _ask(self, command: bytes) -> list[int]:
         assert self._process.stdin is not None

@@ -91,6 +91,7 @@ def test_mapped_is_exact_and_resident_within_a_few_pages(pages, trace):
     assert run.max_live_bytes == 500 * 2000
     assert run.mapped.peak_bytes - run.start.mapped == 500 * PAGE
     assert abs(run.resident.peak_bytes - run.start.resident - 500 * PAGE) <= 3 * PAGE
+    assert run.start.mapped <= 4 * PAGE, "the library's own data, and no other"
 
 
 def test_what_is_not_touched_is_mapped_but_not_resident(pages):

@@ -95,7 +95,8 @@ static bool measure_memory(struct memory *memory)
         return reply("unmeasurable\n");
     if (done < memory->trace->events)
         return fail(memory->is_full ? "full" : error == 0 ? "refused" : "threadless", done);
-    snprintf(line, sizeof line, "memory %" PRId64 "\n", memory->peak_space);
+    snprintf(line, sizeof line, "memory %" PRId64 " %" PRId64 "\n", memory->peak_space,
+             memory->writable_at_start);
     return reply(line);
 }
 

@@ -145,6 +145,7 @@ bool memory_begin(struct memory *memory)
     look_at_mapped(memory, true);
     bool is_known = memory->writable > 0 && walk_page_table(memory);
     memory->at_start = memory->now.resident;
+    memory->writable_at_start = memory->writable;
     memory->is_full = false;
     rows[row_count++] = memory->now;
     return is_known;

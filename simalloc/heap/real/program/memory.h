@@ -36,6 +36,7 @@ struct memory {
     int64_t peak_space; /* once memory_end() is done */
     int64_t outside;    /* address space that is not anonymous */
     int64_t at_start;   /* resident before the first event */
+    int64_t writable_at_start; /* private bytes that can be written, before the first event */
     int64_t writable;   /* private bytes that can be written, at the latest look */
     long faults;        /* page faults of the process up to then */
     int64_t walked_writable; /* both, at the latest walk of the page table */
