@@ -22,7 +22,7 @@ from simalloc.files import copy_files
     "directory", type=click.Path(file_okay=False, path_type=Path), default=Path("examples")
 )
 def command(directory: Path) -> None:
-    """Copy a plan, a log, a snapshot and two recordings to a folder.
+    """Copy a plan, a log, a snapshot, two recordings and a malloc to a folder.
 
     DIRECTORY is `examples` by default and is created if it does not exist. Files of the same name
     in it are replaced.

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import click
 
+from simalloc.cli.allocators_option import allocators_option
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.heap.real import (
     REPEATS,
     Allocator,
     NativeRun,
-    find_allocators,
     installed,
     passes,
     replay_natively,
@@ -31,15 +31,7 @@ from simalloc.trace.catalogue import load
     "  simalloc native my-program.npz -a glibc,glibc:arena_max=2,jemalloc:MALLOC_CONF=narenas:1",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
-@click.option(
-    "-a",
-    "--allocators",
-    multiple=True,
-    metavar="NAME[:SETTING=VALUE,...],...",
-    help="glibc, jemalloc, mimalloc, tcmalloc, or the path of a shared library. A setting in lower "
-    "case, such as arena_max, is an option of the allocator; a setting in capitals is an "
-    "environment variable. Repeatable. Default: all of the four that are installed.",
-)
+@allocators_option()
 @click.option(
     "--touch/--no-touch",
     default=True,
@@ -56,7 +48,7 @@ from simalloc.trace.catalogue import load
 @format_option
 def command(
     traces: Sequence[str],
-    allocators: Sequence[str],
+    allocators: Sequence[Allocator],
     touch: bool,  # noqa: FBT001 - click passes every option by name
     repeats: int,
     table_format: Format,
@@ -67,8 +59,7 @@ def command(
     obtained from the system: its peak, its final value and its mean. Each thread of the trace runs
     as a thread, in the order of the trace. Time is processor time; the first pass is not timed.
     """
-    named = [allocator for names in allocators for allocator in find_allocators(names)]
-    chosen = named if allocators else installed()
+    chosen = allocators or installed()
     runs = [run for name in traces for run in _run_all(name, chosen, touch=touch, repeats=repeats)]
     table = native_records_table if table_format in {"json", "csv"} else native_table
     write_table(table(runs), table_format, sys.stdout)

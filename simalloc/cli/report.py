@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 
 from simalloc.advice.process_tree import process_tree
+from simalloc.cli.allocators_option import allocators_option
 from simalloc.cli.device_options import device_options, explored
 from simalloc.cli.messages import echo
 from simalloc.cli.policy_option import PolicyCommand, policy_option
@@ -18,7 +19,7 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
-from simalloc.heap.real import NativeRun, installed, passes, replay_natively
+from simalloc.heap.real import Allocator, NativeRun, installed, passes, replay_natively
 from simalloc.report import page as pages
 from simalloc.trace import EventSource
 from simalloc.trace.catalogue import find_trace, load, open_source
@@ -34,6 +35,7 @@ _LARGEST: Final = 3
     epilog="\b\nExamples:\n"
     "  simalloc report my-program.npz\n"
     "  simalloc report espresso gcc -p next-fit-ao -o page.html\n"
+    "  simalloc report short1-bal.rep -a glibc,./libmm.so -p first-fit-lifo -o mm.html\n"
     "  simalloc report snapshot.pickle --capacity 24G -o page.html",
 )
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...|FOLDER")
@@ -49,11 +51,12 @@ _LARGEST: Final = 3
 @scale_option
 @realloc_option
 @device_options
+@allocators_option()
 @click.option(
     "--native/--no-native",
     default=True,
     show_default=True,
-    help="Also replay the traces through the real allocators of this machine.",
+    help="Also replay the traces through real allocators: those of -a.",
 )
 def command(
     traces: Sequence[str],
@@ -65,6 +68,7 @@ def command(
     settings: Sequence[str],
     searches: bool,  # noqa: FBT001 - click passes every option by name
     device: int | None,
+    allocators: Sequence[Allocator],
     native: bool,  # noqa: FBT001 - click passes every option by name
 ) -> None:
     """Write a page on the best malloc and settings for a program, and on its memory.
@@ -104,7 +108,9 @@ def command(
                     chosen=policies,
                     scale=scale,
                     realloc=realloc,
-                    natives=_natives(trace, pages.SHORT_EVENTS) if native else [],
+                    natives=_natives(trace, allocators or installed(), pages.SHORT_EVENTS)
+                    if native
+                    else [],
                     stage=progress,
                 )
             )
@@ -161,7 +167,7 @@ def _apart(name: str, taken: set[str]) -> str:
     return free
 
 
-def _natives(source: EventSource, most: int) -> list[NativeRun]:
+def _natives(source: EventSource, allocators: Sequence[Allocator], most: int) -> list[NativeRun]:
     """Return what the allocators need that can replay the trace; one that cannot is left out.
 
     So are all if the trace has more than `most` events.
@@ -171,7 +177,6 @@ def _natives(source: EventSource, most: int) -> list[NativeRun]:
     trace = source.in_memory()
     runs: list[NativeRun] = []
     left_out: list[str] = []
-    allocators = installed()
     with progress(f"{trace.name}: real allocators", passes(1) * len(allocators)) as advance:
         for allocator in allocators:
             try:
@@ -206,6 +211,8 @@ def _command(traces: Sequence[str], output: Path, given: Mapping[str, Any]) -> s
         if given[name] is not None
         for part in (option, str(given[name]))
     ]
+    for allocator in given["allocators"]:
+        chosen += ["-a", str(allocator)]
     flags = ["--search"] if given["searches"] else []
     options = [*chosen, *several, *sizes, *flags]
     return shlex.join(["simalloc", "report", *traces, *options, "-o", output.name])

@@ -1,4 +1,4 @@
-"""Files to try commands on: a plan, a log, a snapshot, and a program before and after a change."""
+"""Files to try commands on: a plan, a log, a snapshot, a program before and after, and a malloc."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ FILES: Final = (
     "README.md",
     "after.npz",
     "before.npz",
+    "mm.c",
+    "mm_malloc.c",
     "plan.toml",
     "server.log",
     "sessions.c",

@@ -1,0 +1,26 @@
+"""`-a NAME...`: real allocators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from simalloc.heap.real import find_allocators
+
+
+def allocators_option() -> Callable[[Any], Any]:
+    """Return the option -a, which gives the allocators named; none if it is absent."""
+    return click.option(
+        "-a",
+        "--allocators",
+        multiple=True,
+        metavar="NAME[:SETTING=VALUE,...],...",
+        callback=lambda _context, _option, given: [
+            allocator for names in given for allocator in find_allocators(names)
+        ],
+        help="glibc, jemalloc, mimalloc, tcmalloc, or the path of a shared library. A setting in "
+        "lower case, such as arena_max, is an option of the allocator; a setting in capitals is an "
+        "environment variable. Repeatable. Default: all of the four that are installed.",
+    )
