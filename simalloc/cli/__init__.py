@@ -95,7 +95,7 @@ SECTIONS: Final = {
         ),
         "examples": Command(
             "simalloc.cli.examples",
-            "Copy a plan, a log, a snapshot and two recordings to a folder.",
+            "Copy a plan, a log, a snapshot, two recordings and a malloc to a folder.",
         ),
     },
 }

@@ -13,6 +13,7 @@ import click
 from simalloc.bound import Effort, Placement, best_possible, load_timetable, write_placement
 from simalloc.bound.placement_file import read_placement
 from simalloc.bound.search import DEFAULT_EFFORT, FEW
+from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
@@ -36,7 +37,7 @@ NOT_KNOWN: Final = 3
     "  simalloc best-possible buffers.csv --capacity 1M --effort 60\n"
     "  simalloc best-possible --check placement.csv",
 )
-@click.argument("traces", nargs=-1, metavar="[TRACE...]")
+@click.argument("traces", nargs=-1, metavar="[TRACE...]", shell_complete=completing.traces)
 @click.option(
     "-o",
     "--output",

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from simalloc.advice.before_after import BeforeAfter, before_after
+from simalloc.cli import completing
 from simalloc.cli.options import format_option, rows_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
@@ -31,11 +32,12 @@ from simalloc.trace.catalogue import find_trace, load
     "  simalloc diff before.npz after.npz -p jemalloc --format json\n"
     "  simalloc diff before.npz after.npz -o page.html",
 )
-@click.argument("before", metavar="BEFORE")
-@click.argument("after", metavar="AFTER")
+@click.argument("before", metavar="BEFORE", shell_complete=completing.traces)
+@click.argument("after", metavar="AFTER", shell_complete=completing.traces)
 @click.option(
     "-p",
     "--policy",
+    shell_complete=completing.policies,
     metavar="NAME",
     help="Replay both under this policy. Default: the malloc of each recording.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.progress import progress
 from simalloc.plural import counted
@@ -18,7 +19,7 @@ from simalloc.trace.formats.registry import WRITERS
     "  simalloc export espresso -o espresso.txt.zst\n"
     "  simalloc export espresso -o - | head",
 )
-@click.argument("trace")
+@click.argument("trace", shell_complete=completing.traces)
 @click.option("-o", "--output", "log", required=True, metavar="LOG", help="The log to write.")
 @click.option(
     "--to",

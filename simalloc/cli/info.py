@@ -10,6 +10,7 @@ from typing import Literal
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.progress import progress
 from simalloc.files import keep_apart
@@ -33,7 +34,9 @@ from simalloc.trace.statistics import Statistics, describe
     "  simalloc info my-program.npz --format json\n"
     "  simalloc info espresso --plot espresso.png",
 )
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.argument(
+    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
+)
 @click.option(
     "--added",
     type=click.IntRange(min=0, max=1 << 20),

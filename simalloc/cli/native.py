@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.allocators_option import allocators_option
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
@@ -30,7 +31,9 @@ from simalloc.trace.catalogue import load
     "  simalloc native espresso my-program.npz -a glibc,jemalloc,./libmine.so --no-touch\n"
     "  simalloc native my-program.npz -a glibc,glibc:arena_max=2,jemalloc:MALLOC_CONF=narenas:1",
 )
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.argument(
+    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
+)
 @allocators_option()
 @click.option(
     "--touch/--no-touch",

@@ -10,6 +10,7 @@ from typing import Unpack
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
@@ -31,7 +32,9 @@ from simalloc.trace.catalogue import open_source
     "  simalloc pages redis --sizes 4K,2M --format markdown\n"
     "  simalloc pages redis --plot pages.png",
 )
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.argument(
+    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
+)
 @policy_option("Policies, written as for `simalloc run`. Default: @default.")
 @click.option(
     "--sizes",

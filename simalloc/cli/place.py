@@ -11,6 +11,7 @@ from typing import TextIO, Unpack
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
     on_refusal_option,
@@ -44,11 +45,12 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
     "  simalloc place espresso -p first-fit-ao -o placed.csv\n"
     "  simalloc place threads.txt.zst -p ptmalloc:arena_max=2 -o placed.csv --every 100",
 )
-@click.argument("trace", metavar="TRACE")
+@click.argument("trace", metavar="TRACE", shell_complete=completing.traces)
 @click.option(
     "-p",
     "--policy",
     "policies",
+    shell_complete=completing.policies,
     required=True,
     multiple=True,
     metavar="NAME",

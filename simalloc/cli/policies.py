@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.policy import CATALOGUE, GROUPS, Policy, expand_policies, rules_of, spell
@@ -22,7 +23,7 @@ from simalloc.report.prose import write_prose
     "  simalloc policies best-fit-lifo\n"
     "  simalloc policies --format markdown",
 )
-@click.argument("names", nargs=-1, metavar="[NAME|@GROUP]...")
+@click.argument("names", nargs=-1, metavar="[NAME|@GROUP]...", shell_complete=completing.policies)
 @format_option
 def command(names: Sequence[str], table_format: Format) -> None:
     """List the catalogue of policies, or describe one.

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from simalloc.cli import completing
 from simalloc.policy import is_policy_name
 from simalloc.policy.description import split_at_commas
 
@@ -23,6 +24,7 @@ def policy_option(what: str, *, required: bool = False) -> Callable[[Any], Any]:
         multiple=True,
         required=required,
         metavar="NAME[:PARAMETER=VALUE,...],...",
+        shell_complete=completing.policies,
         callback=lambda _context, _option, given: [
             name for text in given for name in split_names(text)
         ],

@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 
 from simalloc.advice.process_tree import process_tree
+from simalloc.cli import completing
 from simalloc.cli.allocators_option import allocators_option
 from simalloc.cli.device_options import device_options, explored
 from simalloc.cli.messages import echo
@@ -38,7 +39,9 @@ _LARGEST: Final = 3
     "  simalloc report short1-bal.rep -a glibc,./libmm.so -p first-fit-lifo -o mm.html\n"
     "  simalloc report snapshot.pickle --capacity 24G -o page.html",
 )
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...|FOLDER")
+@click.argument(
+    "traces", nargs=-1, required=True, metavar="TRACE...|FOLDER", shell_complete=completing.traces
+)
 @click.option(
     "-o",
     "--output",

@@ -30,6 +30,7 @@ from simalloc.advice import (
     settings_of,
     user_candidate,
 )
+from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
@@ -75,7 +76,9 @@ class _Found:
     "  simalloc settings my-program.npz --cores 64\n"
     "  simalloc settings my-program.npz --settings glibc:arena_max=3 --budget 512M",
 )
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.argument(
+    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
+)
 @click.option("--search", is_flag=True, help="Try a grid of settings; slower.")
 @click.option(
     "--settings",

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option, rows_option
 from simalloc.cli.progress import progress
@@ -72,8 +73,14 @@ def _number(_context: Any, _option: Any, given: float) -> float:
     "  simalloc sites my-program.npz -p ptmalloc --apart remember_session\n"
     "  simalloc sites my-program.npz -p ptmalloc --export heap.pb.gz && go tool pprof heap.pb.gz",
 )
-@click.argument("trace", metavar="TRACE")
-@click.option("-p", "--policy", metavar="NAME", help="Examine the heap under this policy.")
+@click.argument("trace", metavar="TRACE", shell_complete=completing.traces)
+@click.option(
+    "-p",
+    "--policy",
+    shell_complete=completing.policies,
+    metavar="NAME",
+    help="Examine the heap under this policy.",
+)
 @click.option(
     "--at",
     type=click.Choice(["worst", "peak", "end"]),

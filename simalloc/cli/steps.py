@@ -7,6 +7,7 @@ from typing import Unpack
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap.run_options import RunKeywords
@@ -21,10 +22,11 @@ from simalloc.trace.catalogue import load
     "  simalloc steps small.txt -p best-fit-ao -o steps.html\n"
     "  simalloc steps espresso -p binary-buddy --events 1 40 -o steps.svg",
 )
-@click.argument("trace")
+@click.argument("trace", shell_complete=completing.traces)
 @click.option(
     "-p",
     "--policy",
+    shell_complete=completing.policies,
     default="first-fit-ao",
     show_default=True,
     help="The policy that places the objects, for example first-fit-lifo:growth=1K.",

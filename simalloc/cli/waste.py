@@ -10,6 +10,7 @@ from typing import Unpack
 
 import click
 
+from simalloc.cli import completing
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
@@ -46,7 +47,7 @@ from simalloc.trace.catalogue import load
     "  simalloc waste redis -p @gabber -a glibc,jemalloc --plot waste.png\n"
     "  simalloc waste larson -p ptmalloc ptmalloc:arena_max=1 --of resident",
 )
-@click.argument("trace", metavar="TRACE")
+@click.argument("trace", metavar="TRACE", shell_complete=completing.traces)
 @policy_option(
     "Policies, as for `simalloc run`. Each is shown as given, and with mechanism=on. Default: "
     "@default.",

@@ -17,6 +17,11 @@ from simalloc.policy import CATALOGUE, GROUPS
 from simalloc.version import code_version
 
 
+def arguments(name):
+    given = import_module(COMMANDS[name].module).command.params
+    return [one.metavar or "" for one in given if isinstance(one, click.Argument)]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_its_summary_and_ends_with_an_example(name):
     command = import_module(COMMANDS[name].module).command
@@ -42,6 +47,62 @@ def test_commands_and_options_are_completed():
     assert set(commands.split()) == {f"plain,{name}" for name in COMMANDS if name[:2] == "re"}
     options = complete("simalloc run --", 2)
     assert "plain,--policy" in options.split()
+
+
+def test_names_of_traces_and_policies_are_completed():
+    assert complete("simalloc run esp", 2).split() == ["file,esp", "plain,espresso"]
+    assert set(complete("simalloc run espresso -p next", 4).split()) == {
+        f"plain,{name}" for name in CATALOGUE if name.startswith("next")
+    }
+    assert complete("simalloc run espresso -p @john", 4) == "plain,@johnstone-wilson\n"
+    assert complete("simalloc policies lea-2.6.1", 2) == "plain,lea-2.6.1\n"
+    assert complete("simalloc steps p2c -p next-fit-ao,first-fit-l", 4).split() == [
+        "plain,next-fit-ao,first-fit-lifo"
+    ]
+    again = complete("simalloc run espresso -p next-fit-ao first-fit-l", 5).split()
+    assert again == ["file,first-fit-l", "plain,first-fit-lifo"], "one -p takes several words"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in COMMANDS if any("TRACE" in metavar for metavar in arguments(name))],
+)
+def test_every_command_that_takes_traces_completes_them(name):
+    assert "plain,espresso" in complete(f"simalloc {name} esp", 2).split()
+
+
+def test_the_shells_show_what_a_policy_is():
+    zsh = {"_SIMALLOC_COMPLETE": "zsh_complete", "COMP_WORDS": "simalloc policies phk"}
+    assert simalloc(prog_name="simalloc", env={**zsh, "COMP_CWORD": "2"}).stdout.splitlines() == [
+        "plain",
+        "phk",
+        " ".join(CATALOGUE["phk"].source.split()),
+    ]
+    for shell in ("bash", "zsh", "fish"):
+        script = simalloc(prog_name="simalloc", env={"_SIMALLOC_COMPLETE": f"{shell}_source"})
+        assert f"_SIMALLOC_COMPLETE={shell}_complete" in script.stdout
+
+
+BASH = """
+eval "$(_SIMALLOC_COMPLETE=bash_source simalloc)"
+COMP_WORDS=(simalloc run esp) COMP_CWORD=2
+_simalloc_completion simalloc
+echo "${COMPREPLY[@]}"
+"""
+
+
+def test_bash_completes_by_the_line_of_the_readme(tmp_path):
+    command = tmp_path / "simalloc"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{START}"\n')
+    command.chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    ended = subprocess.run(
+        ["bash", "-c", BASH], env=path, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "espresso\n"
+
+
+START = "import sys; sys.argv[0] = 'simalloc'; from simalloc.cli import main; main()"
 
 
 def complete(words, at):
