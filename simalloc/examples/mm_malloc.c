@@ -5,9 +5,9 @@
  *
  * Compile it in the folder of the handout, in place of mdriver.c and memlib.c. Add -DDRIVER if your
  * mm.c needs that to name its functions mm_malloc, mm_free and mm_realloc. The heap is the process's
- * own below the break, so it is not limited to the lab's 20 MB. The lab's functions know nothing of
- * threads and of requested alignments: one lock is held during each call, and an aligned object is
- * placed within a larger block. */
+ * own below the break, so it is not limited to the lab's 20 MB. The lab's functions are not
+ * thread-safe, so one lock is held during each call. An object with a requested alignment is placed
+ * within a larger block. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -72,6 +72,20 @@ def test_a_table_has_sizes_weights_and_mean_lifetimes(tmp_path):
     assert live[5000:].mean() == pytest.approx(130, rel=0.05)
 
 
+def test_fleetbench_distributions_are_read(tmp_path):
+    """Four lines of Tcmalloc_0.csv (google/fleetbench, 05cfaea): commas with a space behind."""
+    path = tmp_path / "Tcmalloc_0.csv"
+    path.write_text(
+        "8, 80093.86564788046, 97684.57829865842\n"
+        "16, 101940.77258082927, 1974305.1487328575\n"
+        "24, 122562.00862442897, 718630.705725727\n"
+        "32, 483965.9220425887, 2383225.915692345"
+    )
+    trace = made(sizes=f"table:file={path}", lifetimes=f"by-size:file={path}")
+    share = np.mean(lives_of(trace).size == 32)
+    assert share == pytest.approx(483966 / 788562, abs=0.02)
+
+
 def test_a_trace_gives_its_own_sizes_and_lifetimes():
     trace = made(sizes="table:trace=p2c", lifetimes="resampled:trace=p2c")
     known, lives = lives_of(load("p2c")), lives_of(trace)
