@@ -26,6 +26,7 @@ STEPS: Final = {
 """The bytes between the sizes that were tried, where they are not 8; 0: the allocator's grain."""
 _BEYOND: Final = 1.3
 """So much larger were the largest."""
+_NONE: Final = "none up to "
 
 
 class Least(NamedTuple):
@@ -35,6 +36,8 @@ class Least(NamedTuple):
     model: str
     """Of the policy, with a capacity yet to be filled in."""
     bytes: int
+    """The least pool, or, where none was found, the largest that was tried."""
+    is_found: bool
     failing: frozenset[int]
     """The larger sizes in which a request is refused."""
     step: int
@@ -49,16 +52,20 @@ def rows_of(folder: Path) -> Iterator[Least]:
             tail = ",".join(filter(None, [f"word={row['word']}", settings]))
             failing = row.get("larger_sizes_that_fail") or row.get("failing") or row.get("list")
             model = spell_model(folder.name, f"pool={{}},{tail}")
-            step = STEPS.get(folder.name, 8) or _grain(model.format(row["least"]))
-            step = int(row.get("grain") or step)
+            step = int(row.get("grain") or STEPS.get(folder.name, 8))
+            step = step or _grain(model.format(row["least"]))
             found = frozenset(_sizes(failing or "", step))
+            least = row["least"].removeprefix(_NONE)
             if trace_path(folder, trace).exists():
-                yield Least(trace, model, int(row["least"]), found, step)
+                yield Least(trace, model, int(least), least == row["least"], found, step)
 
 
 def wrong_sizes(folder: Path, least: Least) -> list[int]:
     """Return the sizes, from just below the least on, of which the model says something else."""
     source = open_trace(folder, least.trace)
+    if not least.is_found:
+        refused = refuses(source, least.model.format(least.bytes))
+        return [] if refused else [least.bytes]
     tried = range(least.bytes - least.step, int(_BEYOND * least.bytes) + 1, least.step)
     return [
         size

@@ -61,10 +61,7 @@ class PoolTrial:
 
         Beside other regions or a second pool, the pool may be smaller than the peak of live bytes.
         """
-        description = self.policy.description
-        has_more = getattr(description, "regions", "0+N") != "0+N" or (
-            getattr(description, "pool2", 0) > 0
-        )
+        has_more = getattr(self.policy.description, "has_more_memory", False)
         return max(self.least_capacity, 1 if has_more else self.peak_live, 1)
 
     def with_capacity(self, capacity: int) -> Policy:

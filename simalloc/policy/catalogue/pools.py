@@ -7,6 +7,7 @@ from typing import Final
 from simalloc.policy.description import Policy
 from simalloc.policy.pool import (
     AvrLibc,
+    Emmalloc,
     EspIdf,
     Heap1,
     Heap2,
@@ -27,11 +28,12 @@ from simalloc.policy.pool import (
     ThreadX,
     TlsfBsd,
     UmmMalloc,
+    WeeAlloc,
     Zephyr,
 )
 
 GROUP: Final = "pool"
-TITLE: Final = "allocators of boards, in a pool of fixed size"
+TITLE: Final = "allocators of boards and WebAssembly, in a pool of fixed size"
 
 _FREERTOS: Final = "FreeRTOS-Kernel V11.3.0, portable/MemMang"
 _READING: Final = "Recordings of the real code take the place of a second engine."
@@ -65,4 +67,6 @@ POLICIES: Final = (
     _row("micropython", MicroPython(), "MicroPython 1.29.0-preview (1c3c2011), py/gc.c"),
     _row("newlib", Newlib(), "newlib 4.5.0 (9dc06b7e), _mallocr.c"),
     _row("nuttx", Nuttx(), "Apache NuttX 13.0.0 (273c77128), mm/mm_heap"),
+    _row("emmalloc", Emmalloc(), "Emscripten (a04d0bee, August 2026), system/lib/emmalloc.c"),
+    _row("wee-alloc", WeeAlloc(), "rustwasm/wee_alloc 0.4.5, feature static_array_backend"),
 )

@@ -2,6 +2,7 @@
 
 from simalloc.policy.pool.avr_libc import AvrLibc
 from simalloc.policy.pool.base import AMPLE, Pool
+from simalloc.policy.pool.emmalloc import Emmalloc
 from simalloc.policy.pool.esp_idf import EspIdf
 from simalloc.policy.pool.freertos import Heap1, Heap2, Heap4, Heap5
 from simalloc.policy.pool.lvgl import Lvgl
@@ -18,11 +19,13 @@ from simalloc.policy.pool.rtx5 import Rtx5
 from simalloc.policy.pool.threadx import ThreadX
 from simalloc.policy.pool.tlsf_bsd import TlsfBsd
 from simalloc.policy.pool.umm_malloc import UmmMalloc
+from simalloc.policy.pool.wee_alloc import WeeAlloc
 from simalloc.policy.pool.zephyr import Zephyr
 
 __all__ = [
     "AMPLE",
     "AvrLibc",
+    "Emmalloc",
     "EspIdf",
     "Heap1",
     "Heap2",
@@ -43,5 +46,6 @@ __all__ = [
     "ThreadX",
     "TlsfBsd",
     "UmmMalloc",
+    "WeeAlloc",
     "Zephyr",
 ]

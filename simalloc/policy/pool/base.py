@@ -99,6 +99,11 @@ class Pool(Family):
         """Always on: headers and tables are located in the pool."""
         return True
 
+    @property
+    def has_more_memory(self) -> bool:
+        """Whether the allocator has memory besides the pool."""
+        return False
+
     def spell_figures(
         self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:

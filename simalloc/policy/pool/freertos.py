@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar
 
-from simalloc.errors import PolicyError
 from simalloc.policy.parts import PowerOfTwo, Range
 from simalloc.policy.pool.base import Pool, Word, round_up
-
-MOST_REGIONS: Final = 8
+from simalloc.policy.pool.regions import (
+    Region,
+    check_regions,
+    read_regions,
+    region_parameters,
+    spell_in_region,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,19 +107,12 @@ class Heap4(FreeRtos):
         """An end marker, and what may be lost to alignment at both ends."""
         return self.payload + 2 * self.align
 
-    def _regions(self) -> list[tuple[int, int]]:
-        return [(0, self.available)]
+    def _regions(self) -> list[Region]:
+        return [Region(0, self.available)]
 
     def _own_parameters(self) -> dict[str, int | str]:
-        regions = self._regions()
-        regions += [(0, 0)] * (MOST_REGIONS - len(regions))
         lazy = type(self) is Heap4
-        return {
-            **super()._own_parameters(),
-            "lazy": lazy,
-            **{f"start_{number}": start for number, (start, _) in enumerate(regions)},
-            **{f"size_{number}": size for number, (_, size) in enumerate(regions)},
-        }
+        return {**super()._own_parameters(), "lazy": lazy} | region_parameters(self._regions())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,40 +142,19 @@ class Heap5(Heap4):
         """heap_4 is heap_5 with one region."""
         return Heap4.family
 
+    @property
+    def has_more_memory(self) -> bool:
+        """Whether other regions lie beside the pool."""
+        return self.regions != "0+N"
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        end = 0
-        for start, size in self._regions():
-            if start < end:
-                raise PolicyError(
-                    f"regions is {self.regions!r}: the region at {start} begins below {end}, the "
-                    "end of the one before"
-                )
-            if size < self.least_capacity:
-                raise PolicyError(
-                    f"regions is {self.regions!r}: the region at {start} has {size} bytes; with "
-                    f"these parameters one takes {self.least_capacity} at least"
-                )
-            end = start + size
+        check_regions(self.regions, self._regions(), self.least_capacity)
 
-    def _regions(self) -> list[tuple[int, int]]:
-        if re.fullmatch(r"\d{1,15}\+(\d{1,15}|N)(\+\d{1,15}\+(\d{1,15}|N))*", self.regions) is None:
-            raise PolicyError(
-                f"regions is {self.regions!r}; it takes OFFSET+SIZE+OFFSET+SIZE..., such as "
-                "0+4096+65536+N"
-            )
-        parts = self.regions.split("+")
-        starts = [int(part) for part in parts[::2]]
-        rooms = [end - start for start, end in pairwise(starts)] + [self.available]
-        pairs = [
-            (start, (self.capacity or room) if size == "N" else int(size))
-            for start, size, room in zip(starts, parts[1::2], rooms, strict=True)
-        ]
-        if len(pairs) > MOST_REGIONS:
-            raise PolicyError(f"regions has {len(pairs)}; at most {MOST_REGIONS} can be simulated")
-        return pairs
+    def _regions(self) -> list[Region]:
+        return read_regions(self.regions, self.capacity, self.available)
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return the number of the region and the offset in it."""
         del number
-        return f"{region}:{offset - self._regions()[region][0]}"
+        return spell_in_region(self._regions(), region, offset)

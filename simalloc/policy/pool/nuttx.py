@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.parts import PowerOfTwo, Range
-from simalloc.policy.pool.base import Pool, Word, round_up
+from simalloc.policy.pool.base import AMPLE, Pool, Word, round_up
+from simalloc.policy.pool.regions import (
+    Region,
+    check_regions,
+    read_regions,
+    region_parameters,
+    spell_in_region,
+)
+
+_LEAST_CONFIGURED = 4
+"""CONFIG_MM_REGIONS of the recorded build with several regions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +26,7 @@ class Nuttx(Pool):
 
     family: ClassVar[str] = "nuttx"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
-    follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes", "end")
+    follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes", "size_0")
 
     word: Word = 4
     align: Annotated[int, PowerOfTwo(4, 16), "CONFIG_MM_DEFAULT_ALIGNMENT."] = 8
@@ -28,8 +38,19 @@ class Nuttx(Pool):
         int,
         Range(0, 65536),
         "The bytes of struct mm_heap_s, by the board's configuration; 0: 348, with 8-byte words "
-        "656, with `small` 188.",
+        "656, with `small` 188, and more with `regions`.",
     ] = 0
+    delay: Annotated[
+        int,
+        Range(0, 65535),
+        "CONFIG_MM_FREE_DELAYCOUNT_MAX: freed chunks that wait for a malloc, which frees all of "
+        "them; 0: none wait.",
+    ] = 0
+    regions: Annotated[
+        str,
+        "Regions besides the pool, as OFFSET+SIZE+OFFSET+SIZE... in ascending order, from the "
+        "pool's start.",
+    ] = ""
 
     @property
     def grain(self) -> int:
@@ -58,7 +79,19 @@ class Nuttx(Pool):
     def _control(self) -> int:
         if self.control:
             return self.control
-        return 188 if self.small else 348 if self.word == 4 else 656
+        alone = 188 if self.small else 348 if self.word == 4 else 656
+        ends = 2 * self.word * (max(_LEAST_CONFIGURED, len(self._regions())) - 1)
+        return alone + (ends + self.word if self.regions else 0)
+
+    @property
+    def has_more_memory(self) -> bool:
+        """Whether other regions lie beside the pool."""
+        return bool(self.regions)
+
+    def _regions(self) -> list[Region]:
+        more = read_regions(self.regions, 0, AMPLE) if self.regions else []
+        room = more[0].start if more else AMPLE
+        return [Region(0, self.capacity or room), *more]
 
     @property
     def _start(self) -> int:
@@ -72,8 +105,17 @@ class Nuttx(Pool):
         wraps = {"mm_heapfree": figures["mm_heapfree"] % (1 << (8 * self.word))}
         return super().spell_figures({**figures, **wraps}, location)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_regions(self.regions, self._regions(), 4 * self._field + self._least + self.align)
+
+    def spell_location(self, region: int, number: int, offset: float) -> str:
+        """Return the offset, with several regions in that of the number given first."""
+        if not self.regions:
+            return super().spell_location(region, number, offset)
+        return spell_in_region(self._regions(), region, offset)
+
     def _own_parameters(self) -> dict[str, int | str]:
-        end = (self.skew + self.available) // self.align * self.align - self.skew
         return {
             "word": self.word,
             "alignment": self.align,
@@ -81,6 +123,5 @@ class Nuttx(Pool):
             "control": self._control,
             "field": self._field,
             "least": self._least,
-            "start": self._start,
-            "end": end,
-        }
+            "delay": self.delay,
+        } | region_parameters(self._regions())

@@ -6,7 +6,7 @@ struct freertos_4 {
     struct pool pool;
     struct pool_list list;
     uint64_t lazy;     /* is the heap made by the first request? */
-    uint64_t start[MOST_REGIONS], size[MOST_REGIONS]; /* those of no bytes are none */
+    struct pool_memory memory;
     bool is_made;
     bool is_listed[MOST_REGIONS]; /* is the end marker of a region in the list? */
     uint64_t free_bytes, least_free_bytes;
@@ -119,7 +119,8 @@ static bool init(void *memory)
     if (!pool_list_init(&state->list, heap, heap->setting.alignment))
         return false;
     for (int i = 0; i < MOST_REGIONS; i++)
-        if (state->size[i] != 0 && !add_region(state, state->start[i], state->size[i]))
+        if (state->memory.size[i] != 0 &&
+            !add_region(state, state->memory.start[i], state->memory.size[i]))
             return false;
     for (uint32_t i = 0; i + 1 < state->pool.region_count; i++)
         state->is_listed[i] = true;
@@ -177,15 +178,10 @@ static void report(const struct heap *heap, uint64_t *figures)
     memcpy(figures, told, sizeof told);
 }
 
-#define REGION_PARAMETERS(i)                                                                 \
-    {"start_" #i, offsetof(struct freertos_4, start[i]), 0, UINT64_C(1) << 50, NULL},        \
-    {"size_" #i, offsetof(struct freertos_4, size[i]), 0, UINT64_C(1) << 50, NULL}
-
 static const struct parameter parameters[] = {
     POOL_PARAMETERS,
     PARAMETER(struct freertos_4, lazy, 0, 1),
-    REGION_PARAMETERS(0), REGION_PARAMETERS(1), REGION_PARAMETERS(2), REGION_PARAMETERS(3),
-    REGION_PARAMETERS(4), REGION_PARAMETERS(5), REGION_PARAMETERS(6), REGION_PARAMETERS(7),
+    POOL_REGION_PARAMETERS(struct freertos_4),
 };
 
 const struct family freertos_4 = {

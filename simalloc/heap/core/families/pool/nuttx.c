@@ -8,8 +8,12 @@ struct nuttx {
     uint64_t control;      /* bytes of the heap's own structure */
     uint64_t field;        /* bytes of a size in a chunk's header */
     uint64_t least;        /* bytes of a chunk */
-    uint64_t start, end;   /* of the chunks, guards included */
+    struct pool_memory memory;
+    uint64_t chunks;        /* bytes of all regions' chunks, guards included */
     uint64_t counted, most; /* bytes in use as the heap counts them, and the most; in words */
+    uint64_t delay;         /* freed chunks that wait until there are so many; 0: none wait */
+    uint32_t waiting;       /* the chunk freed last of those that wait, linked by family_data */
+    uint64_t waiting_count;
 };
 
 static uint64_t chunk_of(const struct nuttx *state, uint64_t size)
@@ -30,14 +34,28 @@ static void enter(struct nuttx *state, uint32_t id)
     pool_list_enter_by_size(&state->list, id);
 }
 
+static uint32_t find(struct nuttx *state, uint64_t wanted)
+{
+    uint64_t visited;
+    uint32_t id = pool_list_first(&state->list, wanted, &visited);
+    count_search(&state->pool.heap, visited);
+    return id;
+}
+
+static void free_waiting(struct nuttx *state);
+
 static uint32_t serve(struct nuttx *state, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
-    uint64_t visited;
+    if (state->waiting_count > 0 && state->waiting_count >= state->delay)
+        free_waiting(state);
     if (wanted > word_most(heap))
         return NO_BLOCK;
-    uint32_t id = pool_list_first(&state->list, wanted, &visited);
-    count_search(heap, visited);
+    uint32_t id = find(state, wanted);
+    if (id == NO_BLOCK && state->waiting_count > 0) {
+        free_waiting(state);
+        id = find(state, wanted);
+    }
     if (id == NO_BLOCK)
         return NO_BLOCK;
     pool_list_leave(&state->list, id);
@@ -69,6 +87,28 @@ static void give_back(struct nuttx *state, uint32_t id)
         heap->counters.coalescings++;
     }
     enter(state, id);
+}
+
+/* Frees a chunk that is in use, or waits. */
+static void free_now(struct nuttx *state, uint32_t id)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t coalescings = heap->counters.coalescings;
+    count_less(state, heap->blocks[id].size);
+    heap_mark(heap, id, STATE_WASTE);
+    give_back(state, id);
+    count_deallocation(heap, 0, coalescings);
+}
+
+/* Frees all chunks that wait, those freed last first. */
+static void free_waiting(struct nuttx *state)
+{
+    while (state->waiting != NO_BLOCK) {
+        uint32_t id = state->waiting;
+        state->waiting = state->pool.heap.blocks[id].family_data;
+        free_now(state, id);
+    }
+    state->waiting_count = 0;
 }
 
 /* Makes a chunk in use smaller, if it can be. */
@@ -124,11 +164,14 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     struct nuttx *state = (struct nuttx *)heap;
-    uint64_t coalescings = heap->counters.coalescings;
-    count_less(state, heap->blocks[id].size);
-    heap_mark(heap, id, STATE_WASTE);
-    give_back(state, id);
-    count_deallocation(heap, 0, coalescings);
+    if (state->delay == 0) {
+        free_now(state, id);
+        return;
+    }
+    heap_mark(heap, id, STATE_CACHED);
+    heap->blocks[id].family_data = state->waiting;
+    state->waiting = id;
+    state->waiting_count++;
 }
 
 static uint64_t free_bytes(const struct heap *heap, uint32_t id)
@@ -213,21 +256,40 @@ static void release_all(void *memory)
     block_list_release(&((struct nuttx *)memory)->list.tree);
 }
 
+/* Makes one free chunk between two guards of a region; `control` bytes are taken before. */
+static bool add_region(struct nuttx *state, uint64_t start, uint64_t size, uint64_t control)
+{
+    struct pool *pool = &state->pool;
+    struct heap *heap = &pool->heap;
+    uint64_t guard = 2 * state->field, unit = heap->setting.alignment;
+    uint64_t begin = control == 0 ? pool->skew + start : round_up(pool->skew + start, unit) + control;
+    uint64_t base = round_up(begin + 2 * guard, unit) - 2 * guard - pool->skew;
+    uint64_t end = round_down(pool->skew + start + size, unit) - pool->skew;
+    uint32_t id = pool_add_region(pool, start, size);
+    if (id == NO_BLOCK)
+        return false;
+    id = pool_take_table(pool, id, base + guard - start);
+    pool_close(pool, id, end - base - 2 * guard);
+    heap_mark(heap, id, STATE_WASTE);
+    enter(state, id);
+    state->chunks += end - base;
+    count(state, control + 2 * guard);
+    return true;
+}
+
 static bool init(void *memory)
 {
     struct nuttx *state = memory;
-    struct pool *pool = &state->pool;
-    struct heap *heap = &pool->heap;
-    uint64_t guard = 2 * state->field;
-    heap->setting.payload = guard;
-    uint32_t id = pool_add_region(pool, 0, pool->capacity);
-    if (id == NO_BLOCK || !pool_list_init(&state->list, heap, heap->setting.alignment))
+    struct heap *heap = &state->pool.heap;
+    heap->setting.payload = 2 * state->field;
+    state->waiting = NO_BLOCK;
+    if (!pool_list_init(&state->list, heap, heap->setting.alignment))
         return false;
-    id = pool_take_table(pool, id, state->start + guard);
-    pool_close(pool, id, state->end - state->start - 2 * guard);
-    heap_mark(heap, id, STATE_WASTE);
-    enter(state, id);
-    state->counted = state->most = state->control + 2 * guard;
+    for (int i = 0; i < MOST_REGIONS; i++)
+        if (state->memory.size[i] != 0 && !add_region(state, state->memory.start[i],
+                                                      state->memory.size[i],
+                                                      i == 0 ? state->control : 0))
+            return false;
     return true;
 }
 
@@ -238,31 +300,42 @@ static const char *check(const void *memory)
     return wrong != NULL ? wrong : pool_check(&state->pool, state->list.tree.blocks);
 }
 
+static uint64_t cached(const void *memory)
+{
+    return ((const struct nuttx *)memory)->waiting_count;
+}
+
 static const char *const figure_names[] = {
     "arena", "ordblks", "aordblks", "mxordblk", "uordblks", "fordblks", "usmblks", "mm_heapfree",
     "largest",
 };
 
+/* The real heap frees the chunks that wait before it reports: a run of these and of free chunks is one
+ * free chunk here. */
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct nuttx *state = (const struct nuttx *)heap;
-    uint64_t chunks = state->end - state->start, arena = chunks + state->control;
-    uint64_t most = 0, free = 0, used = 2;
+    uint64_t arena = state->chunks + state->control, used = 2 * state->pool.region_count;
+    uint64_t most = 0, free = 0, waiting = 0, run = 0, runs = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
-        uint64_t size = free_bytes(heap, id);
+        uint64_t cached = heap->blocks[id].index_slot == STATE_CACHED ? heap->blocks[id].size : 0;
+        uint64_t size = cached + free_bytes(heap, id);
+        runs += run == 0 && size > 0;
+        run = size == 0 ? 0 : run + size;
         free += size;
-        most = size > most ? size : most;
+        waiting += cached;
+        most = run > most ? run : most;
         used += heap->blocks[id].index_slot == STATE_ALLOCATED;
     }
     const uint64_t told[] = {
         arena,
-        heap->counters.free_blocks,
+        runs,
         used,
         most,
         arena - free,
         free,
         (uint64_t)(int64_t)(int32_t)(state->most + state->control), /* an int */
-        (chunks - state->counted) & word_most(heap),
+        (state->chunks + waiting - state->counted) & word_most(heap),
         most > 0 ? most - state->field : 0,
     };
     memcpy(figures, told, sizeof told);
@@ -273,8 +346,8 @@ static const struct parameter parameters[] = {
     SIZE_PARAMETER(struct nuttx, control),
     PARAMETER(struct nuttx, field, 2, 8),
     UNIT_PARAMETER(struct nuttx, least),
-    SIZE_PARAMETER(struct nuttx, start),
-    SIZE_PARAMETER(struct nuttx, end),
+    SIZE_PARAMETER(struct nuttx, delay),
+    POOL_REGION_PARAMETERS(struct nuttx),
 };
 
 const struct family nuttx = {
@@ -282,5 +355,6 @@ const struct family nuttx = {
     .blocks_an_event = 4,
     .columns = COLUMN_ALIGNMENT,
     .release = release_all,
+    .cached = cached,
     POOL_FAMILY_OF(struct nuttx),
 };

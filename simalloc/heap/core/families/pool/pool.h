@@ -45,6 +45,20 @@ struct pool {
     struct pool_region regions[MOST_REGIONS];
 };
 
+/* The regions that a family is handed by parameters; those of no bytes do not exist. */
+struct pool_memory {
+    uint64_t start[MOST_REGIONS], size[MOST_REGIONS];
+};
+
+/* Of a state whose `memory` is a struct pool_memory. */
+#define POOL_REGION_PARAMETERS(state)                                                   \
+    POOL_REGION_(state, 0), POOL_REGION_(state, 1), POOL_REGION_(state, 2),             \
+        POOL_REGION_(state, 3), POOL_REGION_(state, 4), POOL_REGION_(state, 5),         \
+        POOL_REGION_(state, 6), POOL_REGION_(state, 7)
+#define POOL_REGION_(state, i)                                                          \
+    {"start_" #i, offsetof(state, memory.start[i]), 0, UINT64_C(1) << 50, NULL},        \
+    {"size_" #i, offsetof(state, memory.size[i]), 0, UINT64_C(1) << 50, NULL}
+
 /* Of a state that begins with a struct pool, as a family's does. */
 #define POOL_PARAMETERS                                                                 \
     {"pool_bytes", offsetof(struct pool, capacity), 1, UINT64_C(1) << 50, NULL},           \

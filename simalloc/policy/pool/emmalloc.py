@@ -1,0 +1,40 @@
+"""Emscripten's emmalloc."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.policy.parts import Range
+from simalloc.policy.pool.base import Pool, Word
+
+
+@dataclass(frozen=True, kw_only=True)
+class Emmalloc(Pool):
+    """The first region of each list by size, below a break (Emscripten's emmalloc)."""
+
+    family: ClassVar[str] = "emmalloc"
+    columns: ClassVar[tuple[str, ...]] = ("alignment",)
+
+    word: Word = 4
+    start: Annotated[
+        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins (__heap_base)."
+    ] = 0
+
+    @property
+    def grain(self) -> int:
+        """The break rises by multiples of 8 bytes."""
+        return 8
+
+    @property
+    def payload(self) -> int:
+        """A region's size; it is repeated behind the program's bytes."""
+        return self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """The first region, the last, and a free one between them."""
+        return 12 * self.word
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        return {"word": self.word, "skew": self.start}

@@ -1,0 +1,72 @@
+"""Memory that is handed over in several regions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from simalloc.errors import PolicyError
+
+MOST_REGIONS: Final = 8
+
+
+class Region(NamedTuple):
+    """A region of memory, in bytes from the start of the first one."""
+
+    start: int
+    size: int
+
+
+def read_regions(text: str, capacity: int, available: int) -> list[Region]:
+    """Return the regions of `OFFSET+SIZE+OFFSET+SIZE...`.
+
+    A size of `N` is `capacity`; if that is 0, all bytes up to the next region, or the `available`
+    bytes in the last one.
+    """
+    if re.fullmatch(r"\d{1,15}\+(\d{1,15}|N)(\+\d{1,15}\+(\d{1,15}|N))*", text) is None:
+        raise PolicyError(
+            f"regions is {text!r}; it takes OFFSET+SIZE+OFFSET+SIZE..., such as 0+4096+65536+N"
+        )
+    parts = text.split("+")
+    starts = [int(part) for part in parts[::2]]
+    rooms = [end - start for start, end in pairwise(starts)] + [available]
+    return [
+        Region(start, (capacity or room) if size == "N" else int(size))
+        for start, size, room in zip(starts, parts[1::2], rooms, strict=True)
+    ]
+
+
+def check_regions(text: str, regions: Sequence[Region], least: int) -> None:
+    """Raise `PolicyError` for regions that overlap or have fewer than `least` bytes."""
+    if len(regions) > MOST_REGIONS:
+        raise PolicyError(f"regions has {len(regions)}; at most {MOST_REGIONS} can be simulated")
+    end = 0
+    for start, size in regions:
+        if start < end:
+            raise PolicyError(
+                f"regions is {text!r}: the region at {start} begins below {end}, the "
+                "end of the one before"
+            )
+        if size < least:
+            raise PolicyError(
+                f"regions is {text!r}: the region at {start} has {size} bytes; with "
+                f"these parameters one takes {least} at least"
+            )
+        end = start + size
+
+
+def region_parameters(regions: Sequence[Region]) -> dict[str, int | str]:
+    """Return regions by the core's names of their parameters."""
+    all_of_them = [*regions, *[Region(0, 0)] * (MOST_REGIONS - len(regions))]
+    return {
+        name: value
+        for number, region in enumerate(all_of_them)
+        for name, value in ((f"start_{number}", region.start), (f"size_{number}", region.size))
+    }
+
+
+def spell_in_region(regions: Sequence[Region], number: int, offset: float) -> str:
+    """Return the number of a region and the offset in it."""
+    return f"{number}:{offset - regions[number].start}"

@@ -1,0 +1,54 @@
+"""Rust's wee_alloc in a static array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from simalloc.policy.parts import Range
+from simalloc.policy.pool.base import Pool, Word
+
+_PAGE = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeeAlloc(Pool):
+    """The heads of lists by size, which lose cells that do not fit (Rust's wee_alloc)."""
+
+    family: ClassVar[str] = "wee alloc"
+    columns: ClassVar[tuple[str, ...]] = ("alignment",)
+
+    word: Word = 4
+    size_classes: Annotated[
+        bool, "The feature size_classes: a list for each size up to 256 words."
+    ] = True
+    start: Annotated[
+        int, Range(0, 65535), "How far behind a multiple of 64 KiB the array begins."
+    ] = 0
+
+    @property
+    def is_monotone(self) -> bool:
+        """The array's end refuses and decides nothing else."""
+        return True
+
+    def least_from(self, high_water: int) -> int | None:
+        """Return the bytes taken and one more, which can never be taken."""
+        return max(high_water + 1, self.least_capacity)
+
+    @property
+    def payload(self) -> int:
+        """A cell's end and its neighbour."""
+        return 2 * self.word
+
+    @property
+    def least_capacity(self) -> int:
+        """A page, and the byte behind it."""
+        return _PAGE + 1
+
+    def _own_parameters(self) -> dict[str, int | str]:
+        return {
+            "pool_bytes": self.available - 1,
+            "word": self.word,
+            "skew": self.start,
+            "size_classes": int(self.size_classes),
+        }
