@@ -27,8 +27,9 @@ class Answer:
 
     `sizes` has the smallest pool and the larger ones that fail; None: no pool up to `searched_to`
     serves every request. `high_water` is the highest mark that blocks reached in a pool with ample
-    room, and `high_water_works` says whether a pool of that size serves every request. `steps` is
-    the number of blocks or lists that the longest search visits in a pool of the safe size.
+    room, and `high_water_works` says whether a pool of that size serves every request. In a pool of
+    the safe size, `largest_free` is the largest free block at the moment when it is smallest, and
+    `steps` is the number of blocks or lists that the longest search visits.
     """
 
     traces: tuple[str, ...]
@@ -39,6 +40,7 @@ class Answer:
     lower_bound: int
     high_water: int
     high_water_works: bool
+    largest_free: int | None
     steps: int | None
 
     @property
@@ -64,7 +66,7 @@ def answer(
     most = max(LARGEST * max(low, trial.peak_live), 1 << 16)
     high_water = _high_water(trial)
     sizes = find_sizes(trial, low, most, lambda share: advance(0.95 * share))
-    steps = None if sizes is None else _steps(trial, sizes.safe)
+    safe = [] if sizes is None else _safe_runs(trial, sizes.safe)
     works = trial(high_water).refused == 0
     advance(0.05)
     return Answer(
@@ -76,7 +78,8 @@ def answer(
         lower_bound=max((Timetable.of(trace).peak for trace in traces), default=0),
         high_water=high_water,
         high_water_works=works,
-        steps=steps,
+        largest_free=_min_largest_free(safe),
+        steps=max((run.counters.visited_worst for run in safe), default=None),
     )
 
 
@@ -104,8 +107,8 @@ def _refused(trace: Trace, policy: Policy) -> int:
     return int(simulation.figures()["refused"])
 
 
-def _run(trace: Trace, policy: Policy) -> Run:
-    return run_one(Setting.of(trace, policy, on_refusal="go-on"))
+def _run(trace: Trace, policy: Policy, *, largest_free: bool = False) -> Run:
+    return run_one(Setting.of(trace, policy, on_refusal="go-on", largest_free=largest_free))
 
 
 def _high_water(trial: PoolTrial) -> int:
@@ -114,6 +117,12 @@ def _high_water(trial: PoolTrial) -> int:
     return int(max((_run(trace, policy).peak_heap_bytes for trace in trial.traces), default=0))
 
 
-def _steps(trial: PoolTrial, capacity: int) -> int:
+def _min_largest_free(runs: Sequence[Run]) -> int | None:
+    """Return the smallest size that the largest free block of any run had."""
+    measured = [run.largest_free for run in runs if run.largest_free is not None]
+    return min((int(each.min_bytes) for each in measured), default=None)
+
+
+def _safe_runs(trial: PoolTrial, capacity: int) -> list[Run]:
     policy = trial.with_capacity(capacity)
-    return max((_run(trace, policy).counters.visited_worst for trace in trial.traces), default=0)
+    return [_run(trace, policy, largest_free=True) for trace in trial.traces]

@@ -20,8 +20,9 @@ _NOTES: Final = (
     "smallest: the smallest pool that serves every request, in bytes, with headers and tables.",
     "fail above: larger sizes, up to 1.3 times the smallest, at which a request is refused.",
     "safe: no size from here to twice the smallest fails. high water: the highest mark that blocks",
-    "reached in a pool with ample room, and whether a pool of that size works. longest search:",
-    "blocks or lists that one request visits, at most, in a pool of the safe size.",
+    "reached in a pool with ample room, and whether a pool of that size works. In a pool of the",
+    "safe size, largest free is the minimum size of the largest free block over the trace, and",
+    "longest search the blocks or lists that one request visits, at most.",
 )
 
 _MOST_SEPARATORS: Final = 12
@@ -30,8 +31,8 @@ _MOST_SEPARATORS: Final = 12
 def pools_table(answers: Sequence[Answer]) -> Table:
     """Return a row a policy, by the smallest pool."""
     columns = (
-        "policy", "smallest", "× peak live", "fail above", "safe", "high water", "works",
-        "longest search",
+        "policy", "smallest", "× peak live", "fail above", "safe", "largest free", "high water",
+        "works", "longest search",
     )  # fmt: skip
     ordered = sorted(answers, key=lambda each: each.sizes.least if each.sizes else 1 << 62)
     rows: list[Sequence[Value]] = [_row(each) for each in ordered]
@@ -45,13 +46,14 @@ def pools_table(answers: Sequence[Answer]) -> Table:
 def _row(answer: Answer) -> Sequence[Value]:
     sizes = answer.sizes
     if sizes is None:
-        return (spell(answer.policy), f"none to {answer.searched_to:,}", *(None,) * 6)
+        return (spell(answer.policy), f"none to {answer.searched_to:,}", *(None,) * 7)
     return (
         spell(answer.policy),
         sizes.least,
         Rounded(sizes.least / answer.peak_live, 3) if answer.peak_live else None,
         len(sizes.near),
         sizes.safe,
+        answer.largest_free,
         answer.high_water,
         "yes" if answer.high_water_works else "no",
         answer.steps,
@@ -95,6 +97,7 @@ def pool_record(answer: Answer) -> dict[str, Any]:
         "safe_bytes": sizes.safe if sizes else None,
         "peak_live_bytes": answer.peak_live,
         "lower_bound_bytes": answer.lower_bound,
+        "min_largest_free_bytes": answer.largest_free,
         "high_water_bytes": answer.high_water,
         "high_water_works": answer.high_water_works,
         "visited_worst": answer.steps,

@@ -1,5 +1,6 @@
 """`simalloc pool`."""
 
+import csv
 import json
 
 import numpy as np
@@ -46,6 +47,17 @@ def test_json_has_the_pools_of_each_policy(trace):
         )
         assert each["safe_bytes"] >= max([each["least_bytes"], *each["failing_bytes"]])
     assert found[0]["failing_bytes"] == []
+
+
+def test_the_largest_free_block_is_the_one_that_the_allocator_reports(trace, tmp_path):
+    [found] = records(str(trace), "-p", "freertos-heap-4")
+    policy = f"freertos-heap-4:capacity={found['safe_bytes']}"
+    placed = tmp_path / "placed.csv"
+    assert simalloc("place", str(trace), "-p", policy, "-o", str(placed)).exit_code == 0
+    with placed.open(newline="") as file:
+        name = "freertos-heap-4.xSizeOfLargestFreeBlockInBytes"
+        largest = [int(row[name]) for row in csv.DictReader(file)]
+    assert found["min_largest_free_bytes"] == min(largest) > 0
 
 
 def test_the_smallest_pool_works_and_the_next_smaller_fails(trace):

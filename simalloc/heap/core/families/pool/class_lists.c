@@ -1,5 +1,18 @@
 #include "families/pool/class_lists.h"
 
+uint64_t class_lists_largest(const struct class_lists *lists)
+{
+    const struct block *blocks = lists->heap->blocks;
+    unsigned class = class_last(lists);
+    uint32_t front = class == NO_CLASS ? NO_BLOCK : lists->fronts[class], id = front;
+    uint64_t largest = 0;
+    while (id != NO_BLOCK) {
+        largest = blocks[id].size > largest ? blocks[id].size : largest;
+        id = blocks[id].family_data == front ? NO_BLOCK : blocks[id].family_data;
+    }
+    return largest;
+}
+
 uint64_t class_lists_count(const struct class_lists *lists,
                            uint64_t (*key_of)(const struct heap *heap, uint32_t id))
 {

@@ -99,6 +99,9 @@ ALWAYS_INLINE uint32_t class_leave(struct class_lists *lists, uint32_t id, uint6
     return NO_BLOCK;
 }
 
+/* The bytes of the largest block; 0 if there is none. */
+uint64_t class_lists_largest(const struct class_lists *lists);
+
 /* How many blocks the lists have, or UINT64_MAX if a list and its bit disagree, or a block is in the
  * list of another key. */
 uint64_t class_lists_count(const struct class_lists *lists,

@@ -204,6 +204,15 @@ static const char *check(const void *memory)
     return pool_check(&state->pool, class_lists_count(&state->lists, holds));
 }
 
+/* What the heap may grow by is a block, too. */
+static uint64_t largest_free(const struct heap *heap)
+{
+    const struct tlsf_bsd *state = (const struct tlsf_bsd *)heap;
+    uint64_t largest = class_lists_largest(&state->lists);
+    uint64_t grown = room(state) == 0 ? 0 : room(state) + heap->setting.word;
+    return grown > largest ? grown : largest;
+}
+
 static const char *const figure_names[] = {"size", "free", "free_blocks", "largest"};
 
 static void report(const struct heap *heap, uint64_t *figures)
@@ -231,5 +240,6 @@ const struct family tlsf_bsd = {
     .name = "tlsf bsd",
     .blocks_an_event = 3,
     .columns = COLUMN_ALIGNMENT,
+    .largest_free = largest_free,
     POOL_FAMILY_OF(struct tlsf_bsd),
 };

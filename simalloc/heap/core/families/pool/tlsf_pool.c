@@ -262,16 +262,8 @@ uint64_t tlsf_pool_largest_request(const struct tlsf_pool *state)
 
 uint64_t tlsf_pool_largest_free(const struct tlsf_pool *state)
 {
-    const struct heap *heap = &state->pool.heap;
-    unsigned class = class_last(&state->lists);
-    uint32_t front = class == NO_CLASS ? NO_BLOCK : state->lists.fronts[class], id = front;
-    uint64_t largest = 0;
-    while (id != NO_BLOCK) {
-        uint64_t size = holds(heap, id);
-        largest = size > largest ? size : largest;
-        id = heap->blocks[id].family_data == front ? NO_BLOCK : heap->blocks[id].family_data;
-    }
-    return largest;
+    uint64_t largest = class_lists_largest(&state->lists);
+    return largest == 0 ? 0 : largest - state->pool.heap.setting.word;
 }
 
 /* What all free blocks hold. */
