@@ -23,6 +23,11 @@ class TlsfBsd(Pool):
         return self.word
 
     @property
+    def is_monotone(self) -> bool:
+        """The heap grows only if no free block serves: the pool's end refuses that, and no more."""
+        return True
+
+    @property
     def payload(self) -> int:
         """The header."""
         return self.word

@@ -20,7 +20,8 @@ FAMILIES = [
     "esp-idf", "esp-idf:release=53", "lvgl", "tlsf:mechanism=on,word=4,capacity=64K", "zephyr",
     "zephyr:through=malloc", "o1heap", "tlsf-bsd", "freertos-heap-2", "lwip:align=4", "rt-thread",
     "rt-thread-memheap", "threadx", "newlib-nano", "picolibc", "avr-libc",
-    "umm-malloc", "umm-malloc:fit=first", "umm-malloc:port=upstream", "newlib",
+    "umm-malloc", "umm-malloc:fit=first", "umm-malloc:port=upstream", "newlib", "emmalloc",
+    "nuttx", "nuttx:delay=4", "nuttx:small=on",
 ]  # fmt: skip
 """Allocators that say by how much a pool may grow and decide alike."""
 
@@ -126,7 +127,7 @@ def test_pools_that_are_said_to_be_alike_place_alike(name):
     assert told >= 10
 
 
-@pytest.mark.parametrize("name", ["esp-idf", "zephyr", "o1heap", "freertos-heap-2"])
+@pytest.mark.parametrize("name", ["esp-idf", "zephyr", "o1heap", "freertos-heap-2", "nuttx"])
 def test_no_failing_size_is_missed(name):
     trace = drawn(5, events=600)
     trial = PoolTrial.of(find_policy(name), [trace])
@@ -137,6 +138,20 @@ def test_no_failing_size_is_missed(name):
         *range(found.least - 8 * trial.grain, found.least, trial.grain),
         *(size for size in found.failing if size in sizes),
     ]
+
+
+@pytest.mark.parametrize("name", ["tlsf-bsd", "wee-alloc", "wee-alloc:size_classes=off"])
+def test_every_larger_pool_works_where_the_rules_say_so(name):
+    drawn_once = drawn(5, events=600)
+    trace = Trace.from_events(drawn_once.op, drawn_once.object, drawn_once.size)
+    trial = PoolTrial.of(find_policy(name), [trace])
+    found = find_sizes(trial, max(trial.peak_live, trial.least_capacity), 1 << 24)
+    rng = np.random.default_rng(3)
+    smaller = rng.integers(trial.least_capacity, found.least, 20)
+    larger = rng.integers(found.least, 2 * found.least, 40)
+    assert found.is_proven
+    assert all(trial(int(size)).refused for size in [*smaller, found.least - trial.grain])
+    assert not any(trial(int(size)).refused for size in [*larger, found.least])
 
 
 def refuses(trace, policy):

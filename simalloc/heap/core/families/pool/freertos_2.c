@@ -1,7 +1,6 @@
 /* FreeRTOS heap_2: best fit without merging (simalloc/policy/pool/freertos.md). */
 #include "families/pool/freertos.h"
 #include "families/pool/larger.h"
-#include "families/pool/pool_list.h"
 
 struct freertos_2 {
     struct pool pool;
@@ -9,30 +8,12 @@ struct freertos_2 {
     uint64_t free_bytes;
 };
 
-/* Notes the choice of a block for a size, NO_BLOCK if there was none: a larger last block may be
- * large enough, or no longer be the smallest that is. */
-static void note_taken(struct freertos_2 *state, uint32_t id, uint64_t wanted)
-{
-    struct heap *heap = &state->pool.heap;
-    const struct block *blocks = heap->blocks;
-    uint32_t last = pool_last(heap);
-    if (!heap_is_free(heap, last))
-        return;
-    if (blocks[last].size < wanted) {
-        differs_from(heap, wanted - blocks[last].size);
-    } else if (id == last) {
-        uint32_t next = pool_list_behind(&state->list, id); /* the first, if there is none */
-        if (blocks[next].size >= blocks[id].size && next != id)
-            differs_from(heap, blocks[next].size - blocks[id].size);
-    }
-}
-
 static uint32_t take(struct freertos_2 *state, uint64_t wanted)
 {
     uint64_t visited;
     uint32_t id = pool_list_first(&state->list, wanted, &visited);
     count_search(&state->pool.heap, visited);
-    note_taken(state, id, wanted);
+    note_best_fit(&state->list, id, wanted);
     if (id != NO_BLOCK)
         pool_list_leave(&state->list, id);
     return id;
@@ -45,7 +26,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     (void)size;
     uint32_t id = NO_BLOCK;
     if (wanted > state->free_bytes)
-        note_taken(state, NO_BLOCK, wanted);
+        note_best_fit(&state->list, NO_BLOCK, wanted);
     else if (wanted != 0)
         id = take(state, wanted);
     if (id == NO_BLOCK)

@@ -9,7 +9,7 @@
 #define SIMALLOC_LARGER_H
 
 #include "families/pool/class_lists.h"
-#include "families/pool/pool.h"
+#include "families/pool/pool_list.h"
 
 /* The block that ends where the pool's blocks end: behind it is at most what the allocator closed. */
 ALWAYS_INLINE uint32_t pool_last(const struct heap *heap)
@@ -39,6 +39,24 @@ ALWAYS_INLINE void note_refusal(struct heap *heap, uint64_t wanted)
     uint32_t last = pool_last(heap);
     if (heap_is_free(heap, last))
         differs_from(heap, wanted - heap->blocks[last].size);
+}
+
+/* Notes the best fit of a list by size, NO_BLOCK if there was none: a larger last block may be large
+ * enough, or no longer be the smallest that is. */
+ALWAYS_INLINE void note_best_fit(const struct pool_list *list, uint32_t id, uint64_t wanted)
+{
+    struct heap *heap = list->tree.heap;
+    const struct block *blocks = heap->blocks;
+    uint32_t last = pool_last(heap);
+    if (!heap_is_free(heap, last))
+        return;
+    if (blocks[last].size < wanted) {
+        differs_from(heap, wanted - blocks[last].size);
+    } else if (id == last) {
+        uint32_t next = pool_list_behind(list, id); /* the first, if there is none */
+        if (blocks[next].size >= blocks[id].size && next != id)
+            differs_from(heap, blocks[next].size - blocks[id].size);
+    }
 }
 
 /* Notes that something depends on the list of the last block, which is in the list `class` and whose

@@ -1,6 +1,5 @@
 /* NuttX's heap: best fit, the newest of equals (simalloc/policy/pool/nuttx.md). */
 #include "families/pool/larger.h"
-#include "families/pool/pool_list.h"
 
 struct nuttx {
     struct pool pool;
@@ -39,6 +38,7 @@ static uint32_t find(struct nuttx *state, uint64_t wanted)
     uint64_t visited;
     uint32_t id = pool_list_first(&state->list, wanted, &visited);
     count_search(&state->pool.heap, visited);
+    note_best_fit(&state->list, id, wanted);
     return id;
 }
 
@@ -59,8 +59,11 @@ static uint32_t serve(struct nuttx *state, uint64_t wanted)
     if (id == NO_BLOCK)
         return NO_BLOCK;
     pool_list_leave(&state->list, id);
-    if (heap->blocks[id].size - wanted >= state->least)
+    uint64_t rest = heap->blocks[id].size - wanted;
+    if (rest >= state->least)
         enter(state, pool_split(&state->pool, id, wanted));
+    else
+        note_unsplit(heap, id, state->least - rest);
     pool_hand_out(&state->pool, id);
     count(state, heap->blocks[id].size);
     return id;
@@ -116,6 +119,8 @@ static void shrink(struct nuttx *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t over = heap->blocks[id].size - wanted;
+    if (over < state->least)
+        note_unsplit(heap, id, state->least - over);
     if (over == 0 || (!heap_is_free(heap, heap->blocks[id].next) && over < state->least))
         return;
     uint32_t rest = pool_split(&state->pool, id, wanted);
@@ -146,6 +151,8 @@ static uint32_t serve_aligned(struct nuttx *state, uint64_t alignment, uint64_t 
     }
     if (before == 0 || heap->blocks[id].size - state->field > wanted)
         shrink(state, id, wanted);
+    else
+        note_unsplit(heap, id, wanted + state->least - heap->blocks[id].size);
     count_less(state, held - heap->blocks[id].size);
     return id;
 }
@@ -185,6 +192,23 @@ static uint64_t taken_of(const struct nuttx *state, uint64_t size, uint64_t want
     return wanted > 0 && size - wanted < state->least ? size : wanted;
 }
 
+/* Notes how the free chunk behind one that grows is used: a larger one may suffice, may no longer be
+ * the smaller neighbour, or may leave a chunk. */
+static void note_growth(struct nuttx *state, uint32_t next, uint64_t below, uint64_t needed,
+                        uint64_t of_above)
+{
+    struct heap *heap = &state->pool.heap;
+    uint64_t above = free_bytes(heap, next);
+    if (next != pool_last(heap) || above == 0)
+        return;
+    if (above + below < needed)
+        differs_from(heap, needed - above - below);
+    if (above <= below)
+        differs_from(heap, of_above == above ? 1 : below - above + 1);
+    if (of_above > 0 && above - of_above < state->least)
+        differs_from(heap, state->least - (above - of_above));
+}
+
 /* Grows a chunk by parts of its neighbours, of the smaller one first; false: they are not enough. */
 static bool grow(struct nuttx *state, uint32_t id, uint64_t wanted)
 {
@@ -192,8 +216,6 @@ static bool grow(struct nuttx *state, uint32_t id, uint64_t wanted)
     uint32_t next = heap->blocks[id].next, previous = heap->blocks[id].previous;
     uint64_t above = free_bytes(heap, next), below = free_bytes(heap, previous);
     uint64_t needed = wanted - heap->blocks[id].size;
-    if (above + below < needed)
-        return false;
     uint64_t of_below, of_above;
     if (above > below) {
         of_below = needed < below ? needed : below;
@@ -202,6 +224,9 @@ static bool grow(struct nuttx *state, uint32_t id, uint64_t wanted)
         of_above = needed < above ? needed : above;
         of_below = needed - of_above;
     }
+    note_growth(state, next, below, needed, of_above);
+    if (above + below < needed)
+        return false;
     of_below = taken_of(state, below, of_below);
     of_above = taken_of(state, above, of_above);
     heap_mark(heap, id, STATE_WASTE);
@@ -236,6 +261,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         shrink(state, id, wanted);
         return id;
     }
+    if (id == pool_last(heap))
+        differs_from(heap, 1); /* the bytes that it lacks depend on all that it has */
     if (grow(state, id, wanted))
         return id;
     uint32_t moved = serve(state, wanted);
@@ -282,6 +309,7 @@ static bool init(void *memory)
     struct nuttx *state = memory;
     struct heap *heap = &state->pool.heap;
     heap->setting.payload = 2 * state->field;
+    heap->same_for = state->memory.size[1] == 0 ? UINT64_MAX : 0;
     state->waiting = NO_BLOCK;
     if (!pool_list_init(&state->list, heap, heap->setting.alignment))
         return false;
