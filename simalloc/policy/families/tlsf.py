@@ -63,6 +63,11 @@ class Tlsf(HeapFamily):
         return self.word
 
     @property
+    def has_more_memory(self) -> bool:
+        """Whether the allocator has memory besides the pool."""
+        return self.pool2 > 0
+
+    @property
     def _doublings(self) -> int:
         return 24 if self.word == 4 else 25
 
