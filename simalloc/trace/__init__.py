@@ -1,4 +1,4 @@
-"""What a program asked for: the trace model, its files and its statistics."""
+"""The requests of a program: the trace model, its files and its statistics."""
 
 from simalloc.trace.events import MAX_SIZE, Op
 from simalloc.trace.reader import TraceReader, read_trace

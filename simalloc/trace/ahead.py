@@ -8,16 +8,16 @@ from threading import Event, Semaphore, Thread
 from typing import Final, TypeVar
 
 DEPTH: Final = 8
-"""How many items may wait to be taken, with the one that is being made."""
+"""Maximum number of items in the queue, including the item being made."""
 
 Item = TypeVar("Item")
 
 
 def ahead(items: Iterator[Item], depth: int = DEPTH) -> Generator[Item]:
-    """Yield what an iterator yields, up to `depth` items made in advance by another thread.
+    """Yield an iterator's items, up to `depth` of which another thread makes in advance.
 
-    What the iterator raises is raised here, after the items before it. Closing the generator waits
-    for the item that is being made, and makes no more.
+    An error of the iterator is raised here, after the items before it. Closing the generator waits
+    for the item being made, and makes no more.
     """
     made: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
     room = Semaphore(depth)

@@ -30,7 +30,7 @@ DAMAGE: Final = (
     struct.error,
     cast("type[Exception]", zlib_ng.error),  # the library's stub calls it an instance
 )
-"""What reading a damaged archive may raise besides `TraceError`."""
+"""Errors besides `TraceError` that reading a damaged archive may raise."""
 
 _LOCAL_HEADER: Final = struct.Struct("<4s2xH18xHH")
 _ENCRYPTED: Final = 1
@@ -63,8 +63,8 @@ class Archive:
     ) -> NDArray[np.uint8]:
         """Read an array of no more than `limit` bytes.
 
-        Without `check_sum` that of the archive is not tested. Raises `TraceError`, or an error of
-        `DAMAGE`.
+        Without `check_sum` the archive's checksum is not tested. Raises `TraceError`, or an error
+        of `DAMAGE`.
         """
         member = self._directory.getinfo(f"{name}.npy")
         content, whole = self._inflate(member, limit + _NPY_HEADER_LIMIT)

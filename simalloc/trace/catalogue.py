@@ -22,10 +22,10 @@ FOLDER_VARIABLE: Final = "SIMALLOC_TRACES"
 
 @dataclass(frozen=True)
 class Entry:
-    """What the catalogue says of one trace (traces/README.md).
+    """The catalogue's description of a trace (traces/README.md).
 
-    `recorded` says how it was recorded or made, `genuine` what of it is as the papers had it, and
-    `departures` what is not. A `reconstructed` trace was generated and is to be shown as such.
+    `recorded` describes its recording, `genuine` the parts that equal the papers', and `departures`
+    the parts that differ. A `reconstructed` trace was generated and must be shown as such.
     """
 
     name: str
@@ -83,8 +83,8 @@ def catalogue() -> dict[str, Entry]:
 def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
     """Return the path of a trace or log, given as a path or by its bare name.
 
-    Raises `TraceError` if there is none, or no regular file: a pipe can only be read once, and a
-    file is looked at before it is read.
+    Raises `TraceError` for a missing file or anything but a regular file: a pipe can be read only
+    once, and a file is examined before it is read.
     """
     path = Path(name_or_path)
     if path.is_file():
@@ -109,7 +109,7 @@ def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
 def load(
     name_or_path: str | os.PathLike[str], *, progress: Callable[[float], None] = lambda _: None
 ) -> Trace:
-    """Return a trace by its path or bare name; of a log in another format, what it comes to.
+    """Return a trace by its path or bare name; a log in another format is imported.
 
     `progress` is called with the share of the file that was read since its last call.
     """
@@ -126,9 +126,9 @@ def load_device(
     lenient: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
-    """Return a trace as `load` does; of a log of several devices that of the one chosen.
+    """Return a trace as `load` does; of a log of several devices, the trace of the chosen one.
 
-    Raises `TraceError` too if there is no such choice.
+    Also raises `TraceError` for an unknown device.
     """
     path = find_trace(name_or_path)
     if _is_trace_file(path, device):
@@ -154,7 +154,7 @@ def open_source(
 
 
 def _is_trace_file(path: Path, device: int | None) -> bool:
-    """Whether a file is a trace and not a log; raises `TraceError` for a choice of its device."""
+    """Return whether a file is a trace; raise `TraceError` if a device of it is chosen."""
     if not is_trace_file(path):
         return False
     if device is not None:

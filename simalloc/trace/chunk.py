@@ -16,7 +16,7 @@ from simalloc.errors import TraceError
 from simalloc.trace.events import allocates, begins, is_of_none
 
 CHUNK_EVENTS: Final = 1 << 20
-"""Every chunk but the last holds this many events."""
+"""Number of events in every chunk except the last."""
 
 MAX_PLANES: Final = 8
 
@@ -40,7 +40,7 @@ def pack(
 
 
 def check_packed(packed: Packed, events: int) -> None:
-    """Raise `TraceError` unless the chunk is the only way to pack this many events."""
+    """Raise `TraceError` unless the chunk is the canonical packing of `events` events."""
     if packed.op.shape != (1, events):
         raise TraceError(f"it has {packed.op.size} bytes of ops for {events} events")
     check_planes(packed.size, "size")
@@ -59,7 +59,7 @@ def to_planes(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def from_planes(planes: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return the numbers of which `to_planes` made the array."""
+    """Return the numbers from which `to_planes` made the array."""
     values: NDArray[np.uint64] = planes[0].astype(np.uint64)
     for place, plane in enumerate(planes[1:], start=1):
         values |= plane.astype(np.uint64) << np.uint64(8 * place)

@@ -1,4 +1,4 @@
-"""Packed chunks turned into events, each of which is checked."""
+"""Decoding of packed chunks into checked events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RING_BYTES: Final = 1 << 20
 
 
 class Decoding:
-    """The chunks of a file from the first on; keeps what is live from one to the next."""
+    """Decodes the chunks of a file in order; keeps the live objects from one chunk to the next."""
 
     def __init__(self, header: Header) -> None:
         self._header = header
@@ -32,9 +32,9 @@ class Decoding:
         self._events = 0
 
     def begin(self, packed: Packed, events: int, columns: Mapping[str, NDArray[np.uint8]]) -> None:
-        """Take the next chunk, of this many events, to hand, and digest it with the columns given.
+        """Start on the next chunk, of `events` events, and digest it with the given columns.
 
-        Raises `TraceError` if it is not the only way to pack them.
+        Raises `TraceError` if the chunk is not their canonical packing.
         """
         if self._earlier is not None:
             packed = self._earlier.changed(packed, events, columns)

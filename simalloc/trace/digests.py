@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Identity(NamedTuple):
-    """What a trace is: the digest of its events, and that of each optional column, by name."""
+    """The identity of a trace: the digest of its events, and of each optional column, by name."""
 
     events: str
     columns: Mapping[str, str]
@@ -31,9 +31,9 @@ class Identity(NamedTuple):
 
 
 class Digests:
-    """The digests of a trace that is fed a chunk at a time, and those of the columns named.
+    """The digests of a trace, chunk by chunk, and of the named columns.
 
-    Each array of a chunk stands behind its number of bytes (uint64).
+    Each array of a chunk is preceded by its number of bytes (uint64).
     """
 
     def __init__(self, columns: Collection[str] = ()) -> None:

@@ -1,4 +1,4 @@
-"""What the chunks of files of versions 1 and 2 have otherwise (docs/trace-format.md)."""
+"""Chunks of files of versions 1 and 2 (docs/trace-format.md)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _OPS_OF_BYTE: Final = _FOUR_OPS.astype(np.uint8)
 
 
 class EarlierChunks:
-    """Turns chunks, from the first on, into those of now, and finds the digest they had.
+    """Converts chunks of earlier versions, in order, to the present form; digests them.
 
-    Ops were four a byte, the first in the lowest bits, where 3 stood for a use, or, with an age of
-    0, for an empty. One digest covered the events and the columns `stream` and `pool`.
+    Ops were packed four a byte, the first in the lowest bits. 3 was a use or, with an age of 0, an
+    empty. One digest covered the events and the columns `stream` and `pool`.
     """
 
     def __init__(self) -> None:
@@ -34,9 +34,9 @@ class EarlierChunks:
     def changed(
         self, packed: Packed, events: int, columns: Mapping[str, NDArray[np.uint8]]
     ) -> Packed:
-        """Return a chunk of this many events as it is packed now.
+        """Return a chunk of `events` events in its present form.
 
-        Raises `TraceError` if it does not have as many ops, or as many ages as these need.
+        Raises `TraceError` if it has another number of ops, or of the ages that these require.
         """
         for array in packed:
             add_array(self._digest, array)

@@ -1,4 +1,4 @@
-"""What an event may be: the one place where a trace's columns are checked."""
+"""The valid events: the one place where a trace's columns are checked."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ OPTIONAL_COLUMNS: Final[Mapping[str, np.dtype[Any]]] = {
     "pool": np.dtype(np.uint32),
     "unwritten": np.dtype(np.int64),
 }
-"""Columns that only some logs have: bytes asked for (0: none), thread number, nanoseconds since
-the start, call-site number; of a device's allocator the stream that asks, or uses an object from
-now on, and the private pool (0: none); bytes of the object that the program never wrote."""
+"""Columns that only some logs have: alignment in bytes (0: none), thread number, nanoseconds since
+the start, call-site number; for a device's allocator the stream that requests an object, or uses it
+from now on, and the private pool (0: none); bytes of the object that the program never wrote."""
 
 COLUMNS_OF_BYTES: Final = ("alignment", "unwritten")
 """The optional columns whose numbers lie between 0 and `MAX_SIZE`."""
 
 DEVICE_COLUMNS: Final = ("stream", "pool")
-"""The optional columns that only a device's allocator is told."""
+"""The optional columns that only device allocators use."""
 
 _BYTES_AN_EVENT: Final = 21
-"""What op, object, size and slot take in memory."""
+"""Bytes of op, object, size and slot in memory."""
 _BYTES_TO_REPLAY: Final = 9
-"""What is found besides them when the trace is replayed (`Trace.replayed`): 8 and a little."""
+"""Further bytes of a replayed trace (`Trace.replayed`): 8 and a little."""
 
 
 def bytes_in_memory(events: int, columns: Iterable[str], *, replayed: bool = False) -> int:
-    """Return what a trace of this many events takes with these optional columns."""
+    """Return the bytes in memory of a trace with `events` events and optional columns."""
     each = _BYTES_AN_EVENT + sum(OPTIONAL_COLUMNS[name].itemsize for name in columns)
     return events * (each + _BYTES_TO_REPLAY * replayed)
 
 
 class Op(IntEnum):
-    """What an event does to its object."""
+    """Operation of an event on its object."""
 
     MALLOC = 0
     FREE = 1
@@ -55,7 +55,7 @@ class Op(IntEnum):
     USE = 3
     """Another stream, the event's, uses the object from now on; heaps take no notice."""
     EMPTY = 4
-    """The program has its allocator give back what is cached; of no object (-1, in slot 0)."""
+    """The program empties its allocator's caches; the event has no object (-1, in slot 0)."""
     CALLOC = 5
     """A malloc whose bytes are zeroed."""
     THREAD_END = 6
@@ -88,11 +88,11 @@ def enter(
     objects: NDArray[np.int64],
     slots: NDArray[np.uint32],
 ) -> None:
-    """Check a run of events against the objects live so far, and number objects and slots.
+    """Check a run of events against the live objects, and number objects and slots.
 
-    `table` carries what is live from one run to the next; `objects` and `slots` are filled.
-    `key` identifies an object among the live ones. Raises `TraceError` at the first event that is
-    not valid; the table is then as it was just before that event.
+    `table` carries the live objects from one run to the next; `objects` and `slots` are filled.
+    `key` identifies an object among the live ones. Raises `TraceError` at the first invalid event;
+    the table is then in the state just before that event.
     """
     done, reason = table.enter(op, key, size, objects, slots)
     if done < len(op):

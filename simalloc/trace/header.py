@@ -1,4 +1,4 @@
-"""What a trace file says about itself."""
+"""The header of a trace file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from simalloc.trace._c import LiveSlots
 
 VERSION: Final = 3
-"""What is written. Version 1 had no ops but malloc, free and realloc, and no columns `stream` and
-`pool`; up to version 2 ops took two bits and there was one digest."""
+"""Version of written files. Version 1 had only the ops malloc, free and realloc, and no columns
+`stream` and `pool`; up to version 2 ops took two bits and there was one digest."""
 
 _READ: Final = range(1, VERSION + 1)
 
@@ -30,7 +30,7 @@ _IDENTITY: Final = {
 
 @dataclass(frozen=True)
 class Totals:
-    """What the events of a trace add up to; figures after an event, never within one.
+    """Totals of a trace's events; figures after an event, never within one.
 
     A realloc allocates its new size and frees the old one, and makes no new object.
     """
@@ -61,9 +61,9 @@ class Totals:
 
 @dataclass(frozen=True)
 class Header:
-    """A trace's name, where it comes from, its optional columns, totals and digests.
+    """A trace's name, provenance, optional columns, totals and digests.
 
-    `digests` has that of each column, where the file's version has it.
+    `digests` has an entry for each column, if the file's version has them.
     """
 
     totals: Totals
@@ -75,7 +75,7 @@ class Header:
     version: int = VERSION
 
     def to_json(self) -> bytes:
-        """Return the header as the file stores it; what is no Unicode is escaped, as JSON can."""
+        """Return the header as the file stores it; invalid Unicode is escaped as in JSON."""
         stated = _IDENTITY | {
             "totals": asdict(self.totals),
             "sha256": self.sha256,
@@ -115,7 +115,7 @@ class Header:
 
 
 def _is_complete(given: dict[str, Any]) -> bool:
-    """Whether a header has all that its version asks for, and of the right kinds."""
+    """Return whether a header has every entry of its version, with the right types."""
     kinds = {"name": str, "provenance": dict, "totals": dict, "sha256": str}
     kinds["columns"] = dict if given["version"] == VERSION else list
     if given.get("chunk_events") != _IDENTITY["chunk_events"]:

@@ -19,7 +19,7 @@ from simalloc.trace.trace import Trace
 
 @dataclass(frozen=True)
 class Skipped:
-    """How many events of a run were wrong for one reason, and the number of the first."""
+    """Number of events of a run with one kind of fault, and the index of the first."""
 
     count: int
     first: int
@@ -91,10 +91,10 @@ class Intake(ABC):
         return done, Reason.NONE
 
     def append_lenient(self, events: ReadEvents) -> tuple[int, Reason, dict[Reason, Skipped]]:
-        """Take in what is valid of a run of events (c/live_table.h has the rules).
+        """Take in the valid events of a run (c/live_table.h has the rules).
 
-        Returns how many were taken in or skipped, why no more (`Reason.NONE` if that was all), and
-        what was wrong.
+        Returns the number of events taken in or skipped, the reason for stopping (`Reason.NONE` at
+        the end of the run), and the faults.
         """
         self._begin_columns(events)
         done, reason = 0, Reason.NONE
@@ -165,7 +165,7 @@ class Collector(Intake):
         """Leave it to `trace`: chunks that lack a column have zeros."""
 
     def trace(self, name: str, provenance: Mapping[str, Any]) -> Trace:
-        """Return what was taken in as a trace."""
+        """Return the events taken in as a trace."""
         self.flush()
         chunks = self._chunks or [CheckedEvents.empty(0, self.columns)]
         return Trace.of_checked(

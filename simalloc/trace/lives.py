@@ -12,25 +12,27 @@ from simalloc.trace.events import Op, allocates, begins
 from simalloc.trace.trace import Trace
 
 Counting = Literal["new", "same"]
-"""Whether a realloc makes a new object, as Johnstone and Wilson count, or keeps the old one."""
+""""new" if a realloc makes a new object, as Johnstone and Wilson count; "same" if it keeps the old
+one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lives:
-    """One row a life, in the order of births; every array is int64 and as long as there are lives.
+    """One row a life, in the order of births; every array is int64 with one entry a life.
 
-    A life ends at its free, or, where a realloc makes a new object, at the realloc: the old object
-    dies just before the new one is born. What is never freed dies at the end of the trace.
+    A life ends at its free or, where a realloc makes a new object, at the realloc: the old object
+    dies just before the new one is born. An object that is never freed dies at the end of the
+    trace.
     """
 
     events: int
-    """Events of the trace; also the number of the event that ends what is never freed."""
+    """Number of events of the trace; also the event that ends objects that are never freed."""
     born: NDArray[np.int64]
     """The event of the birth."""
     died: NDArray[np.int64]
-    """The event of the death, `events` if there is none."""
+    """The event of the death, or `events`."""
     size: NDArray[np.int64]
-    """Bytes requested; of a reallocated object that stays the same, those it asked for last."""
+    """Requested bytes; for a reallocated object that stays the same, those of the last request."""
     birth: NDArray[np.int64]
     """Bytes that the program had allocated before the birth."""
     death: NDArray[np.int64]
@@ -43,7 +45,7 @@ class Lives:
 
     @property
     def freed(self) -> NDArray[np.bool_]:
-        """Which lives end within the trace."""
+        """True for lives that end within the trace."""
         return self.died < self.events
 
     @property

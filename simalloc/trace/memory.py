@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 PIECE: Final = 1 << 21
 """Bytes of a piece: a huge page."""
 KEPT: Final = 16
-"""How many pieces at most wait to be given out again."""
+"""Maximum number of pieces kept for reuse."""
 
 _kept: list[mmap.mmap] = []
 

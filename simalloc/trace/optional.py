@@ -13,7 +13,7 @@ from simalloc.trace.events import COLUMNS_OF_BYTES, MAX_SIZE, OPTIONAL_COLUMNS
 
 
 class Clock:
-    """Times as differences: of each event's time from that of the event before it."""
+    """Times as differences from the previous event's time."""
 
     def __init__(self) -> None:
         self._last = np.zeros(1, np.int64)

@@ -66,9 +66,9 @@ def _frame(value: object) -> bool:
 
 
 def _stacks(value: object) -> bool:
-    """Whether call paths form a tree: a site's parent has a smaller number, and its place exists.
+    """Return whether call paths form a tree: parents have smaller numbers, and places exist.
 
-    An empty object has no call paths.
+    An empty object means that the trace has no call paths.
     """
     if not isinstance(value, Mapping):
         return False
@@ -126,4 +126,4 @@ _KNOWN: Final[Mapping[str, tuple[_Check, str]]] = {
     ),
     "device": (_device, "an object as `simalloc import` writes it"),
 }
-"""Every key that simalloc reads: how its value is checked, and what it must be."""
+"""Every key that simalloc reads, with the check of its value and a description of valid values."""

@@ -32,7 +32,7 @@ SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
 
 REPLAYED_EVENTS: Final = PIECE // BYTES_AN_EVENT // SPAN_EVENTS * SPAN_EVENTS
-"""This many at most are decoded at a time: their columns fit a piece of memory to be used again."""
+"""Maximum number of events decoded at a time: their columns fit a piece of reused memory."""
 
 
 class TraceReader:
@@ -69,7 +69,7 @@ class TraceReader:
         return self._fill(self._empty_chunks(), Decoding(self.header))
 
     def replayed_parts(self, wanted: Collection[str] = ()) -> Iterator[ReplayedEvents]:
-        """Yield what a replay needs of the events, up to `REPLAYED_EVENTS` at a time.
+        """Yield the columns that a replay needs, up to `REPLAYED_EVENTS` events at a time.
 
         `wanted` names the optional columns that it needs.
         """
@@ -201,7 +201,7 @@ class TraceReader:
 
 
 def is_trace_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is in this format, by how it begins, or is at least called so."""
+    """Return whether a file begins like this format, or at least has its suffix."""
     if Path(path).suffix == SUFFIX:
         return True
     with Path(path).open("rb") as stream:
@@ -217,7 +217,7 @@ def read_trace(
 
 
 def _planes(name: str, array: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the planes of a column, if they are as many as there can be."""
+    """Return the planes of a column, if their number is valid."""
     if not 1 <= len(array) <= MAX_PLANES:
         raise TraceError(f"column {name} has {len(array)} planes")
     return array

@@ -17,7 +17,7 @@ from simalloc.trace.memory import borrow
 _REPLAYED: Final = tuple(np.dtype(name) for name in ("int64", "int64", "uint32", "uint8"))
 """The dtypes of size, live, slot and op: each is aligned behind the ones before."""
 BYTES_AN_EVENT: Final = sum(dtype.itemsize for dtype in _REPLAYED)
-"""What these columns of `ReplayedEvents` take."""
+"""Bytes of these columns of `ReplayedEvents`, an event."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +25,8 @@ class ReadEvents:
     """A run of events as a log has them, before they are checked.
 
     `op` (uint8), `key` and `size` (int64) have one entry an event. `key` identifies an object among
-    the live ones, by a number or an address; where `new_key` is given, it is that of a realloc's
-    object from then on. `columns` holds optional columns in their dtypes.
+    the live ones, by a number or an address; `new_key`, if given, is the key of a realloc's object
+    from then on. `columns` holds optional columns in their dtypes.
     """
 
     op: NDArray[np.uint8]
@@ -121,12 +121,12 @@ class CheckedEvents:
 
 
 class ReplayedEvents(NamedTuple):
-    """A run of events, in what a replay needs of them.
+    """A run of events with the columns that a replay needs.
 
     `op`, `size` and `slot` are as in `Trace`. The other two do not depend on the policy, and are
-    found once for all of them: `live` (int64) has the bytes live after each event, and `spans` what
-    is measured of each 256 events from the first on, of as many as are known. `columns` has the
-    optional columns that were asked for.
+    computed once for all policies: `live` (int64) has the live bytes after each event, and `spans`
+    the totals of each 256 events from the first on, as far as they are known. `columns` has the
+    requested optional columns.
     """
 
     op: NDArray[np.uint8]
@@ -168,5 +168,5 @@ class ReplayedEvents(NamedTuple):
 
 
 def empty_spans(count: int) -> NDArray[np.void]:
-    """Return this many spans to be filled."""
+    """Return `count` spans to be filled."""
     return np.empty(count, f"V{SPAN_BYTES}")

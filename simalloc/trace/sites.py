@@ -27,7 +27,7 @@ class SiteNames:
         self._bytes = 0
 
     def wants(self, number: int) -> bool:
-        """Whether a name for this number would be kept."""
+        """Return whether a name for this number would be kept."""
         return number < _MOST and self._bytes < _MOST_BYTES
 
     def put(self, number: int, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What can be replayed: a trace in memory, or one in a file that is read as it is replayed."""
+"""Sources of a replay: a trace in memory, or a trace in a file that is read during the replay."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class EventSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What the trace is called."""
+        """Name of the trace."""
 
     @property
     def objects(self) -> int:
-        """How many objects are allocated in all."""
+        """Number of allocated objects."""
 
     @property
     def slots(self) -> int:
-        """How many are live at once at most."""
+        """Maximum number of simultaneously live objects."""
 
     @property
     def allocated_bytes(self) -> int:
-        """Bytes requested in all."""
+        """Total of the requested bytes."""
 
     @property
     def is_of_device(self) -> bool:
-        """Whether it tells of a device's memory."""
+        """True for a trace of a device's memory."""
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -45,7 +45,7 @@ class EventSource(Protocol):
 
     @property
     def threads(self) -> int:
-        """How many threads its events are of; 1 if it does not tell."""
+        """Number of threads of the events; 1 if the trace does not record threads."""
 
     @property
     def thread_numbers(self) -> frozenset[int]:

@@ -63,7 +63,7 @@ class Stacks:
         return site
 
     def told(self) -> Mapping[str, Any]:
-        """Return what a provenance has under `stacks`; addresses get their names now."""
+        """Return the entry `stacks` of a provenance; addresses get their names now."""
         return told(list(self._places), self._sites)
 
 
@@ -72,7 +72,7 @@ def told(
     sites: Sequence[Sequence[int]],
     names_of: Callable[[Sequence[Place]], Sequence[Sequence[Frame]]] = name_places,
 ) -> Mapping[str, Any]:
-    """Return what a provenance has under `stacks`; a site is its parent and its place.
+    """Return the entry `stacks` of a provenance; a site is its parent and its place.
 
     Places that are addresses get their names now, from `names_of`.
     """
@@ -87,7 +87,7 @@ def told(
 
 
 def path_of(stacks: Mapping[str, Any], site: int) -> Iterator[Frame]:
-    """Yield the frames of a site, the innermost first. What is damaged ends the path."""
+    """Yield the frames of a site, the innermost first. A damaged entry ends the path."""
     try:
         while site:
             for function, file, line in stacks["places"][stacks["place"][site]]:

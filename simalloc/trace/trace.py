@@ -1,4 +1,4 @@
-"""What a program asked of malloc: a sequence of events on numbered objects."""
+"""A program's requests to malloc: a sequence of events on numbered objects."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class Trace(ShownAsTable):
 
     @property
     def is_of_device(self) -> bool:
-        """Whether it tells of a device's memory: of streams, of pools, or of a device."""
+        """True for a trace of a device's memory: it has streams, pools, or a device."""
         told = self.stream is not None or self.pool is not None or "device" in self.provenance
         return told or bool((self.op == Op.USE).any())
 
@@ -195,7 +195,7 @@ class Trace(ShownAsTable):
 
     @property
     def threads(self) -> int:
-        """How many threads its events are of; 1 if it does not tell."""
+        """Number of threads of the events; 1 if the trace does not record threads."""
         return max(1, len(self.thread_numbers))
 
     @property
@@ -206,12 +206,12 @@ class Trace(ShownAsTable):
 
     @property
     def allocated_bytes(self) -> int:
-        """Bytes requested in all."""
+        """Total of the requested bytes."""
         return int(self.size.sum())
 
     @cached_property
     def replayed(self) -> ReplayedEvents:
-        """All events, in this trace's own memory, and what is live after each (8 bytes more)."""
+        """All events, in this trace's own memory, and the live bytes after each (8 bytes more)."""
         live = np.empty(len(self), np.int64)
         live_bytes(self.op, self.size, self.slot, live, np.zeros(self.slots, np.int64))
         found = ReplayedEvents(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
@@ -247,8 +247,8 @@ class Trace(ShownAsTable):
     def digest(self, columns: Collection[str]) -> str:
         """Return a SHA-256 of the events and of some optional columns, in hexadecimal.
 
-        It is the identity of all that a policy depends on that looks at these columns; those that
-        the trace does not have do not count.
+        It identifies everything on which a policy that uses these columns depends. Columns that the
+        trace lacks do not count.
         """
         return self.identity.digest(columns)
 

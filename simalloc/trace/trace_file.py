@@ -28,9 +28,9 @@ _CHUNKS_AHEAD: Final = 1
 class TraceFile:
     """A trace of any length that stays in its file; `open_trace` makes one.
 
-    What it takes in memory does not depend on its length: 2 MB for each of some ten parts, up
-    to 17 MB for a chunk and 16 MB for each optional column that is wanted, and up to 100 bytes for
-    each object live at once.
+    Its memory does not depend on its length: 2 MB for each of about ten parts, up to 17 MB for a
+    chunk and 16 MB for each requested optional column, and up to 100 bytes for each simultaneously
+    live object.
     """
 
     path: Path
@@ -39,12 +39,12 @@ class TraceFile:
 
     @property
     def name(self) -> str:
-        """What the trace is called."""
+        """Name of the trace."""
         return self.header.name if self.other_name is None else self.other_name
 
     @property
     def is_of_device(self) -> bool:
-        """Whether it tells of a device's memory, as `Trace.is_of_device`; the file may be read."""
+        """True for a trace of a device's memory, as `Trace.is_of_device`; the file may be read."""
         if not set(DEVICE_COLUMNS).isdisjoint(self.header.columns) or "device" in self.provenance:
             return True
         with closing(self.replayed_parts()) as parts:
@@ -57,17 +57,17 @@ class TraceFile:
 
     @property
     def objects(self) -> int:
-        """How many objects are allocated in all."""
+        """Number of allocated objects."""
         return self.header.totals.objects
 
     @property
     def slots(self) -> int:
-        """How many are live at once at most."""
+        """Maximum number of simultaneously live objects."""
         return self.header.totals.max_live_objects
 
     @property
     def allocated_bytes(self) -> int:
-        """Bytes requested in all."""
+        """Total of the requested bytes."""
         return self.header.totals.allocated_bytes
 
     @cached_property
@@ -80,7 +80,7 @@ class TraceFile:
 
     @property
     def threads(self) -> int:
-        """How many threads its events are of; 1 if it does not tell."""
+        """Number of threads of the events; 1 if the trace does not record threads."""
         return max(1, len(self.thread_numbers))
 
     def __len__(self) -> int:
@@ -163,9 +163,9 @@ class TraceFile:
 
 
 def open_trace(path: str | os.PathLike[str]) -> TraceFile:
-    """Open a file of the project's own format, to be read whenever it is replayed.
+    """Open a file of the project's own format, which is read during each replay.
 
-    Raises `TraceError` if its header is not that of a trace.
+    Raises `TraceError` if its header is invalid.
     """
     with TraceReader(path) as reader:
         return TraceFile(reader.path, reader.header)

@@ -31,10 +31,8 @@ _DEFLATE_LEVEL: Final = 6
 class TraceWriter(Intake):
     """Writes a trace of any length in bounded memory; use it in a `with` statement.
 
-    Events are appended run by run (`append`). When the block ends the file takes its place at
-    `path`; if it ends with an error, nothing is left of it and what was at `path` stays.
-    `columns` names the optional columns that every run has. `name` is the file's unless given. A
-    `private` file is readable by its owner alone.
+    Events are appended run by run (`append`). When the block ends, the file takes its place at
+    `path`. After an error no part of it remains, and the previous file at `path` stays.
     """
 
     def __init__(

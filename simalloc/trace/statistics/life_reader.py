@@ -60,7 +60,7 @@ class Completed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LifeEvents:
-    """A run of a trace's events. The last ones have none: what is never freed ends in them."""
+    """A run of a trace's events. The last run is empty: objects that are never freed end in it."""
 
     first: int
     """The number of its first event."""
@@ -74,7 +74,7 @@ class LifeEvents:
 
     @property
     def last(self) -> bool:
-        """Whether all events have gone by."""
+        """True after all events."""
         return not len(self.op)
 
     def __len__(self) -> int:
@@ -82,11 +82,11 @@ class LifeEvents:
 
 
 class Source(Protocol):
-    """What can be gone through: an `EventSource`, for one."""
+    """A source of events, such as an `EventSource`."""
 
     @property
     def slots(self) -> int:
-        """How many objects are live at once at most."""
+        """Maximum number of simultaneously live objects."""
 
     def replayed_parts(self, columns: Collection[str]) -> Iterator[ReplayedEvents]:
         """Yield all events from the first on, with the optional columns named."""

@@ -1,4 +1,4 @@
-"""How long objects live, and how long the dead wait for the objects allocated next to them."""
+"""Lifetimes of objects, and the waits of dead objects for their temporal neighbours."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NeighbourWaits:
 
     @property
     def found(self) -> Neighbours | None:
-        """What was found; None until it is."""
+        """The result, or None before it is known."""
         objects, weighted = self._objects.found, self._bytes.found
         return None if objects is None or weighted is None else Neighbours(objects, weighted)
 
@@ -79,8 +79,7 @@ class NeighbourWaits:
 def neighbours_of(lives: Lives, *, freed_only: bool = False) -> Neighbours:
     """Return when given shares of objects and bytes have both temporal neighbours free.
 
-    With `freed_only`, objects that are never freed are neighbours only: they are not among those
-    of which the shares are taken.
+    With `freed_only`, objects that are never freed count only as neighbours, not in the shares.
     """
     waits = neighbour_waits(lives)
     size = lives.size

@@ -1,4 +1,4 @@
-"""What is live at the same time: peaks, and live bytes over time."""
+"""Simultaneously live objects: peaks, and live bytes over time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Peaks:
         self._live_objects = 0
 
     def add(self, events: LifeEvents) -> None:
-        """Look at the next events."""
+        """Add the next events."""
         if events.last:
             return
         change = begins(events.op).astype(np.int64) - (events.op == Op.FREE)
@@ -62,7 +62,7 @@ class Peaks:
 
 
 class Curve:
-    """Draws live bytes over time in at most `spans` spans, of a trace of this many events."""
+    """Draws live bytes over time in at most `spans` spans, for a trace of `events` events."""
 
     def __init__(self, events: int, spans: int = 60) -> None:
         spans = min(spans, events)
@@ -73,7 +73,7 @@ class Curve:
         self._most = np.zeros(spans, np.int64)
 
     def add(self, events: LifeEvents) -> None:
-        """Look at the next events."""
+        """Add the next events."""
         if events.last:
             return
         spans, cuts = spans_of(self._starts, events.first, len(events))
@@ -83,7 +83,7 @@ class Curve:
         np.maximum(most, np.maximum.reduceat(events.live, cuts), out=most)
 
     def curve(self) -> LiveCurve:
-        """Return the curve of what was looked at."""
+        """Return the curve of the events so far."""
         return LiveCurve(
             last_event=_ints(self._last),
             allocated=_ints(np.cumsum(self._allocated)),

@@ -1,4 +1,4 @@
-"""Which sizes a program asks for."""
+"""The sizes that a program requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sizes:
     """The distinct sizes requested."""
 
     covering: tuple[int, ...]
-    """How many of the commonest sizes make 90, 99, 99.9 and 100 % of the objects (`COVERAGE`)."""
+    """Number of most common sizes that make up 90, 99, 99.9 and 100 % of objects (`COVERAGE`)."""
     commonest: tuple[tuple[int, int], ...]
     """The ten commonest sizes, each with its number of objects; of equals the smaller first."""
     zero: int
@@ -131,7 +131,7 @@ class SizeClasses:
         self._bytes, self._lifetimes, self._lengths = (GroupSums(_CLASSES) for _ in range(3))
 
     def add(self, events: LifeEvents) -> None:
-        """Sum up the lives that end in the next events, and what is live after each of these."""
+        """Add up the lives that end in the next events, and the live bytes after each event."""
         ended = events.ended
         kind = _exponents(ended.size + self._added)
         self._objects += np.bincount(kind, minlength=_CLASSES)
@@ -165,7 +165,7 @@ class SizeClasses:
         )
 
     def _count_live(self, events: LifeEvents, kind_of_dead: NDArray[np.int8]) -> None:
-        """Follow what is live in each class; at one event the death precedes the birth."""
+        """Follow the live objects of each class; at one event the death precedes the birth."""
         born = np.flatnonzero(allocates(events.op))
         kind = np.full((len(events), 2), -1, np.int8)
         kind[events.ended.died - events.first, 0] = kind_of_dead

@@ -12,7 +12,7 @@ SHARES: Final = (0.9, 0.99, 0.999)
 """The shares that tables 5 to 7 of Johnstone and Wilson 1998 are printed for."""
 
 _BITS: Final = 18
-"""This many bits of a quantile are found each time through the values."""
+"""Number of bits of a quantile that each pass over the values determines."""
 
 
 @dataclass

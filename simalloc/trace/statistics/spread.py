@@ -19,8 +19,8 @@ _STEPS: Final = 64
 class Steps:
     """Objects and their bytes in steps of a value; a value of 0 counts as 1.
 
-    `objects`, `bytes` and `largest` (int64) have an entry a step: how many objects, what they have
-    asked for, and the largest value there is.
+    `objects`, `bytes` and `largest` (int64) have an entry a step: the number of objects, their
+    requested bytes, and the largest value.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What each thread of a program does, and what is live of what it has allocated."""
+"""The events of each thread of a program, and the live bytes of its objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.trace.statistics.liveness import Peak, most_together
 
 @dataclass(frozen=True)
 class Thread:
-    """What one thread does. An object is the thread's that allocated or reallocated it last."""
+    """Totals of a thread. An object belongs to the thread that last allocated or reallocated it."""
 
     thread: int
     events: int
@@ -43,7 +43,7 @@ def threads_at_once(threads: Sequence[Thread]) -> Peak:
 
 @dataclass
 class _Tally:
-    """What has been counted of a thread so far; the fields of `Thread` by their names."""
+    """Counts of a thread so far, named like the fields of `Thread`."""
 
     first_event: int
     last_event: int = 0
@@ -88,7 +88,7 @@ class ThreadCounts:
         )
 
     def _see(self, thread: NDArray[np.int64], first: int) -> None:
-        """Count the events of each thread, of which the first of all has this number."""
+        """Count the events of each thread; `first` is the index of the first event."""
         numbers, begins, counts = np.unique(thread, return_index=True, return_counts=True)
         ends = len(thread) - 1 - np.unique(thread[::-1], return_index=True)[1]
         for number, begin, end, count in zip(
@@ -111,7 +111,7 @@ class ThreadCounts:
     def _follow_live(
         self, event: NDArray[np.int64], thread: NDArray[np.int64], change: NDArray[np.int64]
     ) -> None:
-        """Follow what is live of each thread's objects through the changes at some events."""
+        """Follow the live bytes of each thread's objects through the changes at some events."""
         order = np.lexsort((event, thread))
         running = np.cumsum(change[order])
         numbers, starts = np.unique(thread[order], return_index=True)

@@ -16,7 +16,7 @@ from simalloc.trace.workloads.synthetic import ellermann
 
 
 class Workload(NamedTuple):
-    """What is generated, and how: from a seed."""
+    """A generated workload: its description, and its function of a seed."""
 
     description: str
     generate: Callable[[int], Trace]

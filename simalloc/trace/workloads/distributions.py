@@ -156,7 +156,7 @@ def _objects_of(name: str) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Exponential:
-    """Exponential lifetimes with the mean `mean`: an object's age says nothing of its end."""
+    """Exponential lifetimes with the mean `mean`: the remaining life does not depend on the age."""
 
     mean: float = 1000
 
@@ -255,7 +255,7 @@ class Resampled:
     trace: str
 
     def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
-        """Return a lifetime for each size; that of the next larger one for an unknown size."""
+        """Return a lifetime for each size; an unknown size uses the next larger one."""
         known, lifetimes = _objects_of(self.trace)
         order = np.argsort(known, kind="stable")
         size, first, count = np.unique(known[order], return_index=True, return_counts=True)
@@ -284,10 +284,10 @@ LIFETIMES: Final[Mapping[str, Callable[..., Lifetimes]]] = {
 
 
 def read_distribution(text: str, kinds: Mapping[str, Callable[..., T]], what: str) -> T:
-    """Return the distribution that text such as `uniform:min=16,max=4K` names.
+    """Return the distribution that a text such as `uniform:min=16,max=4K` names.
 
-    `kinds` maps names to classes; `what` says in errors what is distributed. Raises
-    `SimallocError` for an unknown name, an unknown parameter, or a value that is no number.
+    `kinds` maps names to classes; `what` names the distributed quantity in errors. Raises
+    `SimallocError` for an unknown name, an unknown parameter, or a value that is not a number.
     """
     name, _, tail = text.strip().partition(":")
     if name not in kinds:

@@ -1,7 +1,7 @@
 """Sizes of objects, drawn so that they meet the shares and means that a paper prints.
 
-Nothing but their order is left to chance: counts are exact, and a range of sizes is cut at even
-steps of its distribution, so that its bytes are met too.
+Only their order is random: counts are exact, and a range of sizes is cut at even steps of its
+distribution, so that its bytes are met too.
 """
 
 from __future__ import annotations

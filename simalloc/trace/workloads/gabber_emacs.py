@@ -61,7 +61,7 @@ in the full trace."""
 
 
 def gabber_emacs(seed: int = SEED, *, objects: int = OBJECTS) -> Trace:
-    """Return a trace like that of Emacs; a shorter one is smaller in every respect."""
+    """Return a trace like that of Emacs; a shorter trace is smaller in every respect."""
     generator = np.random.default_rng(seed)
     share = objects / OBJECTS
     size = _sizes(objects, share, generator)

@@ -133,7 +133,7 @@ def _until(until: NDArray[Any], count: int) -> NDArray[np.int64]:
 def _correlated(
     sizes: Floats, lifetimes: Floats, correlation: float, generator: np.random.Generator
 ) -> Floats:
-    """Return the same lifetimes in another order, in which their ranks follow those of sizes."""
+    """Return the same lifetimes in another order, in which their ranks follow the sizes' ranks."""
     count = len(sizes)
     score = generator.standard_normal(count)
     score.sort()

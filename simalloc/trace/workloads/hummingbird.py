@@ -44,7 +44,7 @@ LIVE_BYTES: Final = 217_400_000
 
 _META: Final = {8: 25.813, 32: 23.775, 24: 9.848, 56: 7.518, 16: 7.056, 48: 6.604, 64: 3.705,
                 40: 3.196, 72: 1.588}  # fmt: skip
-"""Table 1: percent of all objects, by size; those of files, clusters and 80 to 120 are below."""
+"""Table 1: percent of all objects, by size; files, clusters and the sizes 80 to 120 are below."""
 
 _CLUSTER: Final = 32768
 _CLUSTERS: Final = (2.975, 55.935)
@@ -65,11 +65,12 @@ _KEPT_META: Final = 24
 
 @dataclass(frozen=True)
 class FreeChoice:
-    """What the paper does not say of the lives of objects.
+    """Lives of objects that the paper does not print.
 
     `passing` and `brief` are mean lives in objects allocated meanwhile, exponentially distributed:
     of clusters and files above their size, and of meta-data that is not a file's. The share
-    `frequent` of the files stays `stay` times the mean of all files; the others make up for it.
+    `frequent` of the files stays `stay` times the mean of all files; the others stay shorter in
+    proportion.
     """
 
     passing: int = 16_000
@@ -79,7 +80,7 @@ class FreeChoice:
 
     @property
     def rare_stay(self) -> float:
-        """How long the other files stay, by the mean of all."""
+        """Stay of the other files, as a multiple of the mean of all files."""
         return (1 - self.frequent * self.stay) / (1 - self.frequent)
 
 
@@ -88,7 +89,7 @@ CHOSEN: Final = FreeChoice()
 
 @dataclass(frozen=True)
 class _Numbers:
-    """How many objects of each kind there are."""
+    """Number of objects of each kind."""
 
     files: int
     large: int
@@ -99,7 +100,7 @@ class _Numbers:
 
 
 def hummingbird(seed: int = SEED, *, objects: int = OBJECTS, choice: FreeChoice = CHOSEN) -> Trace:
-    """Return a trace like that of Hummingbird: live memory as in the paper, whatever its length."""
+    """Return a trace like Hummingbird's: live memory as in the paper, at any length."""
     generator = np.random.default_rng(seed)
     numbers = _numbers(objects, generator)
     size, kind, follows = _sequence(numbers, generator)

@@ -51,7 +51,7 @@ _HOP_SHAPE: Final = 2
 
 _NODES: Final = 1 << _DIMENSION
 _FIXED: Final = (_NODES * 800, _NODES * 3264, 20, 1220, 1220)
-"""What lives for the whole run: the cube's two arrays, and tables for the statistics."""
+"""Objects that live for the whole run: the cube's two arrays, and tables for the statistics."""
 
 
 def hyper(seed: int = SEED) -> Trace:

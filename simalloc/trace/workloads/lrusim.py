@@ -61,7 +61,7 @@ _PARTS: Final = {
 """The objects' sizes, in the order of allocation."""
 
 _ENDS: Final = {"tree": "raster", "reader": "writer", "scratch": "axes"}
-"""What is freed before the end: just before which other part begins."""
+"""Objects that are freed before the end, each with the part that begins just after."""
 
 
 def lrusim(seed: int = SEED) -> Trace:

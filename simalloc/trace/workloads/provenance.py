@@ -1,4 +1,4 @@
-"""What a generated trace says of itself."""
+"""The provenance of a generated trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transformer's training asks of a GPU: steps whose batches vary in length."""
+"""Requests of a transformer's training to a GPU: steps whose batches vary in length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SINGLE: Final = 4
 
 @dataclass(frozen=True)
 class Decoder:
-    """The shape of a decoder: GPT-2 medium unless told otherwise."""
+    """The shape of a decoder; GPT-2 medium by default."""
 
     layers: int = 24
     hidden: int = 1024
