@@ -128,7 +128,7 @@ def _row(row: Row) -> Sequence[Value]:
 
 
 def _missed(line: Line) -> float:
-    """Return by how much a prediction is above the median of what was measured."""
+    """Return by how much the median prediction is above the median of what was measured."""
     return line.predicted / line.held - 1
 
 
@@ -167,19 +167,21 @@ def _servers(lines: Sequence[Line]) -> Table:
         (
             line.server,
             line.malloc if line.settings == "default" else f"{line.malloc}:{line.settings}",
-            line.predicted,
+            int(line.predicted),
+            min(line.predictions),
+            max(line.predictions),
             int(line.held),
-            Rounded(100 * _missed(line), 1, signed=True),
             min(run.heap for run in line.runs),
             max(run.heap for run in line.runs),
+            Rounded(100 * _missed(line), 1, signed=True),
             Rounded(line.cpu, 2),
             "current" if line.is_current else "yes" if line.is_advised else "",
         )
         for line in lines
     ]
     columns = (
-        "server", "malloc", "predicted", "held", "difference %", "minimum", "maximum", "CPU s",
-        "advised",
+        "server", "malloc", "predicted", "minimum", "maximum", "held", "minimum", "maximum",
+        "difference %", "CPU s", "advised",
     )  # fmt: skip
     return Table("Heap of servers at the end of a load", columns, rows)
 

@@ -14,7 +14,7 @@ RUNS: Final = Path(__file__).with_name("runs.csv")
 SAID: Final = Path(__file__).with_name("said.csv")
 
 _COLUMNS: Final = (
-    "server", "malloc", "settings", "current", "advised", "predicted_bytes", "cost_seconds",
+    "server", "malloc", "settings", "current", "advised", "cost_seconds", "predicted_bytes",
     "heap_bytes", "cpu_seconds", "requests", "seconds",
 )  # fmt: skip
 
@@ -35,10 +35,10 @@ def write(lines: Sequence[Line], said: Sequence[Said], notes: Sequence[str]) -> 
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_COLUMNS)
         for line in lines:
-            for run in line.runs:
+            for predicted, run in zip(line.predictions, line.runs, strict=True):
                 writer.writerow(
                     (line.server, line.malloc, line.settings, int(line.is_current),
-                     int(line.is_advised), line.predicted, f"{line.cost:.3f}", run.heap,
+                     int(line.is_advised), f"{line.cost:.3f}", predicted, run.heap,
                      f"{run.cpu:.2f}", run.requests, f"{run.seconds:.2f}")
                 )  # fmt: skip
     with SAID.open("w", newline="", encoding="utf-8") as file:
@@ -56,16 +56,16 @@ def notes() -> list[str]:
 
 def kept_lines() -> list[Line]:
     """Return what was measured, a line for each server, malloc and setting."""
-    found: dict[tuple[str, ...], list[Measured]] = {}
+    found: dict[tuple[str, ...], list[tuple[int, Measured]]] = {}
     for row in _rows(RUNS):
-        key = tuple(row[name] for name in _COLUMNS[:7])
+        key = tuple(row[name] for name in _COLUMNS[:6])
         run = Measured(
             int(row["heap_bytes"]),
             float(row["cpu_seconds"]),
             int(row["requests"]),
             float(row["seconds"]),
         )
-        found.setdefault(key, []).append(run)
+        found.setdefault(key, []).append((int(row["predicted_bytes"]), run))
     return [
         Line(
             server,
@@ -73,11 +73,11 @@ def kept_lines() -> list[Line]:
             settings,
             current == "1",
             advised == "1",
-            int(predicted),
+            [predicted for predicted, _ in pairs],
             float(cost),
-            runs,
+            [run for _, run in pairs],
         )
-        for (server, malloc, settings, current, advised, predicted, cost), runs in found.items()
+        for (server, malloc, settings, current, advised, cost), pairs in found.items()
     ]
 
 

@@ -1,4 +1,4 @@
-"""Servers are recorded once, what they hold is predicted, and then they are run and measured."""
+"""Servers are recorded, what they hold is predicted, and then they are run and measured."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from simalloc.heap.real import installed
 from simalloc.trace import Trace, read_trace
 
 TIMES: Final = 3
+"""How often a server is recorded, and how often it is run under a line."""
 _DEFAULTS: Final = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 _SOURCE: Final = Path(__file__).with_name("own_maps.c")
 _CALM: Final = 0.3
@@ -54,16 +55,24 @@ class Measured:
 
 @dataclass(frozen=True)
 class Line:
-    """A malloc and setting of a server: the heap at the end, predicted and in each run."""
+    """A malloc and setting of a server: the heap at the end, predicted and in each run.
+
+    There is a prediction from each recording.
+    """
 
     server: str
     malloc: str
     settings: str
     is_current: bool
     is_advised: bool
-    predicted: int
+    predictions: Sequence[int]
     cost: float
     runs: Sequence[Measured]
+
+    @property
+    def predicted(self) -> float:
+        """The median of the predictions."""
+        return median(self.predictions)
 
     @property
     def held(self) -> float:
@@ -88,12 +97,13 @@ class Found:
 def measure_server(server: Server, told: Callable[[str], None]) -> Found:
     """Record a server, predict, and run it `TIMES` times under each malloc and what is advised.
 
-    Raises `SimallocError` if the server cannot be recorded or run.
+    The advice is that of the first recording. Raises `SimallocError` if the server cannot be
+    recorded or run.
     """
     with TemporaryDirectory(prefix="simalloc-") as folder:
         place = Path(folder)
         shim = _built(place)
-        trace = _recorded(server, place)
+        trace, *others = (_recorded(server, place) for _ in range(TIMES))
         told(f"{server.name}: {len(trace):,} events")
         there = {allocator.name for allocator in installed()}
         tried = [one for one in candidates() if one.allocator in there]
@@ -102,10 +112,11 @@ def measure_server(server: Server, told: Callable[[str], None]) -> Found:
         told(f"{server.name}: {advice.text}")
         lines = []
         for setting in _run_under(settings, advice):
+            foretold = [setting, *(_again(other, setting) for other in others)]
             runs = [_run(server, place, shim, setting.line) for _ in range(TIMES)]
-            lines.append(_line(server, setting, advice, runs))
+            lines.append(_line(server, setting, advice, foretold, runs))
             told(f"{server.name} under {setting.candidate.name}: {lines[-1].held:,.0f}, "
-                 f"predicted {lines[-1].predicted:,}")  # fmt: skip
+                 f"predicted {lines[-1].predicted:,.0f}")  # fmt: skip
         return Found(len(trace), advice, lines)
 
 
@@ -118,14 +129,27 @@ def _run_under(settings: Sequence[Setting], advice: Advice) -> list[Setting]:
     ]
 
 
-def _line(server: Server, setting: Setting, advice: Advice, runs: Sequence[Measured]) -> Line:
+def _again(trace: Trace, setting: Setting) -> Setting:
+    """Return the same setting for another recording."""
+    used = [one for one in candidates() if one.allocator == recorded(trace.provenance).allocator]
+    tried = [setting.candidate, *(one for one in used if one != setting.candidate)]
+    return settings_of(trace, tried, machine=machine_of(trace.provenance))[0]
+
+
+def _line(
+    server: Server,
+    setting: Setting,
+    advice: Advice,
+    foretold: Sequence[Setting],
+    runs: Sequence[Measured],
+) -> Line:
     return Line(
         server=server.name,
         malloc=setting.candidate.allocator,
         settings=setting.candidate.shown_settings,
         is_current=setting is advice.now,
         is_advised=bool(advice.line) and setting is advice.best,
-        predicted=int(setting.resident.final_bytes),
+        predictions=[int(one.resident.final_bytes) for one in foretold],
         cost=setting.cost.seconds,
         runs=runs,
     )
