@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ class Recorded:
     assumed unless `is_named`. `kinds` has the resident bytes by kind of memory, if they are known.
     `built_in` names an allocator that is part of the program itself, whose blocks the trace lacks
     (empty: none was found). `cpu_seconds` is the CPU time of the process, if it is known.
+    `mappings` has a row for each place that mapped memory by itself (docs/trace-format.md).
     """
 
     allocator: str
@@ -37,6 +38,7 @@ class Recorded:
     kinds: Mapping[str, int] = field(default_factory=dict)
     built_in: str = ""
     cpu_seconds: float | None = None
+    mappings: Sequence[Mapping[str, Any]] = ()
 
     @property
     def has_model(self) -> bool:
@@ -69,6 +71,7 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
         kinds=_largest(provenance.get("resident_by_kind")),
         built_in=str(provenance.get("built_in") or ""),
         cpu_seconds=provenance.get("cpu_seconds"),
+        mappings=provenance.get("mappings") or (),
     )
 
 

@@ -15,6 +15,7 @@ from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.progress import progress
 from simalloc.files import keep_apart
 from simalloc.report import Format, write_table
+from simalloc.report.mappings import mappings_table
 from simalloc.report.statistics import (
     statistics_record,
     statistics_summary,
@@ -72,15 +73,20 @@ def command(
         raise click.UsageError("--plot draws one trace; call it once for each")
     if plot is not None:
         keep_apart(plot, map(find_trace, traces))
-    described = []
+    described, mapped = [], []
     with progress("statistics", len(traces) + (plot is not None)) as advance:
         for name in traces:
             trace = open_source(name)
             refuse_sample(trace)
             described.append(describe(trace, added=added, progress=advance))
+            mapped.append(mappings_table(trace.provenance))
             if plot is not None:
                 _draw(trace, described[0], plot, "dark" if dark else "light", advance)
     _print(described, table_format, everything=everything or bool(added))
+    if table_format not in {"json", "csv"}:
+        for table in filter(None, mapped):
+            sys.stdout.write("\n")
+            write_table(table, table_format, sys.stdout)
 
 
 def _draw(

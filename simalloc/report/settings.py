@@ -216,6 +216,7 @@ def _process(process: Recorded, advice: Advice) -> dict[str, object]:
         "malloc_share": share.of_malloc if share else None,
         "kinds": dict(process.kinds),
         "cpu_seconds": process.cpu_seconds,
+        "mappings": [dict(one) for one in process.mappings],
     }
 
 

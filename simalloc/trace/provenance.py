@@ -58,6 +58,11 @@ def _by_name(is_valid: _Check) -> _Check:
     return lambda value: isinstance(value, Mapping) and all(map(is_valid, value.values()))
 
 
+_OF_MAPPING: Final = (
+    "calls", "peak_mapped_bytes", "final_mapped_bytes", "resident_bytes", "final_resident_bytes",
+)  # fmt: skip
+
+
 def _frame(value: object) -> bool:
     if not isinstance(value, (list, tuple)) or len(value) != 3:
         return False
@@ -86,6 +91,13 @@ def _stacks(value: object) -> bool:
     return all(parent < max(site, 1) for site, parent in enumerate(parents)) and all(
         number < len(places) for number in place
     )
+
+
+def _mapping(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    texts = all(_text(value.get(key)) for key in ("function", "file"))
+    return texts and all(_count(value.get(key)) for key in _OF_MAPPING)
 
 
 def _device(value: object) -> bool:
@@ -124,6 +136,7 @@ _KNOWN: Final[Mapping[str, tuple[_Check, str]]] = {
         _stacks,
         "an object with `places`, `parent` and `place`, as docs/trace-format.md says",
     ),
+    "mappings": (_list_of(_mapping), "a list of objects, as docs/trace-format.md says"),
     "device": (_device, "an object as `simalloc import` writes it"),
 }
 """Every key that simalloc reads, with the check of its value and a description of valid values."""

@@ -15,6 +15,7 @@ from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.browser.cells import shared_scales
 from simalloc.report.html import html, with_code
+from simalloc.report.mappings import mappings_table
 from simalloc.report.page.charts import (
     footprints_chart,
     free_sizes_chart,
@@ -118,8 +119,13 @@ def _footprints(findings: Findings) -> str:
         "<p><em>Live</em> bytes are allocated and not yet freed. <em>Mapped</em> bytes were "
         "obtained from the system and not returned. <em>Resident</em> bytes are the mapped pages "
         f"that are in physical memory, with headers and tables.{process}</p>\n{drawn}"
-        f'<div class="wide">{table}</div>'
+        f'<div class="wide">{table}</div>{_mappings(findings)}'
     )
+
+
+def _mappings(findings: Findings) -> str:
+    table = mappings_table(findings.trace.provenance)
+    return "" if table is None else f'<div class="wide">{html(table)}</div>'
 
 
 def _code_of(findings: Findings, key: str) -> str:

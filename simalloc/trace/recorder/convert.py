@@ -20,6 +20,7 @@ from simalloc.machine import circumstances
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
+from simalloc.trace.recorder.mappings import OwnMappings, mappings_told
 from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files, reason_of
 from simalloc.trace.recorder.resident import Sample, Seen, thinned
 from simalloc.trace.recorder.unwritten import Unwritten
@@ -182,10 +183,12 @@ def convert(
         appender.append(raw.chunks(part.before))
         resident = sorted([*resident, *raw.looks.tolist()])
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
-        stacks = _stacks(raw, tell, names or Names()) if raw.depth else {}
+        names = names or Names()
+        stacks = _stacks(raw, tell, names) if raw.depth else {}
         writer.provenance = {
             **_provenance(raw, part),
             **stacks,
+            **_mappings(raw, part, names),
             **({"resident": kept} if kept else {}),
         }
     totals = Totals.of(writer.table, writer.events)
@@ -275,6 +278,14 @@ def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
     if raw.every:
         provenance["every"] = raw.every
     return provenance
+
+
+def _mappings(raw: RawRecording, part: Part, names: Names) -> Mapping[str, Any]:
+    found = OwnMappings.of(raw, part.before)
+    if not found.calls:
+        return {}
+    looks = [look.places for look in part.seen.kinds] or [{}]
+    return {"mappings": mappings_told(found, looks[0], looks[-1], names)}
 
 
 def _stacks(raw: RawRecording, tell: Callable[[str], None], names: Names) -> Mapping[str, Any]:

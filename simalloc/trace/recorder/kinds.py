@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
+
+from simalloc.trace.recorder.mappings import Area
 
 KINDS: Final = ("heap", "anonymous", "stacks", "files", "shared", "other")
 """`heap` is what brk has given; malloc has it and a part of `anonymous`, the rest of which the
@@ -21,13 +23,23 @@ _RESIDENT: Final = re.compile(r"Rss: +(\d+) kB")
 _PAGE: Final = os.sysconf("SC_PAGESIZE")
 
 
-def resident_by_kind(process: int) -> Mapping[str, int]:
-    """Return the resident bytes of a process by kind; empty if it has ended or is not ours."""
+def smaps(process: int) -> list[str]:
+    """Return the lines that describe the memory of a process; none if it cannot be read."""
     try:
-        lines = Path(f"/proc/{process}/smaps").read_text("utf-8", "replace").splitlines()
+        return Path(f"/proc/{process}/smaps").read_text("utf-8", "replace").splitlines()
     except OSError:
-        return {}
-    return kinds_in(lines)
+        return []
+
+
+def areas_in(lines: list[str]) -> Iterator[Area]:
+    """Yield the areas of no file that have resident memory."""
+    start = end = inode = 0
+    for line in lines:
+        if area := _AREA.fullmatch(line):
+            start, end = int(area["start"], 16), int(area["end"], 16)
+            inode = 0 if area["rights"].endswith("s") else int(area["inode"])
+        elif not inode and (resident := _RESIDENT.match(line)) and int(resident[1]):
+            yield Area(start, end, int(resident[1]) << 10)
 
 
 def kinds_in(lines: list[str]) -> Mapping[str, int]:

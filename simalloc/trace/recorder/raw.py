@@ -153,6 +153,11 @@ class RawRecording:
         """
         return np.frombuffer(self._reader.large_blocks, np.int64).reshape(-1, 3)
 
+    @property
+    def mapping_records(self) -> bytes:
+        """What the program has mapped and unmapped by itself, in records of preload/format.h."""
+        return self._reader.mappings
+
     def object_at(self, address: int) -> int | None:
         """Return the number of the object that is live at an address after what was read."""
         number = self._reader.object(address)

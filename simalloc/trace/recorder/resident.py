@@ -8,13 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
-from time import clock_gettime, perf_counter, time_ns
+from time import clock_gettime, thread_time, time_ns
+from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
 from simalloc.errors import TraceError
-from simalloc.trace.recorder.kinds import resident_by_kind
+from simalloc.trace.recorder.kinds import areas_in, kinds_in, smaps
 from simalloc.trace.recorder.large import Large, unwritten_of_live
+from simalloc.trace.recorder.mappings import resident_by_place
 from simalloc.trace.recorder.raw import RawRecording, raw_files
+from simalloc.trace.symbols import Place
 
 SECONDS: Final = 0.01
 """How long it waits between two looks."""
@@ -23,7 +26,7 @@ MOST: Final = 1000
 
 _KINDS_SECONDS: Final = 0.25
 """How long it waits at least between two looks at what the memory of a process is."""
-_PAUSE: Final = 50
+_PAUSE: Final = 20
 """By so many times a look's own length the next one is put off at least."""
 _GROWTH: Final = 1.02
 """By this much a process has grown when its memory is worth another look."""
@@ -82,6 +85,8 @@ class Kinds(NamedTuple):
 
     time: int
     kinds: Mapping[str, int]
+    places: Mapping[Place, int] = MappingProxyType({})
+    """Of what the program has mapped by itself: by the place that has mapped it."""
 
     @property
     def resident(self) -> int:
@@ -111,13 +116,16 @@ class _Looks:
         is_larger = largest is None or sample.resident > largest.resident * _GROWTH
         if not is_larger and last is not None and sample.time - last.time < 1e9:
             return
-        begun = perf_counter()
-        kinds = resident_by_kind(raw.process)
-        if not kinds:
+        begun = thread_time()
+        with suppress(TraceError):  # whoever makes the trace will say what is wrong with the file
+            raw.refresh()
+        lines = smaps(raw.process)
+        if not lines:
             return
         self.unwritten = unwritten_of_live(raw) or self.unwritten
-        self._seconds = perf_counter() - begun
-        self._last = Kinds(sample.time, kinds)
+        places = resident_by_place(raw, areas_in(lines))
+        self._seconds = thread_time() - begun
+        self._last = Kinds(sample.time, kinds_in(lines), places)
         if largest is None or self._last.resident > largest.resident:
             self._largest = self._last
 

@@ -14,7 +14,7 @@ from simalloc.trace import Op
 def small_disk(tmp_path):
     directory = tmp_path / "small"
     directory.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=104k", "none", directory]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "none", directory]
     if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
         pytest.skip("mounting is not permitted here")
     yield directory
@@ -37,7 +37,7 @@ def test_the_disk_fills_up(tmp_path, small_disk):
 
 def test_the_disk_is_full_from_the_beginning(tmp_path, small_disk):
     program = compile_program("ends.c", tmp_path)
-    (small_disk / "full").write_bytes(bytes(100 << 10))
+    (small_disk / "full").write_bytes(bytes(116 << 10))
     run = run_recorded([program], small_disk)
     assert run.code == 0
     assert len(said_by(run.output)) > 5000

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from simalloc.trace import read_trace
-from simalloc.trace.recorder.kinds import KINDS, kinds_in, resident_by_kind
+from simalloc.trace.recorder.kinds import KINDS, kinds_in, smaps
 
 AREAS = """
 55d0-65d0 r-xp 00000000 fe:00 42    /usr/bin/program
@@ -50,7 +50,7 @@ def test_each_kind_of_area():
 def test_a_process_that_has_ended_has_none():
     with subprocess.Popen(["true"]) as process:
         process.wait()
-        assert resident_by_kind(process.pid) == {}
+        assert smaps(process.pid) == []
 
 
 def test_memory_that_a_program_maps_itself_is_told_apart_from_files(tmp_path):

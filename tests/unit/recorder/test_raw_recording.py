@@ -11,8 +11,8 @@ from simalloc.trace.recorder import RawRecording, Wanted, convert
 from simalloc.trace.recorder.convert import raw_recordings
 
 UNIT = 16 << 10
-SEGMENTS = UNIT + (64 << 10)
-"""Where segments begin: after the header and the table of large blocks."""
+SEGMENTS = UNIT + (64 << 10) + UNIT
+"""Where events begin: after the header, the table of large blocks, and what the program maps."""
 SEGMENT_HEADER = 64
 
 
@@ -78,7 +78,7 @@ def test_a_file_that_was_cut_off(recording, tmp_path):
         (SEGMENTS + 8, 100, "length is wrong"),
         (SEGMENTS + 8, 1 << 40, "length is wrong"),
         (SEGMENTS + 16, 1 << 40, "cannot be read"),
-        (SEGMENTS + 24, 0xFFFFFFFF, "stream is wrong"),
+        (SEGMENTS + 24, 0xFFFFFFFE, "stream is wrong"),
         (8, 5, "damaged header"),
     ],
 )

@@ -18,6 +18,7 @@ from recorded import (
 )
 
 import simalloc
+from simalloc.report.mappings import mappings_table
 from simalloc.trace import Op, read_trace
 from simalloc.trace.events import begins
 from simalloc.trace.recorder import Wanted, convert, reason_of
@@ -307,6 +308,17 @@ def test_what_a_killed_program_never_wrote(tmp_path):
     assert trace.unwritten[large] == pytest.approx(12 << 20, abs=8 << 10)
     assert 7 <= trace.unwritten[middle] // 4096 <= 9
     assert 0.19 <= trace.provenance["cpu_seconds"] < 1
+
+
+def test_what_a_program_maps_by_itself(tmp_path):
+    trace = simalloc.record([compile_program("maps.c", tmp_path)])
+    rows = {row["function"]: row for row in trace.provenance["mappings"]}
+    pool, larger = rows["pool_of"], rows["larger"]
+    assert (pool["calls"], pool["peak_mapped_bytes"]) == (2, 16 << 20)
+    assert (pool["final_mapped_bytes"], larger["final_mapped_bytes"]) == (12 << 20, 2 << 20)
+    assert (pool["final_resident_bytes"], larger["final_resident_bytes"]) == (5 << 20, 2 << 20)
+    assert pool["file"] == str(tmp_path / "maps")
+    assert "pool_of" in str(mappings_table(trace.provenance))
 
 
 def test_a_block_that_is_written_again_has_no_unwritten_pages(tmp_path, monkeypatch):

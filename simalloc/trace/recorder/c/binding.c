@@ -209,6 +209,19 @@ static PyObject *reader_unwritten(PyObject *object, void *closure)
         (Py_ssize_t)(reader->unwritten_count * sizeof *reader->unwritten));
 }
 
+static PyObject *reader_mapping_records(PyObject *object, void *closure)
+{
+    (void)closure;
+    uint64_t most = reader_mapping_bytes(reader_of(object));
+    uint8_t *copied = PyMem_Malloc(most != 0 ? most : 1);
+    if (copied == NULL)
+        return PyErr_NoMemory();
+    uint64_t bytes = reader_mappings(reader_of(object), copied, most);
+    PyObject *result = PyBytes_FromStringAndSize((const char *)copied, (Py_ssize_t)bytes);
+    PyMem_Free(copied);
+    return result;
+}
+
 /* The large blocks that are live, as bytes: for each, its address, bytes and a sequence number. */
 static PyObject *reader_large_blocks(PyObject *object, void *closure)
 {
@@ -263,6 +276,7 @@ static PyGetSetDef reader_attributes[] = {
     {"places", reader_places, NULL, "by number, (path, offset)", NULL},
     {"looks", reader_looks, NULL, "as bytes: events so far, time, resident and mapped bytes", NULL},
     {"unwritten", reader_unwritten, NULL, "as bytes: events so far, object, bytes", NULL},
+    {"mappings", reader_mapping_records, NULL, "mapping records so far, as bytes", NULL},
     {"large_blocks", reader_large_blocks, NULL,
      "live large blocks, as bytes: address, bytes, and the number of a record since then", NULL},
     {"sites", reader_sites, NULL, "by number, as bytes: parent and place", NULL},

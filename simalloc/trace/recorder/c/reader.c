@@ -169,6 +169,8 @@ struct call {
     struct columns *out;
     struct progress progress;
     struct large_blocks *large;
+    uint8_t *into;
+    uint64_t bytes;
     enum reader_answer answer;
 };
 
@@ -258,6 +260,30 @@ struct progress reader_progress(struct reader *reader)
     struct call call = {.reader = reader};
     bool whole = call_guarded(ask_progress, &call) == READER_DONE;
     return whole ? call.progress : (struct progress){0};
+}
+
+static void measure_mappings(void *argument)
+{
+    struct call *call = argument;
+    call->bytes = recording_mapping_bytes(&call->reader->recording);
+}
+
+uint64_t reader_mapping_bytes(struct reader *reader)
+{
+    struct call call = {.reader = reader};
+    return call_guarded(measure_mappings, &call) == READER_DONE ? call.bytes : 0;
+}
+
+static void copy_mappings(void *argument)
+{
+    struct call *call = argument;
+    call->bytes = recording_mappings(&call->reader->recording, call->into, call->bytes);
+}
+
+uint64_t reader_mappings(struct reader *reader, uint8_t *into, uint64_t most)
+{
+    struct call call = {.reader = reader, .into = into, .bytes = most};
+    return call_guarded(copy_mappings, &call) == READER_DONE ? call.bytes : 0;
 }
 
 static void copy_large(void *argument)

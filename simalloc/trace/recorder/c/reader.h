@@ -78,6 +78,10 @@ enum reader_answer reader_stop(struct reader *reader, const char *path);
 /* What the process says at this moment; all 0 if the file has been cut off. */
 struct progress reader_progress(struct reader *reader);
 
+/* See recording_mappings; 0 if the file has been cut off. */
+uint64_t reader_mapping_bytes(struct reader *reader);
+uint64_t reader_mappings(struct reader *reader, uint8_t *into, uint64_t most);
+
 /* Copies the table of large blocks. Returns false if the file has been cut off. */
 bool reader_large(struct reader *reader, struct large_blocks *into);
 

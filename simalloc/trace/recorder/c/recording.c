@@ -83,13 +83,18 @@ static bool scan(struct recording *recording)
         if (segment->bytes < unit || segment->bytes % unit != 0 ||
             segment->bytes > recording->size - offset)
             return complain(recording, offset, "holds a segment here whose length is wrong");
+        struct span span = {offset, segment->bytes - sizeof *segment};
+        recording->scanned = offset + segment->bytes;
+        if (segment->stream == MAPPINGS_STREAM) {
+            if (!add_span(&recording->mappings, span))
+                return false;
+            continue;
+        }
         if (segment->stream > recording->size / unit + MOST_WITHOUT_SEGMENT)
             return complain(recording, offset, "holds a segment here whose stream is wrong");
-        struct span span = {offset, segment->bytes - sizeof *segment};
         if (!have_stream(recording, segment->stream) ||
             !add_span(&recording->streams[segment->stream], span))
             return false;
-        recording->scanned = offset + segment->bytes;
     }
     return true;
 }
@@ -146,6 +151,37 @@ struct progress recording_progress(const struct recording *recording)
                              __atomic_load_n(&header->processor_ended, __ATOMIC_RELAXED)};
 }
 
+/* What a segment of mapping records has committed, as far as it has room for that. */
+static uint64_t committed_in(const struct recording *recording, const struct span *span)
+{
+    const struct segment_header *segment =
+        (const struct segment_header *)(recording->bytes + span->offset);
+    uint64_t committed = __atomic_load_n(&segment->committed, __ATOMIC_ACQUIRE);
+    return committed < span->room ? committed : span->room;
+}
+
+uint64_t recording_mapping_bytes(const struct recording *recording)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < recording->mappings.count; i++)
+        bytes += committed_in(recording, &recording->mappings.span[i]);
+    return bytes;
+}
+
+uint64_t recording_mappings(const struct recording *recording, uint8_t *into, uint64_t most)
+{
+    uint64_t copied = 0;
+    for (size_t i = 0; i < recording->mappings.count; i++) {
+        const struct span *span = &recording->mappings.span[i];
+        uint64_t bytes = committed_in(recording, span);
+        bytes = bytes < most - copied ? bytes : most - copied;
+        memcpy(into + copied, recording->bytes + span->offset + sizeof(struct segment_header),
+               bytes);
+        copied += bytes;
+    }
+    return copied;
+}
+
 void recording_large(const struct recording *recording, struct large_blocks *into)
 {
     memcpy(into, recording->bytes + recording->header.unit, sizeof *into);
@@ -170,6 +206,7 @@ void recording_close(struct recording *recording)
 {
     for (size_t i = 0; i < recording->stream_count; i++)
         free(recording->streams[i].span);
+    free(recording->mappings.span);
     free(recording->streams);
     if (recording->bytes != NULL)
         munmap((void *)(uintptr_t)recording->bytes, recording->size);

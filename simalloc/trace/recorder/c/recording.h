@@ -28,6 +28,7 @@ struct recording {
     uint64_t scanned; /* segments before this offset are known */
     struct spans *streams;
     size_t stream_count;
+    struct spans mappings; /* segments of mapping records */
     const char *complaint; /* why the last call failed; NULL: errno says it */
     uint64_t place;        /* the offset that the complaint is about */
 };
@@ -50,6 +51,10 @@ struct progress {
 };
 
 struct progress recording_progress(const struct recording *recording);
+
+/* Bytes of mapping records so far, and a copy of at most so many of them, which returns how many. */
+uint64_t recording_mapping_bytes(const struct recording *recording);
+uint64_t recording_mappings(const struct recording *recording, uint8_t *into, uint64_t most);
 
 /* Copies the table of large blocks, which may be changing. */
 void recording_large(const struct recording *recording, struct large_blocks *into);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORDING_MAGIC UINT64_C(0x34434552616D6973) /* "simaREC4" */
+#define RECORDING_MAGIC UINT64_C(0x35434552616D6973) /* "simaREC5" */
 #define SEGMENT_MAGIC UINT64_C(0x746E656D67657373)   /* "ssegment" */
 #define NOTHING_LOST UINT64_MAX
 
@@ -83,6 +83,21 @@ struct segment_header {
 _Static_assert(sizeof(struct recording_header) <= SMALLEST_UNIT, "the header fits a unit");
 _Static_assert(offsetof(struct recording_header, sequence) == SHARED_LINE, "on a line of its own");
 _Static_assert(sizeof(struct segment_header) == 64, "records begin on a cache line");
+
+/* The segments of this stream hold mapping records, one after the other, in place of events. */
+#define MAPPINGS_STREAM UINT32_MAX
+
+/* Memory that the program has mapped by itself, or is about to unmap. The bytes of a path follow,
+ * filled up to a multiple of 8. */
+struct mapping_record {
+    uint64_t sequence; /* of the next event */
+    uint64_t time;     /* nanoseconds since the recording began */
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t caller; /* the address that the call returns to; 0: it unmaps */
+    uint64_t offset; /* of that in its file */
+    uint64_t path_bytes; /* of the file's path; 0: the program itself, or as said of this caller */
+};
 
 /* Bytes of the header and of the table of large blocks in the file: the table begins at `unit`. */
 static inline uint64_t first_segment(uint64_t unit)

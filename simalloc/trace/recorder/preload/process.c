@@ -1,6 +1,7 @@
 #include "process.h"
 
 #include "descriptors.h"
+#include "mappings.h"
 #include "next.h"
 #include "sample.h"
 #include "sites.h"
@@ -46,11 +47,11 @@ bool process_stopped(void)
 
 void *process_memory(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = map_own(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     if (madvise(memory, bytes, MADV_WIPEONFORK) != 0) {
-        munmap(memory, bytes);
+        unmap_own(memory, bytes);
         return NULL;
     }
     return memory;
@@ -234,8 +235,8 @@ static void *map_more(uint64_t bytes)
     errno = grow_file(bytes);
     if (errno != 0)
         return NULL;
-    void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor,
-                         (off_t)process->file_bytes);
+    void *address = map_own(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor,
+                            (off_t)process->file_bytes);
     if (address == MAP_FAILED)
         return NULL;
     process->file_bytes += bytes;
@@ -396,5 +397,47 @@ struct segment_header *process_add_segment(struct process *of, uint64_t *bytes, 
 
 void process_release_segment(struct segment_header *segment, uint64_t bytes)
 {
-    munmap(segment, bytes);
+    unmap_own(segment, bytes);
+}
+
+/* Returns room for `bytes` in the segment of mappings, or NULL. */
+static uint8_t *mapping_room(struct process *of, uint64_t bytes)
+{
+    enum { ROOM = 64 << 10 };
+    if (of->mappings == NULL ||
+        sizeof *of->mappings + of->mappings->committed + bytes > of->mappings_bytes) {
+        uint64_t fresh = of->mappings == NULL ? unit_bytes() : ROOM;
+        struct segment_header *segment = process_add_segment(of, &fresh, MAPPINGS_STREAM);
+        if (segment == NULL)
+            return NULL;
+        if (of->mappings != NULL)
+            process_release_segment(of->mappings, of->mappings_bytes);
+        of->mappings = segment;
+        of->mappings_bytes = fresh;
+    }
+    return (uint8_t *)(of->mappings + 1) + of->mappings->committed;
+}
+
+void process_add_mapping(struct mapping_record *record, const char *file_path)
+{
+    static const uint64_t filling;
+    if (process == NULL || process->header == NULL || process->stopped)
+        return;
+    process_lock(process);
+    uintptr_t *known = &process->callers[record->caller * UINT64_C(0x9E3779B97F4A7C15) >> 56];
+    size_t length = *known == record->caller ? 0 : strnlen(file_path, EXECUTABLE_BYTES);
+    uint64_t filled = (sizeof filling - length % sizeof filling) % sizeof filling;
+    uint8_t *out = mapping_room(process, sizeof *record + length + filled);
+    if (out != NULL) {
+        *known = record->caller;
+        record->sequence = __atomic_load_n(&process->header->sequence, __ATOMIC_RELAXED);
+        record->time = clock_now(CLOCK_MONOTONIC) - process->header->clock;
+        record->path_bytes = length;
+        memcpy(out, record, sizeof *record);
+        memcpy(out + sizeof *record, file_path, length);
+        memcpy(out + sizeof *record + length, &filling, filled);
+        __atomic_fetch_add(&process->mappings->committed, sizeof *record + length + filled,
+                           __ATOMIC_RELEASE);
+    }
+    process_unlock(process);
 }

@@ -11,6 +11,8 @@
 
 struct stream;
 
+enum { KNOWN_CALLERS = 256 };
+
 /* Lives in memory that a forked child finds zeroed, so that the child begins a recording of its
  * own, however it was forked. */
 struct process {
@@ -21,6 +23,9 @@ struct process {
     uint32_t streams;
     uint32_t threads;
     int locked;
+    struct segment_header *mappings; /* where the next mapping record goes; NULL: none yet */
+    uint64_t mappings_bytes;         /* of that segment */
+    uintptr_t callers[KNOWN_CALLERS]; /* whose file has been written, by their addresses */
     bool stopped; /* nothing more can be recorded */
     /* Threads write these often, and read what stands before oftener. */
     _Alignas(SHARED_LINE) int64_t live; /* bytes that are allocated, as far as streams have told */
@@ -74,6 +79,10 @@ void process_count_unwritten(void);
 
 /* The table of large blocks of this process, or NULL if nothing is recorded. */
 struct large_blocks *process_large(void);
+
+/* Adds a mapping record if a recording has begun; fills in when it was, and whether its file's path
+ * is new. Signals must be blocked. */
+void process_add_mapping(struct mapping_record *record, const char *file_path);
 
 /* Notes that the program has ended by itself. */
 void process_ended(void);

@@ -1,0 +1,46 @@
+"""Memory that a recorded program mapped by itself, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Final
+
+from simalloc.plural import counted
+from simalloc.report.table import Rounded, Table, Value
+
+_MIB: Final = 1 << 20
+_MOST: Final = 10
+_NOTE: Final = (
+    "MiB. Resident: when the process held most, and at the last sample. Mapped: the largest total."
+)
+
+
+def mappings_table(provenance: Mapping[str, Any]) -> Table | None:
+    """Return the places that mapped most resident memory; None if the trace has none."""
+    found: Sequence[Mapping[str, Any]] = provenance.get("mappings") or ()
+    if not found:
+        return None
+    resident = [one for one in found if one["resident_bytes"] or one["final_resident_bytes"]]
+    rows: list[Sequence[Value]] = [_row(one) for one in resident[:_MOST]]
+    rest = len(found) - len(rows)
+    omitted = counted(rest, "place", "places")
+    notes = (_NOTE, *([f"Omitted: {omitted} with less or nothing resident."] if rest else []))
+    columns = ("mapped by", "file", "calls", "resident", "last", "mapped")
+    return Table("Mappings of the program itself", columns, rows, notes, width=100)
+
+
+def _row(one: Mapping[str, Any]) -> Sequence[Value]:
+    return (
+        one["function"] if not one["function"].startswith(one["file"]) else _offset(one),
+        PurePath(one["file"]).name,
+        one["calls"],
+        Rounded(one["resident_bytes"] / _MIB, 2),
+        Rounded(one["final_resident_bytes"] / _MIB, 2),
+        Rounded(one["peak_mapped_bytes"] / _MIB, 2),
+    )
+
+
+def _offset(one: Mapping[str, Any]) -> str:
+    """Return the name of a place without a function: its offset in the file."""
+    return str(one["function"]).removeprefix(one["file"])
