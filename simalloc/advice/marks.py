@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap import Run
+from simalloc.heap.needed import require_for
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay, run_of, strides
 from simalloc.heap.watch.each_event import Sight
@@ -50,7 +51,9 @@ def replay_marked(
             with lock:
                 progress(events)
 
-    with ThreadPoolExecutor(min(core_count(), max(len(settings), 1))) as pool:
+    workers = min(core_count(), max(len(settings), 1))
+    require_for(settings, at_once=workers)
+    with ThreadPoolExecutor(workers) as pool:
         try:
             waiting = [
                 pool.submit(_replay, setting, some, told, stopped)

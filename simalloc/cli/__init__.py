@@ -8,6 +8,7 @@ import click
 
 from simalloc.cli.group import Command, LazyGroup
 from simalloc.cli.messages import echo
+from simalloc.memory import state_needs_by
 
 SECTIONS: Final = {
     "Trace": {
@@ -129,3 +130,4 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
 )
 def main() -> None:
     """Replay a program's allocations under any placement policy and measure the fragmentation."""
+    state_needs_by(lambda text: echo(f"simalloc: {text}", err=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Unpack
 
+from simalloc.heap.needed import require_for
 from simalloc.heap.run import Run
 from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.heap.running.runners import runner_of
@@ -35,9 +36,10 @@ def simulate(
 
     Raises `PolicyError` for a policy that does not exist or whose Python code fails, `TraceError`
     for a file that is damaged, `SimallocError` if the heap outgrows its address space of 2**62
-    bytes or memory runs out.
+    bytes, or if the replay needs more memory than may be used (simalloc/heap/needed.py).
     """
     setting = Setting.of(source, policy, options, **given)
+    require_for([setting], addresses=addresses)
     return runner_of(setting.policy).run_one(
         setting, addresses=addresses, checked=checked, progress=progress
     )
@@ -59,6 +61,7 @@ def simulate_all(
     thread, with the number of events done since its last call. Raises as `simulate` does.
     """
     settings = [Setting.of(source, policy, options, **given) for policy in policies]
+    require_for(settings, addresses=addresses)
     runs: dict[int, Run] = {}
     for runner in dict.fromkeys(runner_of(setting.policy) for setting in settings):
         mine = [i for i, setting in enumerate(settings) if runner_of(setting.policy) is runner]

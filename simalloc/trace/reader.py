@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import TraceError
-from simalloc.machine import memory_bytes
+from simalloc.memory import require_memory
 from simalloc.plural import counted
 from simalloc.trace._c import SPAN_EVENTS
 from simalloc.trace.archive import DAMAGE, ZIP_START, Archive
@@ -99,12 +99,7 @@ class TraceReader:
         """Return the whole trace; `progress` is called with the share read since the last call."""
         events = self.header.totals.events
         needed = bytes_in_memory(events, self.header.columns)
-        if needed > memory_bytes():
-            raise TraceError(
-                f"its {counted(events, 'event')} take {needed / 1e9:,.0f} GB, which is more memory "
-                "than there is",
-                path=self.path,
-            )
+        require_memory(needed, f"{self.path}: a trace of {counted(events, 'event')} in memory")
         whole = CheckedEvents.empty(events, self.header.columns)
         parts = (whole.part(at, at + CHUNK_EVENTS) for at in range(0, events, CHUNK_EVENTS))
         for part in self._fill(parts, Decoding(self.header)):

@@ -32,6 +32,10 @@ class EventSource(Protocol):
         """Maximum number of simultaneously live objects."""
 
     @property
+    def max_live_bytes(self) -> int:
+        """The maximum of live bytes after any event."""
+
+    @property
     def allocated_bytes(self) -> int:
         """Total of the requested bytes."""
 

@@ -205,6 +205,11 @@ class Trace(ShownAsTable):
         return {name: values for name, values in present.items() if values is not None}
 
     @property
+    def max_live_bytes(self) -> int:
+        """The maximum of live bytes after any event."""
+        return int(self.replayed.live.max(initial=0))
+
+    @property
     def allocated_bytes(self) -> int:
         """Total of the requested bytes."""
         return int(self.size.sum())

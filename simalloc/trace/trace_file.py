@@ -61,6 +61,11 @@ class TraceFile:
         return self.header.totals.objects
 
     @property
+    def max_live_bytes(self) -> int:
+        """The maximum of live bytes after any event."""
+        return self.header.totals.max_live_bytes
+
+    @property
     def slots(self) -> int:
         """Maximum number of simultaneously live objects."""
         return self.header.totals.max_live_objects

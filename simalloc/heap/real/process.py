@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from simalloc.errors import SimallocError
 from simalloc.files import naming
 from simalloc.heap.real.allocators import PROGRAM, Allocator
-from simalloc.heap.real.room import room
+from simalloc.memory import room
 from simalloc.trace import Trace
 from simalloc.waiting import LOOK_SECONDS
 

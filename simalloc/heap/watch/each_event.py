@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
+from simalloc.heap.needed import require_for
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay, strides
 from simalloc.trace import ReplayedEvents
@@ -62,6 +63,7 @@ class Watched:
     ) -> None:
         if setting.policy.description.runner == "offline":
             raise SimallocError(f"{setting.policy.name} does not place objects event by event")
+        require_for([setting])
         self._setting = setting
         self._in_python = setting.options.engine == "reference"
         self.simulation = setting.simulation(checked=checked, keeps_mappings=keeps_mappings)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
+from simalloc.heap.needed import require_for
 from simalloc.heap.run import Run
 from simalloc.heap.running.replayed_columns import replayed_parts
 from simalloc.heap.running.runners import runner_of
@@ -200,6 +201,7 @@ class HeapReplay:
         """Make the heap before the first event, if it is needed."""
         if self._addresses is not None and not self._stops:
             return
+        require_for([self._setting])
         runner = runner_of(self._setting.policy)
         self._heap = runner.heap_of(self._setting)
         if self._setting.options.resident and isinstance(self._heap, Simulation):

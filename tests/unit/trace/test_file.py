@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from made_traces import random_events, same, traces
 
-from simalloc.errors import TraceError
+from simalloc.errors import SimallocError, TraceError
 from simalloc.trace import (
     Op,
     ReadEvents,
@@ -268,8 +268,9 @@ def test_files_that_are_not_what_they_say(path, change, words):
 
 def test_a_trace_larger_than_memory_is_refused_before_memory_is_taken(path, monkeypatch):
     write_trace(TRACE, path)
-    monkeypatch.setattr("os.sysconf", lambda _: 10)
-    with pytest.raises(TraceError, match="more memory than there is"):
+    monkeypatch.setattr("simalloc.memory.SMALL", 0)
+    monkeypatch.setenv("SIMALLOC_MEMORY", "100")
+    with pytest.raises(SimallocError, match=f"{path}: a trace of 5 events in memory needs"):
         read_trace(path)
 
 

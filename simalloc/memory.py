@@ -1,0 +1,118 @@
+"""How much memory may be used here, and the refusal of work that needs more.
+
+Callers estimate the bytes that their work adds to this process or to a child, and call
+`require_memory` before the work begins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from simalloc.errors import SimallocError
+
+VARIABLE: Final = "SIMALLOC_MEMORY"
+"""An environment variable: the bytes that may be used, such as 8G, in place of those measured."""
+
+SMALL: Final = 64 << 20
+"""Needs below this are neither compared with what is free nor stated."""
+STATED: Final = 1 << 30
+"""Needs from this on are stated before the work begins."""
+
+_KEPT_FREE: Final = 0.1
+"""The share of what is free that is left to the rest of the machine."""
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_state: Callable[[str], None] = lambda _: None  # noqa: E731 - the command line sets another
+
+
+def state_needs_by(state: Callable[[str], None]) -> None:
+    """Have each need of at least `STATED` bytes reported by a function of one sentence."""
+    global _state  # noqa: PLW0603 - one process has one place for messages
+    _state = state
+
+
+def require_memory(needed: int, what: str) -> None:
+    """Raise `SimallocError` if `needed` bytes may not be used here; `what` begins the sentence."""
+    if needed < SMALL:
+        return
+    may = room()
+    if may is not None and needed > may:
+        raise SimallocError(
+            f"{what} needs about {_spelled(needed)} of memory, and {_spelled(may)} may be used "
+            "here. Replay fewer policies at once or a part of the trace, or set "
+            f"{VARIABLE}={(needed >> 30) + 1}G if you know that this is too high"
+        )
+    if needed >= STATED:
+        _state(f"{what} needs about {_spelled(needed)} of memory")
+
+
+def room() -> int | None:
+    """Return the bytes that may be made resident; None where the system does not tell.
+
+    That is nine tenths of the least of what the kernel says is available, what the control groups
+    of this process leave and what its own limit of addresses leaves (MemAvailable of proc(5);
+    memory.max and memory.current of the kernel's cgroup-v2 documentation; RLIMIT_AS of
+    getrlimit(2)). The environment variable `SIMALLOC_MEMORY` overrides all of them.
+    """
+    if given := os.environ.get(VARIABLE):
+        return _given(given)
+    known = (_available(), _left_of_limit(), *_left_in_groups())
+    free = [size for size in known if size is not None]
+    return int(min(free) * (1 - _KEPT_FREE)) if free else None
+
+
+def _given(text: str) -> int:
+    found = re.fullmatch(r"(\d+)([KMGT]?)", text.strip().upper())
+    if found is None:
+        raise SimallocError(f"{VARIABLE} is {text!r}; write a size such as 8G")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _left_of_limit() -> int | None:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    found = re.search(r"^VmSize:\s*(\d+) kB", _text(Path("/proc/self/status")), re.MULTILINE)
+    return limit if found is None else max(0, limit - int(found[1]) * 1024)
+
+
+def _available() -> int | None:
+    found = re.search(r"^MemAvailable:\s*(\d+) kB", _text(Path("/proc/meminfo")), re.MULTILINE)
+    return None if found is None else int(found[1]) * 1024
+
+
+def _left_in_groups() -> list[int]:
+    """Return what each control group with a limit, from this process's own up, has left."""
+    found = re.search(r"^0::/(.*)$", _text(Path("/proc/self/cgroup")), re.MULTILINE)
+    if found is None:
+        return []
+    top = Path("/sys/fs/cgroup")
+    group = top / found[1]
+    left = []
+    for folder in (group, *group.parents):
+        most, used = _text(folder / "memory.max"), _text(folder / "memory.current")
+        if most.strip().isdecimal() and used.strip().isdecimal():
+            # Pages of files that nobody has used for long go when memory is asked for.
+            cached = re.search(
+                r"^inactive_file (\d+)$", _text(folder / "memory.stat"), re.MULTILINE
+            )
+            left.append(max(0, int(most) - int(used) + (int(cached[1]) if cached else 0)))
+        if folder == top:
+            break
+    return left
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def _spelled(size: int) -> str:
+    unit, name = (1 << 30, "GiB") if size >= 1 << 30 else (1 << 20, "MiB")
+    return f"{size / unit:,.1f} {name}"
