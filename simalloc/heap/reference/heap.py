@@ -1,4 +1,4 @@
-"""What every family's heap offers, and the steps of which their rules are made."""
+"""The common interface of every family's heap, and the steps of their rules."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """What the event under way asks for. What the trace does not have, or is not looked at, is 0.
+    """The current event's request. Values that the trace lacks, or the policy does not use, are 0.
 
-    `size` is in bytes of the program, `alignment` in scaled bytes (0: none), `time` in nanoseconds;
-    `is_zeroed` says whether it is a calloc, and `unwritten` how many of the object's last bytes are
-    never written.
+    `size` is in program bytes, `alignment` in scaled bytes (0: none), `time` in nanoseconds.
+    `is_zeroed` is true for a calloc, and `unwritten` is the number of the object's last bytes that
+    are never written.
     """
 
     size: int = 0
@@ -35,19 +35,19 @@ class Request(NamedTuple):
 class Heap(ABC):
     """A heap under one policy; sizes and addresses are in scaled bytes.
 
-    Sizes are gross: headers and the like have been added. `growths`, `splits` and `coalescings`
-    count from the start, `visited` belongs to the latest malloc (docs/policies.md, The heap and the
-    replay). `deallocations` are those that searched for the place of the block, `visited_at_free`
-    what all of them looked at. `event` is the number of the event under way, and `trace` the trace
-    that is replayed; `request` is what it asks for. `front` is what the program calls: the heap
-    itself, or what its calls go through.
+    Sizes are block sizes, including headers. `growths`, `splits` and `coalescings` count from the
+    start, `visited` belongs to the latest malloc (docs/policies.md, The heap and the replay).
+    `deallocations` are those that searched for the place of the block, `visited_at_free` is their
+    total of visited blocks. `event` is the number of the current event, `trace` the replayed trace,
+    and `request` the event's request. `front` receives the program's calls: the heap itself, or a
+    layer above it.
     """
 
     counts_frees: ClassVar[bool] = False
-    """Whether the family counts deallocations by itself, not only when that is asked for."""
+    """True if the family always counts deallocations, not only on request."""
 
     merges_new_memory: bool = True
-    """Whether new memory joins a free block at the break; not where blocks have fixed sizes."""
+    """True if new memory joins a free block at the break; False where blocks have fixed sizes."""
 
     def __init__(self, *, has_break: bool = True) -> None:
         self.blocks = Blocks(has_break=has_break)
@@ -62,7 +62,7 @@ class Heap(ABC):
         self.coalescing_frees = 0
         self.event = 0
         self.mappings: list[tuple[int, int, int]] = []
-        """What a device took and gave back: the event, the address, and the bytes, below 0."""
+        """Mappings of a device: event, address, and bytes, negative for unmapped memory."""
         self.scale = 1
         self.trace: Trace | None = None
         self.request = Request()
@@ -101,7 +101,7 @@ class Heap(ABC):
         """Note that the request's stream uses the block."""
 
     def after_event(self) -> None:  # noqa: B027 - most heaps keep no books
-        """Note what there is after an event."""
+        """Update the family's own records after an event."""
 
     def end_thread(self) -> None:  # noqa: B027 - most heaps know no threads
         """Let go of what the thread of the request has for itself: it ends."""
@@ -157,11 +157,11 @@ class Heap(ABC):
         """Return the addresses of the blocks that the family's own structures hold as free."""
 
     def walk_to(self, address: int) -> int:  # noqa: ARG002 - most heaps know the place
-        """Return how many free blocks a search for the place of a block to be freed looks at."""
+        """Return the number of free blocks that the search for a freed block's place visits."""
         return 0
 
     def count_deallocation(self, visited: int, *, merged: bool) -> None:
-        """Count a deallocation whose search for its block's place looked at this many blocks."""
+        """Count a deallocation that visited `visited` blocks to find its block's place."""
         self.deallocations += 1
         self.coalescing_frees += merged
         self.visited_at_free += visited

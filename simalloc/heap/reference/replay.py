@@ -98,7 +98,7 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
 def watched(
     setting: Setting,
 ) -> Iterator[tuple[int, int, int, int, int, tuple[int, int, int], dict[str, int]]]:
-    """Yield after each event what a `Sight` has of it, with the figures by name."""
+    """Yield after each event the values of a `Sight`, with the figures by name."""
     objects = Objects(setting)
     heap = objects.heap
     for address in _addresses(objects, setting):
@@ -108,7 +108,7 @@ def watched(
 
 
 def in_steps(setting: Setting) -> Iterator[tuple[Heap, dict[int, tuple[int, int]], int | None]]:
-    """Yield after each event the heap, where each live object is, and what a search visited.
+    """Yield after each event the heap, the live objects, and the number of visited blocks.
 
     The value of an object is its address and its requested size. Heap and objects change with the
     next event.
@@ -147,10 +147,10 @@ def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
 def request_of(
     trace: Trace, event: int, setting: Setting, threads: NDArray[np.int64] | None, latest: int
 ) -> Request:
-    """Return what an event asks for, as far as the policy looks at it.
+    """Return the request of an event, with the columns that the policy uses.
 
-    A thread is numbered by its place among `threads`, if they are given. A time before the `latest`
-    one counts as that.
+    A thread is numbered by its index in `threads`, if given. A time before `latest` becomes
+    `latest`.
     """
     told = {
         name: int(values[event])
@@ -175,7 +175,7 @@ def request_of(
 
 
 class Objects:
-    """The live objects of a replay, each with its address and the bytes that were asked for."""
+    """The live objects of a replay, each with its address and its requested size."""
 
     def __init__(self, setting: Setting) -> None:
         description = setting.policy.description
@@ -261,8 +261,8 @@ class Objects:
     def state(self) -> tuple[int, ...]:
         """Return live, mapped and allocated bytes, number of free blocks, resident bytes.
 
-        Then come the size of the largest free block, 0 if it is not asked for, and the bytes of
-        occupied pages, for each of their sizes.
+        The size of the largest free block follows, 0 unless requested, and the bytes of occupied
+        pages for each page size.
         """
         heap = self.heap
         largest = heap.largest_free_block if self._setting.options.largest_free else 0

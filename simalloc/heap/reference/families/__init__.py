@@ -17,7 +17,7 @@ def _instead(description: Family) -> str:
 
 
 def heap_for(description: Family) -> Heap:
-    """Return an empty heap under the policy described; raises `PolicyError` if there is none."""
+    """Return an empty heap under a policy; raises `PolicyError` for an unknown family."""
     if description.recordings or not description.reference:
         raise PolicyError(f"{description.family} has no reference engine; {_instead(description)}")
     module, _, name = description.reference.partition(":")

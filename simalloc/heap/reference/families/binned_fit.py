@@ -116,7 +116,7 @@ class BinnedFitHeap(CoalescingHeap):
         return found
 
     def _take(self, address: int, size: int) -> None:
-        """Allocate the low end; what is left stays what it was, or enters the bins anew."""
+        """Allocate the low end. The remainder keeps its role, or enters the bins."""
         was_remainder = address == self._last_remainder
         was_wilderness = address == self._wilderness
         self._leave(address)

@@ -1,4 +1,4 @@
-"""The collector of Boehm, Demers and Weiser: what is freed is garbage until it is collected."""
+"""The collector of Boehm, Demers and Weiser: freed objects are garbage until a collection."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.families.bw_gc import BwGc
 
 INDEXED: Final = 1024
-"""How many pages a stretch has, which are the entries of one index."""
+"""Number of pages in a stretch, which are the entries of one index."""
 STRETCHES: Final = 65536
-"""How many stretches can have an index."""
+"""Number of stretches that can have an index."""
 ONE_BY_ONE: Final = 8
-"""How many indexes are at most taken by themselves at a time; the others at once."""
+"""Maximum number of indexes that are taken one by one; further ones are taken together."""
 AVOIDED_PAGES: Final = 2048
 """The bytes of a table of pages that are not to be used for fear of false pointers."""
 
@@ -30,11 +30,11 @@ class ObjectPage:
     size: int
     uncut: int | None
     live: int = 0
-    """How many objects the program has not freed."""
+    """Number of objects that the program has not freed."""
     dead: set[int] = field(default_factory=set)
     """The addresses of the others: garbage, or free."""
     unmarked: list[int] = field(default_factory=list)
-    """Those that were dead at the latest collection, the lowest first."""
+    """Objects that were dead at the latest collection, the lowest first."""
 
 
 @dataclass(eq=False)
@@ -44,7 +44,7 @@ class SizeLists:
     free: list[int] = field(default_factory=list)
     """Free objects, taken from the end."""
     fresh: ObjectPage | None = None
-    """Then come those of this page that have never been used, from the highest on."""
+    """The page whose unused objects follow, from the highest down."""
     unswept: list[ObjectPage] = field(default_factory=list)
     """Then the pages that a collection left, swept from the end."""
 
@@ -80,7 +80,7 @@ class BwGcHeap(PagedHeap):
         self.collections = 0
 
     def malloc(self, size: int) -> int:
-        """Take a free object or pages; where there is none, collect or expand, and try again."""
+        """Take a free object or free pages. If none is free, collect or expand, and try again."""
         self.visited = 0
         if not self.brk:
             self._begin()
@@ -121,7 +121,7 @@ class BwGcHeap(PagedHeap):
         return moved
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay with what fits and is at least half as large as what is held."""
+        """Keep the block if the object fits and needs at least half of it."""
         held = self.block_size(address)
         return size <= held and size - self._slop >= held // 2
 
@@ -278,7 +278,7 @@ class BwGcHeap(PagedHeap):
         self._increment = min(self._increment * 3 // 2, self._most)
 
     def _expand(self, pages: int) -> None:
-        """Raise the break, by a page more that is lost to alignment, and free what is new."""
+        """Raise the break, by one more page that is lost to alignment, and free the new pages."""
         if pages > 2 * self._increment:
             self._increment = pages // 2
         address = self._grow_aligned(pages * self._page)
@@ -298,7 +298,7 @@ class BwGcHeap(PagedHeap):
         return address
 
     def _take_table(self, size: int) -> None:
-        """Take memory for a table, which is never given back, from what is left or from new."""
+        """Take memory for a table, which is never freed, from the remainder or from new memory."""
         if not self._tables:
             return
         if self._table_bytes < size:
@@ -336,11 +336,11 @@ class BwGcHeap(PagedHeap):
             self._take_table((len(new) - ONE_BY_ONE) * INDEXED * self._word)
 
     def _turn(self, address: int) -> tuple[int, int]:
-        """Say when the collector comes to a page: one index after the other, each downwards."""
+        """Return the order in which the collector visits a page: by index, each index downwards."""
         return address // (INDEXED * self._page), -address
 
     def _collect(self) -> None:
-        """Give back every page without a live object, and queue the others to be swept."""
+        """Free every page without a live object, and queue the others for sweeping."""
         self.collections += 1
         self._allocated_since = self._freed_since = 0
         for lists in self._sizes.values():

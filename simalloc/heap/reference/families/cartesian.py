@@ -11,7 +11,7 @@ from simalloc.heap.reference.space import State
 from simalloc.policy.families.cartesian import Cartesian
 
 _NODES = 512
-"""How many nodes an array of them has."""
+"""Number of nodes in an array."""
 
 
 @dataclass(eq=False, slots=True)
@@ -76,7 +76,7 @@ class CartesianHeap(Heap):
         self._insert(self._merge_freed(address, self._remove))
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Join a free successor that makes the block large enough; free what is over."""
+        """Join a free successor that makes the block large enough; free the remainder."""
         have = self.block_size(address)
         if have < size:
             after = self.blocks.after(address)
@@ -111,7 +111,7 @@ class CartesianHeap(Heap):
         self._give(self._grow(round_up(size, self._growth)))
 
     def _need_node(self) -> None:
-        """Take a node; if there is none a new array of them is put on top of the heap."""
+        """Take a node. If no node is free, place a new array of nodes on top of the heap."""
         if not self._spare:
             self._nodes += _NODES
             self._spare += _NODES

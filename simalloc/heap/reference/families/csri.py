@@ -57,7 +57,7 @@ class CsriHeap(Heap):
         ring.rover = address
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Split off what is too much, or take the low end of a free successor if that is enough."""
+        """Split off the excess, or take the low end of a free successor if that is enough."""
         missing = size - self.block_size(address)
         if missing <= 0:
             if -missing >= self._least:
@@ -109,9 +109,9 @@ class CsriHeap(Heap):
         return self.brk if self._end_tag is None else self._end_tag
 
     def _take(self, block: int, size: int) -> None:
-        """Allocate the low end; what is left keeps its place, or enters its bin before the rover.
+        """Allocate the low end. The remainder keeps its place, or enters its bin before the rover.
 
-        Of another bin's rover, which it does not become.
+        In another bin it does not become the rover.
         """
         ring = self._bin(self.block_size(block))
         left = self.block_size(block) - size
@@ -127,7 +127,7 @@ class CsriHeap(Heap):
         self.blocks.mark(block, State.ALLOCATED)
 
     def _new_memory(self, size: int) -> int:
-        """Raise the break by whole units, and free what is new; return the block that it made."""
+        """Raise the break by whole units, and free the new memory; return its block."""
         tags = 3 * self._word if self._tags else 0
         size = ((size + tags) // self._unit + 1) * self._unit
         new = self._grow(size)

@@ -62,7 +62,7 @@ class DlmallocHeap(Heap):
         return super().reallocate(address, size)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Grow into the top, the victim or a free block behind; merge what is over."""
+        """Grow into the top, the victim or a free block behind; merge the remainder."""
         if address in self._mapped:
             return False
         after = self.blocks.after(address)
@@ -122,7 +122,7 @@ class DlmallocHeap(Heap):
         return self._allocate(found)
 
     def _use_victim(self, size: int) -> int | None:
-        """Take step 3: the low end of the victim; what is left is the victim."""
+        """Take step 3: the low end of the victim; the remainder is the new victim."""
         found = self._victim
         if found is None:
             return None
@@ -212,7 +212,7 @@ class DlmallocHeap(Heap):
         self._victim = address
 
     def _take(self, address: int, size: int) -> None:
-        """Allocate the low end of a free block; what is left of the top or the victim stays so."""
+        """Allocate the low end of a free block; a remainder of the top or victim keeps its role."""
         was_top, was_victim = address == self._top, address == self._victim
         self._leave(address)
         least = 1 if was_top else self._least
@@ -234,7 +234,7 @@ class DlmallocHeap(Heap):
         return self._allocate(address)
 
     def _cut_free(self, address: int, size: int) -> int | None:
-        """Take a free block from where it is held; return what it has beyond `size`."""
+        """Remove a free block from its index or role; return the part beyond `size`."""
         self._leave(address)
         if self.block_size(address) - size < self._least:
             return None

@@ -52,7 +52,7 @@ class GnuHeap(PagedHeap):
         return self._allocate(size)
 
     def free(self, address: int) -> None:
-        """Give a fragment or pages back; a page whose fragments are all free is given back."""
+        """Free a fragment or pages; a page whose fragments are all free is freed."""
         page = self._pages.get(self._page_of(address))
         if page is None:
             self._free_pages(address)
@@ -84,7 +84,7 @@ class GnuHeap(PagedHeap):
         return True
 
     def cached(self) -> list[int]:
-        """Return the free fragments, those of a page that have never been cut as one."""
+        """Return the free fragments; the uncut fragments of a page count as one."""
         pages = [page for pages in self._with_room.values() for page in pages.values()]
         uncut = [page.uncut for page in pages if page.uncut is not None]
         return [*uncut, *(fragment for page in pages for fragment in page.freed)]

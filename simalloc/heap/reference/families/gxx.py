@@ -11,14 +11,14 @@ from simalloc.heap.reference.space import State
 from simalloc.policy.families.gxx import Gxx
 
 _SMALL_BELOW = 144
-"""Below this many bytes there is a bin for each size."""
+"""Sizes below this limit have a bin each."""
 
 
 class GxxHeap(Heap):
-    """Frees wait on one list; bins of dirty and of clean blocks; merging only when it is needed.
+    """Freed blocks wait on one list; bins of dirty and of clean blocks; merging only on demand.
 
-    What waits is cached. Dirty blocks have been freed and not merged, but others may merge with
-    them; clean ones are remainders or have merged.
+    A waiting block is cached. Dirty blocks have been freed and not merged, but others may merge
+    with them; clean blocks are remainders or have merged.
     """
 
     def __init__(self, description: Gxx) -> None:
@@ -73,7 +73,7 @@ class GxxHeap(Heap):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Make the returned blocks dirty, take all free blocks behind, give back what is over."""
+        """Make the returned blocks dirty, take all free blocks behind, free the remainder."""
         self._bin_last_remainder()
         while self._returned:
             self._make_dirty(self._returned.pop())
@@ -100,7 +100,7 @@ class GxxHeap(Heap):
         return self._returned
 
     def _fits_exactly(self, address: int, size: int) -> bool:
-        """Say whether a block is large enough and what is over would make no block."""
+        """Return whether a block is large enough and its remainder is too small for a block."""
         return 0 <= self.block_size(address) - size < self._least
 
     def _use_returned(self, size: int) -> int | None:
@@ -202,7 +202,7 @@ class GxxHeap(Heap):
         return tail
 
     def _allocate_low_end(self, address: int, size: int) -> None:
-        """Allocate the low end; cut more of the same size if that was asked for before."""
+        """Allocate the low end; cut more blocks of the same size if it was requested before."""
         room = self.block_size(address) - size
         if room >= self._least:
             rest = self._split(address, size)

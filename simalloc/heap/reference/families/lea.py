@@ -12,7 +12,7 @@ _BINS = ((512, 3), (2560, 6), (10752, 9), (43520, 12), (174592, 15), (698880, 18
 """Below each size, bins are that power of two wide; all larger blocks share one."""
 
 _MOST_MAPPED = 64
-"""At most this many blocks lie in segments of their own at a time."""
+"""Maximum number of blocks with their own segments at a time."""
 
 
 class LeaHeap(Heap):
@@ -140,7 +140,7 @@ class LeaHeap(Heap):
         return self._take(found, size)
 
     def _use_top(self, size: int) -> int | None:
-        """Take step 4: the low end of the top, of which enough must be left."""
+        """Take step 4: the low end of the top, of which a minimum must remain."""
         if self._top is None:
             return None
         self.visited += 1
@@ -200,7 +200,7 @@ class LeaHeap(Heap):
         self.blocks.join(address)
 
     def _shrink(self, address: int, size: int) -> None:
-        """Free what a block has beyond `size`, if that makes a block."""
+        """Free the part of a block beyond `size`, if it is large enough for a block."""
         if self.block_size(address) - size >= self._least:
             self.free(self._split(address, size))
 

@@ -53,7 +53,7 @@ class PhkHeap(PagedHeap):
         return self._allocate(size)
 
     def free(self, address: int) -> None:
-        """Give a chunk or pages back; a page whose chunks are all free is given back at once."""
+        """Free a chunk or pages; a page whose chunks are all free is freed immediately."""
         visited = self.visited
         page = self._pages.get(self._page_of(address))
         if page is None:
@@ -70,7 +70,7 @@ class PhkHeap(PagedHeap):
         return size < held and (size > held // 2 or held == self._smallest)
 
     def cached(self) -> list[int]:
-        """Return the free chunks, those of a page that have never been cut as one."""
+        """Return the free chunks; the uncut chunks of a page count as one."""
         chunks = [chunk for page in self._pages.values() for chunk in page.freed]
         uncut = [page.uncut for page in self._pages.values() if page.uncut is not None]
         return [*chunks, *uncut]

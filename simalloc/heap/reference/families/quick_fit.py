@@ -79,7 +79,7 @@ class QuickFitHeap(GxxHeap):
         return [*super().cached(), *cells, *([] if self._tail is None else [self._tail])]
 
     def _cut_tail(self, size: int) -> int:
-        """Cut a cell from the tail of the area; what is left of an old area is wasted."""
+        """Cut a cell from the tail of the area; the remainder of an old area is wasted."""
         tail, self._tail = self._tail, None
         if tail is None or self.block_size(tail) < size:
             if tail is not None:

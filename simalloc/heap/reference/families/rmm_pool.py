@@ -54,7 +54,7 @@ class RmmPoolHeap(DeviceHeap):
         return None
 
     def _extend(self, size: int, stream: int) -> bool:
-        """Take as much as there is, or half of what is left below a maximum."""
+        """Take all available memory, or half of the remainder below a maximum."""
         wanted = max(size, self.blocks.mapped)
         if self._maximum:
             self._reclaim(size)
@@ -65,7 +65,7 @@ class RmmPoolHeap(DeviceHeap):
         return self._expand(wanted, size, stream)
 
     def _reclaim(self, size: int) -> None:
-        """Give back what is wholly free until a request has room below the maximum, if it can."""
+        """Return entirely free blocks to the system until a request has room below the maximum."""
         if size > self._maximum:
             return
         for block in sorted(self.whole_blocks(self._pool)):

@@ -34,7 +34,7 @@ class SolarisHeap(Heap):
         self._bottom: int | None = None
 
     def rounded(self, size: int) -> int:
-        """Return the size of block for a request: that of a cell if it is small."""
+        """Return the block size for a request: a cell's size if it is small."""
         if not self._is_small(size):
             return size
         return round_up(size - self._tags, self._unit) + self._tags
@@ -60,7 +60,7 @@ class SolarisHeap(Heap):
         self._last_freed = address
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Take the whole of a free successor, grow at the end of the heap, cut off what is over."""
+        """Take a whole free successor, grow at the end of the heap, cut off the remainder."""
         self._free_waiting()
         size = self.rounded(size)
         if size == self.block_size(address):
@@ -145,7 +145,7 @@ class SolarisHeap(Heap):
         return found
 
     def _cut(self, address: int, size: int) -> None:
-        """Really free what a block has beyond `size`, if that makes a block."""
+        """Free the part beyond `size` without delay, if it is large enough for a block."""
         if self.block_size(address) - size >= self._least:
             self._really_free(self._split(address, size))
 

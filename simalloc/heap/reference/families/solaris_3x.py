@@ -89,7 +89,7 @@ class Solaris3xHeap(Heap):
         return list(self._queue)
 
     def cached(self) -> list[int]:
-        """Return the free cells, those of a holding block never used as one."""
+        """Return the free cells; the uncut cells of a holding block count as one."""
         holders = [holder for holders in self._holders.values() for holder in holders]
         uncut = [holder.uncut for holder in holders if holder.uncut is not None]
         return [*uncut, *(cell for holder in holders for cell in holder.freed)]
@@ -110,7 +110,7 @@ class Solaris3xHeap(Heap):
         return cell
 
     def _new_holder(self, size: int) -> HoldingBlock:
-        """Make an ordinary block of this many cells, behind what it keeps for itself."""
+        """Make an ordinary block of these cells, behind the holding block's own header."""
         kept = self._header + 6 * self._word if self._tables else 0
         cells = self._ordinary(round_up(kept + self._cells * size, self._grain if kept else 1))
         if kept:
@@ -132,9 +132,9 @@ class Solaris3xHeap(Heap):
         return bool(holder.freed) or holder.uncut is not None
 
     def _ordinary(self, size: int) -> int:
-        """Take the first block from the queue's head on that is large enough, once it has absorbed.
+        """Take the first block from the queue's head on that is large enough after absorbing.
 
-        The head is then the one that followed; what is left of the block goes in front of it.
+        The next block becomes the head; the remainder of the block is placed in front of it.
         """
         block = self._search(size)
         if block is None:
@@ -147,7 +147,7 @@ class Solaris3xHeap(Heap):
         return block
 
     def _search(self, size: int) -> int | None:
-        """Return the first block that is large enough; each that is looked at absorbs."""
+        """Return the first block that is large enough; each visited block absorbs."""
         if self._queue.rover is None:
             return None
         block = self._queue.rover
@@ -174,7 +174,7 @@ class Solaris3xHeap(Heap):
         self._queue.rover = block
 
     def _split_off(self, block: int, size: int) -> None:
-        """Cut off what is too much, if it can be a block; it becomes the queue's head."""
+        """Cut off the excess, if it can be a block; it becomes the queue's head."""
         if self.block_size(block) - size >= self._least:
             rest = self._split(block, size)
             self.blocks.mark(rest, State.FREE)

@@ -1,4 +1,4 @@
-"""TLSF: lists by size in two levels, none of which is searched."""
+"""TLSF: lists by size in two levels, without a search in any list."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class TlsfHeap(Heap):
             self._listed.remove(start)
 
     def _split_off(self, block: int, size: int, least: int) -> None:
-        """Free what is too much of an allocated block, if that is `least` bytes."""
+        """Free the excess of an allocated block, if it has at least `least` bytes."""
         if self.block_size(block) - size >= least:
             self.free(self._split(block, size))
 

@@ -1,4 +1,4 @@
-"""A policy in Python, as a heap like those of the families."""
+"""A policy in Python as a heap with the families' interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.policy import UserCode, UserPolicy
 
 
 class UserPolicyHeap(Heap):
-    """Lets a policy in Python decide, and sees that what it does can be."""
+    """Lets a policy in Python decide, and checks that its actions are possible."""
 
     def __init__(self, description: UserCode) -> None:
         super().__init__()

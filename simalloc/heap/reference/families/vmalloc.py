@@ -70,7 +70,7 @@ class VmallocHeap(Heap):
             self._reclaim(0)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Grow over what is free or waits behind the block; else move, and ask for more."""
+        """Grow over free or waiting blocks behind the block; else move, with extra room."""
         more = self._more(size)
         if self.reallocate_in_place(address, size):
             return address
@@ -80,7 +80,7 @@ class VmallocHeap(Heap):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Take what is free or waits behind the block; cut it only if it is far too large."""
+        """Take free or waiting blocks behind the block; cut it only if it is far too large."""
         if self.block_size(address) < size:
             self._merge_forward(address, size)
         have = self.block_size(address)
@@ -166,7 +166,7 @@ class VmallocHeap(Heap):
         return tail
 
     def _cut(self, address: int, size: int) -> None:
-        """Let what is left of a block wait in the slot; at the end of the heap it may be wild."""
+        """Let the remainder of a block wait in the slot; at the end of the heap it may be wild."""
         if self.block_size(address) - size < self._least:
             return
         rest = self._split(address, size)
@@ -251,7 +251,7 @@ class VmallocHeap(Heap):
             self.blocks.join(address)
 
     def _let_wait_long(self, address: int) -> None:
-        """Put a block on the catch-all list, and what was freed last on top of it."""
+        """Put a block on the catch-all list, and the most recently freed one on top of it."""
         self._wait(address)
         self._catch_all.append(address)
         if self._slot is not None:
@@ -259,7 +259,7 @@ class VmallocHeap(Heap):
             self._slot = None
 
     def _more(self, size: int) -> int:
-        """Return how much a block may be larger than asked for when it has been reallocated."""
+        """Return the extra room of a block after a realloc."""
         data = size - self._header
         if data < 2 * self._body:
             return data

@@ -1,1 +1,1 @@
-"""What stands between the program and a family: waiting blocks, trims, requested alignments."""
+"""Layers between the program and a family: waiting blocks, trims, requested alignments."""

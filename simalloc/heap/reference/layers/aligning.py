@@ -40,7 +40,7 @@ def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> in
 
 
 def _cut_to(heap: Heap, block: int, least: int, size: int, alignment: int) -> int:
-    """Give back what a block has in front of the first place that will do, and what is behind."""
+    """Free the part of a block in front of the first suitable place, and the part behind."""
     address = round_up(block, alignment)
     if address > block:
         address = round_up(max(address, block + least), alignment)

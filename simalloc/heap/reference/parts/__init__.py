@@ -1,1 +1,1 @@
-"""What several families are made of."""
+"""Parts of several families."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(eq=False)
 class Node:
-    """A free block in the tree, and the largest sizes on both sides of it (0: there are none)."""
+    """A free block in the tree, and the largest sizes on both sides of it (0 for an empty side)."""
 
     address: int
     size: int
@@ -20,7 +20,7 @@ class Node:
 
     @property
     def largest(self) -> int:
-        """The largest size in the subtree of which this is the root."""
+        """The largest size in the subtree with this root."""
         return max(self.size, self.max_left, self.max_right)
 
     def is_beside(self, address: int, size: int) -> bool:
@@ -49,7 +49,7 @@ class AddressTree:
     def insert(self, address: int, size: int, *, meets: bool) -> tuple[Node, bool, int]:
         """Add a block as a new leaf, or with `meets` stop at the first node beside it.
 
-        Returns that node, whether it was met and is as it was, and how many were looked at.
+        Returns the node, whether it is an unchanged neighbour, and the number of visited nodes.
         """
         looked_at = 0
         parent, node = None, self.root
@@ -92,7 +92,7 @@ class AddressTree:
         _adjust(following)
 
     def first_fit(self, size: int) -> tuple[Node | None, int]:
-        """Return the lowest node of at least `size`, and how many were looked at."""
+        """Return the lowest node of at least `size`, and the number of visited nodes."""
         looked_at, node = 0, self.root
         while node is not None:
             looked_at += 1

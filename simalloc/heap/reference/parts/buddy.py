@@ -1,4 +1,4 @@
-"""What the buddy systems share: halving and merging."""
+"""The common part of the buddy systems: halving and merging."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from simalloc.heap.reference.space import State
 
 
 class BuddyHeap(SizedHeap):
-    """A heap of blocks that are halved on demand and merge with their buddies at once.
+    """A heap of blocks that are halved on demand and merge with their buddies immediately.
 
     Johnstone & Wilson 1998, section 2.3. Each of the smallest sizes begins a series of doubled
-    ones, and a block only ever becomes another size of its series. What is a buddy is the family's.
+    sizes, and a block only ever takes another size of its series. The family defines the buddy of a
+    block.
     """
 
     @abstractmethod

@@ -8,9 +8,9 @@ from simalloc.heap.reference.space import Blocks, State
 
 
 class Cells:
-    """The free cells of each size: freed ones, the newest first, then those never used yet.
+    """The free cells of each size: freed cells, the newest first, then unused cells.
 
-    What has never been used of a batch is one cached block, from whose low end cells are cut.
+    The unused part of a batch is one cached block, from whose low end cells are cut.
     """
 
     def __init__(self, blocks: Blocks) -> None:
@@ -27,7 +27,7 @@ class Cells:
         self._uncut[size] = address
 
     def free_cells(self) -> list[int]:
-        """Return the addresses of the freed cells and of what is uncut of the batches."""
+        """Return the addresses of the freed cells and of the uncut parts of the batches."""
         freed = [address for cells in self._freed.values() for address in cells]
         return [*freed, *self._uncut.values()]
 

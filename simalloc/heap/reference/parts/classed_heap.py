@@ -1,4 +1,4 @@
-"""What the families share that hold free blocks by size class and cut them at any byte."""
+"""The common part of the families that keep free blocks by size class and cut them at any byte."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from simalloc.policy.parts import Coalescing
 
 
 class ClassedHeap(Heap):
-    """A heap whose free blocks are held by size class, each class in a structure of its own.
+    """A heap that keeps its free blocks by size class, each class in a structure of its own.
 
-    Whether adjacent free blocks merge is the policy's choice.
+    The policy decides whether adjacent free blocks merge.
     """
 
     counts_frees = True
@@ -33,11 +33,11 @@ class ClassedHeap(Heap):
 
     @abstractmethod
     def _search(self, number: int, size: int) -> tuple[int | None, int]:
-        """Return the block of a class to use, if one fits, and how many were looked at."""
+        """Return the block of a class to use, or None, and the number of visited blocks."""
 
     @abstractmethod
     def _enter(self, address: int) -> int:
-        """Put a free block into its class; return how many blocks were looked at."""
+        """Put a free block into its class; return the number of visited blocks."""
 
     @abstractmethod
     def _leave(self, address: int) -> None:
@@ -92,7 +92,7 @@ class ClassedHeap(Heap):
             self._check_merged()
 
     def _find(self, size: int) -> tuple[int | None, int]:
-        """Return the block to use, if one fits, and how many were looked at in all classes."""
+        """Return the block to use, or None, and the number of visited blocks in all classes."""
         visited = 0
         for number in range(self._classes.of(size), len(self._classes)):
             found, looked_at = self._search(number, size)
@@ -102,7 +102,7 @@ class ClassedHeap(Heap):
         return None, visited
 
     def _take(self, address: int, size: int) -> int:
-        """Allocate the low end; return how many blocks a remainder looked at that had to enter."""
+        """Allocate the low end; return the blocks visited to enter a remainder."""
         whole = self.block_size(address)
         left = whole - size
         splits = left > 0 and left >= self._least
@@ -119,11 +119,11 @@ class ClassedHeap(Heap):
         return 0
 
     def _keeps_place(self, whole: int, left: int) -> bool:
-        """Say whether what is `left` of a block of `whole` bytes has that block's place."""
+        """Return whether a remainder of `left` bytes keeps the place of a block of `whole`."""
         return self._classes.of(whole) == self._classes.of(left)
 
     def _release(self, address: int) -> int:
-        """Free a block; return how many blocks were looked at."""
+        """Free a block; return the number of visited blocks."""
         if self._coalescing is Coalescing.ALL:
             return self._enter(self._merge_freed(address, self._leave))
         self.blocks.mark(address, State.FREE)

@@ -1,4 +1,4 @@
-"""What the families share that split blocks at any byte and coalesce freed ones at once."""
+"""The common part of the families that split blocks at any byte and coalesce freed blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CoalescingHeap(Heap):
 
     @abstractmethod
     def _take(self, address: int, size: int) -> None:
-        """Allocate the low end of a free block; what is left of it keeps its part."""
+        """Allocate the low end of a free block; the remainder keeps its role."""
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Cut the block's high end off, or take the low end of a free successor.
@@ -67,7 +67,7 @@ class CoalescingHeap(Heap):
         return round_up(size, self._growth)
 
     def _allocate_low_end(self, address: int, size: int) -> int | None:
-        """Allocate the low end of a free block; return the address of what is left, if any is."""
+        """Allocate the low end of a free block; return the address of the remainder, or None."""
         left = self.block_size(address) - size
         rest = self._split(address, size) if left >= self._parts.minimum_split else None
         self.blocks.mark(address, State.ALLOCATED)

@@ -44,7 +44,7 @@ class PagedHeap(Heap):
         self._check_merged()
 
     def _take_run(self, run: int, size: int) -> None:
-        """Allocate the low end of a free run; what is left of it stays free."""
+        """Allocate the low end of a free run; the remainder stays free."""
         self._runs.remove(run)
         if self.block_size(run) > size:
             self._runs.add(self._split(run, size))

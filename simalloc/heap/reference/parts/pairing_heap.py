@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class HeapNode(Protocol):
-    """What lies in a pairing heap: it knows its key, and its place."""
+    """A node of a pairing heap, with its key and its links."""
 
     child: Any
     sibling: Any
@@ -16,16 +16,16 @@ class HeapNode(Protocol):
 
     @property
     def key(self) -> tuple[int, ...]:
-        """What heaps are ordered by."""
+        """The sort key."""
 
 
 Node = TypeVar("Node", bound=HeapNode)
 
 
 class PairingHeap(Generic[Node]):
-    """Nodes of which the least is found; the shape is part of the rules.
+    """A pairing heap of nodes by key; its shape is part of the rules.
 
-    Behind the root waits a chain of siblings, the newest first, that are not yet under it.
+    Behind the root a chain of siblings, the newest first, waits to be merged under it.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class PairingHeap(Generic[Node]):
         return self._root is not None
 
     def insert(self, node: Node) -> None:
-        """Put a node in the chain, of which the first pairs are merged at times."""
+        """Put a node into the chain; at times the first pairs of the chain are merged."""
         node.child = node.sibling = node.before = None
         root = self._root
         if root is None:

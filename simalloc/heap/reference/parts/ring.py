@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 class Ring:
-    """Blocks in a circle, known by their addresses; `rover` stands on one unless there is none.
+    """Blocks in a circle, known by their addresses; `rover` is on one unless the ring is empty.
 
     The rover moves only when it is set, and when its block leaves (see `remove`).
     """

@@ -19,10 +19,10 @@ _LEA_WIDTHS: Final = [
 
 
 class SizeClasses:
-    """Which class a block belongs to.
+    """Maps a block size to its class.
 
-    Equal classes begin at multiples of `interval`; a class of Lea's has the sizes above the end of
-    the one before, up to its own.
+    Equal classes begin at multiples of `interval`. A class of Lea's has the sizes above the
+    previous class's end, up to its own end.
     """
 
     def __init__(self, count: int, interval: int, spacing: Spacing = Spacing.EQUAL) -> None:

@@ -1,4 +1,4 @@
-"""What the families share whose blocks have fixed sizes."""
+"""The common part of the families whose blocks have fixed sizes."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from simalloc.heap.reference.space.segments import Segments
 
 
 class State(Enum):
-    """What a block is at the moment (docs/policies.md, The heap and the replay)."""
+    """States of a block (docs/policies.md, The heap and the replay)."""
 
     ALLOCATED = "allocated"
     FREE = "free"
@@ -33,11 +33,11 @@ class State(Enum):
 class Blocks:
     """The blocks that tile the segments of a heap, each known by its address.
 
-    `size` and `state` map every block's address to what it is; read them, and change them through
-    the methods only. `count` and `total` have the number of blocks and their bytes by state. Blocks
-    of two segments are never neighbours, also where one segment begins at the other's end.
-    Segments are mapped at multiples of `segment_alignment` and of the `page`. `residence` is there
-    if resident pages are kept track of. With a `limit` at most as many bytes are mapped at a time.
+    `size` and `state` map every block's address to its size and state. Read them freely, but change
+    them only through the methods. `count` and `total` have the number of blocks and their bytes by
+    state. Blocks of two segments are never neighbours, even where one segment begins at the other's
+    end. Segments are mapped at multiples of `segment_alignment` and of the `page`. `residence` is
+    None unless resident pages are measured. `limit` is the maximum of mapped bytes, or None.
     """
 
     def __init__(self, *, has_break: bool = True) -> None:
@@ -59,7 +59,7 @@ class Blocks:
 
     @property
     def mapped(self) -> int:
-        """The bytes asked of the system and not given back."""
+        """The bytes requested from the system and not returned."""
         return sum(self.total.values()) - self.total[State.HOLE]
 
     @property
@@ -129,7 +129,7 @@ class Blocks:
 
     @contextmanager
     def _addresses(self) -> Iterator[None]:
-        """Refuse, if there is a limit, what fails for want of addresses."""
+        """Turn a lack of addresses into a refusal, if the heap has a limit."""
         try:
             yield
         except SimallocError:
@@ -149,9 +149,9 @@ class Blocks:
         return self._segments.ends.get(address) == address + self.size[address]
 
     def mark(self, address: int, state: State) -> None:
-        """Change the state of a block; the pages of a hole are given back.
+        """Change the state of a block; the pages of a hole are returned to the system.
 
-        Raises `Refused` if it is a hole that the limit does not allow to be mapped.
+        Raises `Refused` for a hole that the limit does not allow to be mapped.
         """
         if self.state[address] is State.HOLE and state is not State.HOLE:
             self.take_room(self.size[address])
@@ -191,7 +191,7 @@ class Blocks:
     def take_pages(self, address: int, source: int, size: int) -> None:
         """Make pages resident if those of `size` bytes from `source` on are, as mremap does.
 
-        Both addresses are at the beginning of a page.
+        Both addresses are page-aligned.
         """
         if self.residence is not None:
             for start, end in self.residence.within(source, size):
@@ -211,7 +211,7 @@ class Blocks:
         return sorted((at, self.size[at]) for at in self.size if self.state[at] is state)
 
     def check(self) -> None:
-        """Assert that the blocks tile the segments and that what is counted is there."""
+        """Assert that the blocks tile the segments, and that the counts are right."""
         assert min(self.size.values(), default=1) > 0, "a block has at least one byte"
         tiled = 0
         for address, end in self._segments.spans():
@@ -231,7 +231,7 @@ class Blocks:
         assert (self.count, self.total) == (count, total), "what is counted is there"
 
     def _discard_begun(self, address: int, size: int) -> None:
-        """Give back every page that begins in these bytes."""
+        """Return every page that begins in these bytes to the system."""
         if self.residence is not None:
             self.residence.discard(address, size + -(address + size) % self.page)
 

@@ -1,4 +1,4 @@
-"""What tells a replay that a request cannot be served."""
+"""The errors by which a heap refuses a request."""
 
 from __future__ import annotations
 

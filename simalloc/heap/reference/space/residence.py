@@ -1,4 +1,4 @@
-"""Which pages of the heap are resident."""
+"""The resident pages of the heap."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ HUGE: Final = 512
 
 
 class Residence:
-    """Pages in which a byte was written, until they are given back.
+    """Pages in which a byte was written, until they are returned to the system.
 
-    Pages of `page` scaled bytes are counted from address 0. `runs` has the first and the end of
-    each run of resident pages in turn, in rising order: an even number of them.
+    Pages of `page` scaled bytes are counted from address 0. `runs` alternates the first page and
+    the end of each run of resident pages, in rising order.
 
-    A huge page becomes resident as a whole. When a part of it is given back it is split: its pages
-    are single ones from then on, until it is given back whole.
+    A huge page becomes resident as a whole. When a part of it is returned, the huge page is split:
+    its pages are ordinary from then on, until all of it is returned.
     """
 
     def __init__(self, page: int) -> None:
@@ -53,7 +53,7 @@ class Residence:
         self._huge.update(range(-(-address // whole), (address + size) // whole))
 
     def within(self, address: int, size: int) -> list[tuple[int, int]]:
-        """Return start and end of each run of resident pages among those of these bytes."""
+        """Return start and end of each run of resident pages within these bytes."""
         first, end = address // self.page, -(-(address + size) // self.page)
         runs = zip(self.runs[::2], self.runs[1::2], strict=True)
         cut = [(max(low, first), min(high, end)) for low, high in runs]
