@@ -27,6 +27,7 @@ class Simulation:
         keeps_mappings: bool,
         policy: UserPolicy = ...,
     ) -> None: ...
+    def begin_with(self, *rows: NDArray[np.int64]) -> None: ...
     def replay(
         self,
         op: NDArray[np.uint8],

@@ -10,7 +10,9 @@ from typing import Final, TypedDict, TypeVar
 import numpy as np
 
 from simalloc.errors import SimallocError
+from simalloc.heap.start import Start
 from simalloc.policy import Policy
+from simalloc.policy.families.ptmalloc import Ptmalloc
 
 PAGE: Final = 4096
 """Bytes of a page unless another size is given."""
@@ -43,6 +45,7 @@ class RunKeywords(TypedDict, total=False):
     writes: bool
     occupied: Sequence[int]
     on_refusal: OnRefusal | str | None
+    start: Start | None
     engine: str
 
 
@@ -75,6 +78,10 @@ class RunOptions:
     on_refusal: OnRefusal | str | None = None
     """After a refused request the program goes on without the object (`"go-on"`), or the run ends
     (`"stop"`). Default: stop for device allocators, else go-on."""
+    start: Start | None = None
+    """The heap of a process that a run of ptmalloc begins with (`Start.of(snapshot)`). The first
+    allocations of the trace, one for each live block, get these blocks; other policies place
+    them."""
     engine: str = field(default="core", compare=False)
     """`"core"`, in C; `"core-portable"`, in C without vector code; or `"reference"`, in Python."""
 
@@ -109,8 +116,12 @@ class RunOptions:
             raise ValueError(f"engine is {self.engine!r}; it takes one of {', '.join(ENGINES)}")
         realloc = Realloc.IN_PLACE if description.mechanism else Realloc.FREE_FIRST
         refusal = OnRefusal.STOP if description.stops_when_refused else OnRefusal.GO_ON
+        start = self.start if isinstance(description, Ptmalloc) else None
+        if start is not None and isinstance(description, Ptmalloc):
+            start.check_run(description, scale)
         return replace(
             self,
+            start=start,
             scale=int(description.only_scale or scale),
             realloc=_chosen("realloc rule", Realloc, self.realloc, realloc),
             occupied=tuple(self.occupied),

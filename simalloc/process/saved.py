@@ -12,6 +12,8 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from simalloc.process.foreign import Foreign, ForeignClass
+from simalloc.process.heap_state import COLUMNS as STATE_COLUMNS
+from simalloc.process.heap_state import HeapState
 from simalloc.process.snapshot import Blocks, Keeper, Other, Part, Pauses, Snapshot
 from simalloc.process.target import ProcessError
 
@@ -22,6 +24,7 @@ def _foreign(classes: Sequence[dict[str, int]], **rest: Any) -> Foreign:
 
 
 _FORMAT: Final = "simalloc snapshot 1"
+_OF_STATE: Final = ("has_fast_lists", "parameters")
 _COLUMNS: Final = ("address", "usable", "size", "state", "arena", "resident")
 _SEQUENCES: Final[dict[str, Callable[..., Any]]] = {
     "parts": Part,
@@ -42,9 +45,12 @@ def save_snapshot(snapshot: Snapshot, stream: BinaryIO) -> None:
             rest[name] = [asdict(one) for one in value]
         elif name == "pauses":
             rest[name] = asdict(value)
-        elif name not in {"blocks", "content"}:
+        elif name not in {"blocks", "content", "state"}:
             rest[name] = value
     columns = {name: getattr(snapshot.blocks, name) for name in _COLUMNS}
+    if snapshot.state is not None:
+        rest["state"] = {name: getattr(snapshot.state, name) for name in _OF_STATE}
+        columns |= {f"state_{name}": getattr(snapshot.state, name) for name in STATE_COLUMNS}
     header = np.frombuffer(json.dumps(rest).encode(), np.uint8)
     np.savez_compressed(stream, header=header, **columns)
 
@@ -55,6 +61,9 @@ def load_snapshot(path: Path) -> Snapshot:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             rest = json.loads(file["header"].tobytes())
             columns = [file[name] for name in _COLUMNS]
+            if "state" in rest:
+                arrays = {name: file[f"state_{name}"] for name in STATE_COLUMNS}
+                rest["state"] = HeapState(**rest["state"], **arrays)
         if rest.pop("format") != _FORMAT:
             raise ProcessError(f"{path} is a snapshot of another version of simalloc")
         for name, kind in _SEQUENCES.items():

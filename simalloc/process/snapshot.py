@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from simalloc.process.foreign.foreign import Foreign
 from simalloc.process.glibc.chunks import STATE_NAMES
+from simalloc.process.heap_state import HeapState
 
 NO_ARENA: Final = -1
 """The arena of a block that was mapped on its own."""
@@ -160,6 +161,9 @@ class Snapshot:
     """Heaps of other allocators."""
     mallinfo: Map[str, int] = field(default_factory=dict)
     """What `mallinfo2` would report, by its field names."""
+    state: HeapState | None = None
+    """The lists, threads and parameters of glibc's malloc, from which a model can go on. None: it
+    has no heap, an arena was not walked, or the main arena has memory outside of the break."""
 
     def total(self, figure: str) -> int:
         """Return the sum of one figure over all parts; parts without it count as 0."""

@@ -15,6 +15,7 @@ from simalloc.process.foreign import find_foreign
 from simalloc.process.glibc.capture import ArenaHeap, Capture, Heap, capture
 from simalloc.process.glibc.chunks import CACHED, MAPPED_ALONE
 from simalloc.process.glibc.layouts import HEADER
+from simalloc.process.glibc.list_order import heap_state
 from simalloc.process.glibc.main_arena import break_end
 from simalloc.process.glibc.own_figures import mallinfo
 from simalloc.process.glibc.pages import Pins, amounts, pins, resident_bytes
@@ -73,6 +74,7 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
         problems=_problems(found),
         content=content_of(target, found) if content else (),
         mallinfo=figures or {},
+        state=heap_state(target, found),
     )
 
 

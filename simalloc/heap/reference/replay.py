@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap.reference.families import heap_for
+from simalloc.heap.reference.families.ptmalloc.start import PtmallocStarted
 from simalloc.heap.reference.heap import Heap, Request
 from simalloc.heap.reference.layers.aligning import allocate_aligned
 from simalloc.heap.reference.layers.front import Front
@@ -187,6 +188,9 @@ class Objects:
             heap.blocks.residence = Residence(heap.blocks.page)
         heap.threads, heap.other_threads = setting.threads, setting.other_threads
         heap.program_writes = setting.options.writes
+        if setting.start is not None:
+            assert isinstance(heap, PtmallocStarted), "other families do not begin with a heap"
+            heap.begin_with(setting.start, setting.started_tunables, setting.started_threads)
         self.heap = heap
         self._setting = setting
         self._description = description

@@ -32,6 +32,16 @@ def sparse_numbers(source: EventSource) -> NDArray[np.int64] | None:
     return np.array(sorted(numbers), np.int64)
 
 
+def dense_threads(source: EventSource, count: int) -> list[int]:
+    """Return the dense numbers of threads 0 to `count` - 1; those not in the trace follow."""
+    numbers = sparse_numbers(source)
+    if numbers is None:
+        return list(range(count))
+    missing = [number for number in range(count) if number not in numbers]
+    place = {int(number): at for at, number in enumerate((*numbers, *missing))}
+    return [place[number] for number in range(count)]
+
+
 def clock(time: NDArray[np.int64], latest: int = 0) -> NDArray[np.int64]:
     """Return times that never run backwards: an earlier one becomes the latest so far.
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from simalloc.heap._core import Simulation
 from simalloc.heap.run_options import Realloc, RunKeywords, RunOptions
+from simalloc.heap.running.replayed_columns import dense_threads
+from simalloc.heap.start import Start
 from simalloc.policy import AnyPolicy, Policy, UserCode, find_policy
 from simalloc.policy.device import Device
+from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.trace import EventSource
 from simalloc.trace.sample import refuse_sample
 
@@ -65,7 +69,7 @@ class Setting:
         For each of them the C library has allocated memory before the first event.
         """
         allocates = self.policy.description.allocates_for_threads(self.source.provenance)
-        return self.threads - 1 if allocates else 0
+        return self.threads - 1 if allocates and self.start is None else 0
 
     @property
     def threads(self) -> int:
@@ -80,6 +84,24 @@ class Setting:
         apart = "thread" in self.columns or isinstance(self.policy.description, Device)
         return self.source.threads if apart else 1
 
+    @property
+    def start(self) -> Start | None:
+        """The heap that the run begins with."""
+        return self.options.start
+
+    @property
+    def started_tunables(self) -> Mapping[str, int]:
+        """The tunables of the process whose heap the run begins with."""
+        description = self.policy.description
+        if self.start is None or not isinstance(description, Ptmalloc):
+            return {}
+        return self.start.tunables(description)
+
+    @property
+    def started_threads(self) -> list[int]:
+        """The dense numbers of the threads of the heap that the run begins with."""
+        return [] if self.start is None else dense_threads(self.source, len(self.start.thread))
+
     def simulation(
         self,
         *,
@@ -93,15 +115,19 @@ class Setting:
         mapping and unmapping.
         """
         description = self.policy.description
-        return Simulation(
+        parameters = description.core_parameters() | {
+            "other_threads": self.other_threads,
+            "threads": self.threads,
+        }
+        parameters.update(self.started_tunables)
+        simulation = Simulation(
             description.compiled or description.core,
             len(self.source) if events is None else events,
             self.scale,
             self.realloc.value,
             checked,
             self.options.engine == "core-portable",
-            description.core_parameters()
-            | {"other_threads": self.other_threads, "threads": self.threads},
+            parameters,
             self.options.page,
             self.options.resident,
             tuple(self.options.occupied),
@@ -111,6 +137,9 @@ class Setting:
             keeps_mappings,
             **self._decider(),
         )
+        if self.start is not None:
+            simulation.begin_with(*self.start.columns(self.started_threads))
+        return simulation
 
     def _decider(self) -> dict[str, Any]:
         """Return the Python object that decides, if one does."""

@@ -99,6 +99,8 @@ class Parameters:
     """The size of huge pages that heaps are made of; 0 if none."""
     mapped: int
     """The number of blocks mapped on their own."""
+    mmap_max: int
+    """The largest number of them."""
     most_mapped: int
     mapped_bytes: int
     most_mapped_bytes: int
@@ -108,6 +110,8 @@ class Parameters:
     """The largest request that a cache takes."""
     cache_count: int
     """The places of each list of a cache."""
+    fixed_thresholds: bool
+    """Whether the thresholds stay as they are when a mapped block is freed."""
     chunk_less: int
     """Bytes by which a mapped chunk is smaller than its pages."""
 
@@ -133,7 +137,7 @@ class ParametersLayout:
     def read(self, address: int, content: bytes) -> Parameters | None:
         """Return the parameters at an address, or None if these bytes cannot be any."""
         words = struct.unpack_from("<QQQQQ", content, 0)
-        mapped, _, most, _ = struct.unpack_from("<4i", content, self.mapped)
+        mapped, mmap_max, most, fixed = struct.unpack_from("<4i", content, self.mapped)
         mapped_bytes, most_bytes = struct.unpack_from("<QQ", content, self.mapped_bytes)
         (sbrk_base,) = struct.unpack_from("<Q", content, self.sbrk_base)
         lists, cache_bytes, count = struct.unpack_from("<QQQ", content, self.cache_lists)
@@ -164,6 +168,7 @@ class ParametersLayout:
             huge_page=huge,
             heap_page=heap,
             mapped=mapped,
+            mmap_max=mmap_max,
             most_mapped=most,
             mapped_bytes=mapped_bytes,
             most_mapped_bytes=most_bytes,
@@ -171,6 +176,7 @@ class ParametersLayout:
             cache_lists=lists,
             cache_bytes=cache_bytes,
             cache_count=count,
+            fixed_thresholds=fixed != 0,
             chunk_less=self.chunk_less,
         )
 

@@ -59,6 +59,16 @@ class State:
         return self._word(self.layout.next)
 
     @property
+    def next_free(self) -> int:
+        """The address of the arena behind this one on the list of those without threads."""
+        return self._word(self.layout.next + 8)
+
+    @property
+    def last_remainder(self) -> int:
+        """The address of the chunk that the latest split left; it may be no chunk any more."""
+        return self._word(self.layout.top + 8)
+
+    @property
     def attached(self) -> int:
         """How many threads use the arena."""
         return self._word(self.layout.attached)

@@ -280,6 +280,46 @@ static void find_columns(const struct column *columns, PyObject **given, PyObjec
     }
 }
 
+/* The parts of a heap that a run begins with. */
+enum { START_PARTS = 7 };
+
+static PyObject *simulation_begin_with(PyObject *object, PyObject *args)
+{
+    struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    if (PyTuple_Size(args) != START_PARTS || replay->family->begin_with == NULL ||
+        replay->measures.events > 0) {
+        PyErr_SetString(PyExc_ValueError, "no run of this policy begins with a heap");
+        return NULL;
+    }
+    struct column columns[START_PARTS];
+    struct numbers parts[START_PARTS];
+    size_t held = 0;
+    for (; held < START_PARTS; held++) {
+        Py_ssize_t count;
+        columns[held] = (struct column){.name = "a part of the heap", .width = 8};
+        PyObject *given = PyTuple_GetItem(args, (Py_ssize_t)held);
+        if (!columns_hold(&columns[held], &given, 1, &count))
+            break;
+        parts[held] = (struct numbers){columns[held].view.buf, (size_t)count};
+    }
+    bool done = false;
+    if (held == START_PARTS) {
+        struct heap_start start = {parts[0], parts[1], parts[2], parts[3],
+                                   parts[4], parts[5], parts[6]};
+        done = replay->family->begin_with(replay->heap, &start);
+        if (!done)
+            PyErr_Format(PyExc_MemoryError, "%s", replay->heap->failure != NULL
+                                                      ? replay->heap->failure
+                                                      : "the capacity is less than the heap");
+    }
+    columns_release(columns, held);
+    if (!done)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *simulation_replay(PyObject *object, PyObject *args)
 {
     struct column columns[EVENT_COLUMNS] = {
@@ -401,6 +441,9 @@ static PyObject *simulation_report(PyObject *object, PyObject *unused)
 }
 
 static PyMethodDef simulation_methods[] = {
+    {"begin_with", simulation_begin_with, METH_VARARGS,
+     "begin_with(segment, block, entry, arena, idle, thread, resident)\n--\n\n"
+     "Begin with a real heap: the rows of Start.columns(), before the first event."},
     {"replay", simulation_replay, METH_VARARGS,
      "replay(op, size, slot, live, spans, columns) -> (events done, failure or None)\n--\n\n"
      "Carry out events. spans is what the first whole batches come to, of as many as are known. "

@@ -41,6 +41,24 @@ struct location {
     int64_t offset;
 };
 
+/* Numbers in rows, one row after the other. */
+struct numbers {
+    const int64_t *at;
+    size_t count;
+};
+
+/* A heap that a run begins with, in the rows of simalloc/heap/start.py, which has verified it. A
+ * thread's row begins with its number in the trace. */
+struct heap_start {
+    struct numbers segment;
+    struct numbers block;
+    struct numbers entry;
+    struct numbers arena;
+    struct numbers idle;
+    struct numbers thread;
+    struct numbers resident;
+};
+
 struct family {
     const char *name; /* what descriptions call it */
     size_t state_size;
@@ -60,6 +78,9 @@ struct family {
     /* Returns the bytes of the largest free block, where a block that is free stands for several of
      * a fixed size; NULL: each free block stands for itself. */
     uint64_t (*largest_free)(const struct heap *heap);
+    /* Places the blocks of a real heap before the first event; false if the capacity does not allow
+     * that, or with the heap's failure set. NULL: a run begins with an empty heap. */
+    bool (*begin_with)(struct heap *heap, const struct heap_start *start);
     /* How many cached blocks the family itself keeps, by its lists; NULL: none. Asked in tests. */
     uint64_t (*cached)(const void *state);
     /* Carries out events of which more is looked at than sizes; NULL: replay_requests(). */

@@ -41,6 +41,7 @@ static void take_request(const struct replay *replay, const struct events *event
     if (!has_columns) {
         heap->request.size = (uint64_t)events->size[event];
         heap->request.event = replay->measures.events + event;
+        heap->request.unwritten = 0; /* the family may have set it for another object */
         heap->request.is_zeroed = events->op[event] == OP_CALLOC;
         heap->request.is_freed = false;
         return;
@@ -230,6 +231,7 @@ bool replay_note(struct replay *replay, const struct events *events, struct batc
     uint64_t end = block->address + block->size + heap->setting.payload;
     if (is_request && end > heap->residence->dense)
         write_block(replay, op, id);
+    heap->request.unwritten = 0; /* the family may have set it for this object */
     if (heap->heap_changed != PAGES_MAY_CHANGE && !note_change(batch, event, heap))
         return false;
     heap->heap_changed = PAGES_MAY_CHANGE;

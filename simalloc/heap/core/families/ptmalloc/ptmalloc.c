@@ -11,6 +11,16 @@ static bool enter(struct ptmalloc *state)
     return threads_switch(state);
 }
 
+/* The same for a free or a realloc, which also fails while live blocks wait. */
+static bool enter_begun(struct ptmalloc *state)
+{
+    if (UNLIKELY(blocks_wait(state))) {
+        heap_fail(&state->heap, ptmalloc_not_live);
+        return false;
+    }
+    return enter(state);
+}
+
 static uint64_t asked_bytes(const struct ptmalloc *state)
 {
     return state->heap.request.size * state->heap.setting.scale;
@@ -158,6 +168,8 @@ static NEVER_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
     struct ptmalloc *state = ptmalloc_of(heap);
     if (!enter(state))
         return NO_BLOCK;
+    if (UNLIKELY(blocks_wait(state)))
+        return ptmalloc_give_waiting(state, size);
     if (UNLIKELY(heap->request.alignment > state->served))
         return allocate_aligned_block(state, size, heap->request.alignment);
     if (UNLIKELY(heap->request.is_zeroed))
@@ -222,7 +234,7 @@ static bool prepare_to_free(struct ptmalloc *state, uint32_t id)
 static NEVER_INLINE void release(struct heap *heap, uint32_t id)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
-    if (!enter(state) || !prepare_to_free(state, id))
+    if (!enter_begun(state) || !prepare_to_free(state, id))
         return;
     heap->counters.allocated -= size_of(state, id);
     bool is_kept = state->version >= GLIBC_2_43 || !is_mapped(state, id);
@@ -321,7 +333,7 @@ static uint32_t move(struct ptmalloc *state, uint32_t id, uint64_t size)
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
-    if (!enter(state))
+    if (!enter_begun(state))
         return NO_BLOCK;
     if (is_mapped(state, id))
         return memory_remap(state, id, size);
@@ -438,6 +450,7 @@ const struct family ptmalloc = {
     .init = init,
     .release = release_all,
     .next_layer = next_layer,
+    .begin_with = ptmalloc_begin_with,
     .end_thread = threads_end,
     .give_back = give_back,
     FIGURES(figures),

@@ -4,12 +4,14 @@
  *   cache.h      the cache of a thread
  *   memory.c     the break, the heaps of arenas, mapped blocks; trimming
  *   search.c     searching an arena and merging blocks
+ *   start.c      beginning with the heap of a process
  *   threads.c    the arena and the cache of a thread
  *   report.c     statistics
  *   ptmalloc.c   the functions that a program calls */
 #ifndef SIMALLOC_PTMALLOC_H
 #define SIMALLOC_PTMALLOC_H
 
+#include "families/family.h"
 #include "index/size/groups.h"
 #include "parts/unmerged.h"
 #include "replay/replay.h"
@@ -112,6 +114,11 @@ struct ptmalloc {
     uint32_t idle_capacity;
     struct thread *thread_table; /* by number */
     uint32_t thread_entries; /* in that table */
+    /* The live blocks of the heap that the run began with, by address, which the first allocations
+     * get: waiting_given <= waiting_count of them have been given. */
+    uint32_t *waiting;
+    size_t waiting_count;
+    size_t waiting_given;
     bool making_cache;
 };
 
@@ -249,9 +256,30 @@ ALWAYS_INLINE struct arena *threads_arena(struct ptmalloc *state, uint64_t asked
 /* Makes the cache of the thread, which has none, where there are caches. */
 bool threads_make_cache(struct ptmalloc *state);
 bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena);
+/* Gives the thread an empty cache, which has none, in the block of its table or NO_BLOCK. */
+bool threads_have_cache(struct ptmalloc *state, uint32_t table);
+/* Notes the cache that the thread of the latest request has now. */
+void threads_note_cache(struct ptmalloc *state);
+/* Makes a thread that of the latest request. */
+bool threads_find(struct ptmalloc *state, uint32_t number);
+/* An arena without memory; NULL, with the heap's failure set, when memory is exhausted. */
+struct arena *threads_make_arena(struct ptmalloc *state);
 void threads_end(struct heap *heap);
 bool threads_reserve(struct ptmalloc *state);
 void threads_release(struct ptmalloc *state);
+
+/* start.c */
+
+extern const char ptmalloc_not_live[]; /* a failure */
+bool ptmalloc_begin_with(struct heap *heap, const struct heap_start *start);
+/* Gives the next waiting block to an object; NO_BLOCK, with the heap's failure set, if it is too
+ * small. */
+uint32_t ptmalloc_give_waiting(struct ptmalloc *state, uint64_t size);
+
+static inline bool blocks_wait(const struct ptmalloc *state)
+{
+    return state->waiting_given < state->waiting_count;
+}
 
 /* ptmalloc.c */
 

@@ -16,8 +16,7 @@ static void arena_release(struct arena *arena)
     free(arena);
 }
 
-/* An arena without memory; NULL, with the heap's failure set, when memory is exhausted. */
-static struct arena *arena_make(struct ptmalloc *state)
+struct arena *threads_make_arena(struct ptmalloc *state)
 {
     bool has_room =
         TABLE_SPARE(state->arenas, state->arena_count, 1, UINT32_MAX, state->arena_capacity) &&
@@ -71,7 +70,7 @@ struct arena *threads_attach(struct ptmalloc *state, uint64_t asked)
     } else if (!may_grow(state)) {
         arena = reuse(state);
     } else {
-        arena = arena_make(state);
+        arena = threads_make_arena(state);
         if (arena == NULL)
             return NULL;
         if (!memory_begin_arena(state, arena, asked)) {
@@ -84,18 +83,15 @@ struct arena *threads_attach(struct ptmalloc *state, uint64_t asked)
     return arena;
 }
 
-/* Notes the cache that the thread of the latest request has now. */
-static void note_cache(struct ptmalloc *state)
+void threads_note_cache(struct ptmalloc *state)
 {
     uint64_t most =
         state->tcache_max < state->small_cached ? state->tcache_max : state->small_cached;
     state->cache = state->thread->cache;
-    state->quick_most = state->cache == NULL ? 0 : most;
+    state->quick_most = state->cache == NULL || blocks_wait(state) ? 0 : most;
 }
 
-/* Gives the thread an empty cache, in the block that was got for it; false, with the heap's failure
- * set, when memory is exhausted. */
-static bool have_cache(struct ptmalloc *state, uint32_t table)
+bool threads_have_cache(struct ptmalloc *state, uint32_t table)
 {
     struct cache *cache =
         calloc(1, sizeof *cache + (state->small_cached + 1) * sizeof *cache->small);
@@ -103,7 +99,7 @@ static bool have_cache(struct ptmalloc *state, uint32_t table)
         return false;
     state->thread->cache = cache;
     state->thread->table = table;
-    note_cache(state);
+    threads_note_cache(state);
     if (table != NO_BLOCK) {
         state->heap.blocks[table].index_slot = STATE_TABLE;
         heap_touch(&state->heap, state->heap.blocks[table].address + 2 * state->word,
@@ -125,7 +121,7 @@ static bool make_cache_in(struct ptmalloc *state, struct arena *arena, uint64_t 
         if (table == NO_BLOCK)
             return false;
     }
-    return have_cache(state, table);
+    return threads_have_cache(state, table);
 }
 
 bool threads_make_cache(struct ptmalloc *state)
@@ -146,14 +142,13 @@ bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena)
     return make_cache_in(state, arena, asked);
 }
 
-/* Looks the thread of the request up. */
-static bool find_thread(struct ptmalloc *state, uint32_t number)
+bool threads_find(struct ptmalloc *state, uint32_t number)
 {
     if (!heap_needs(&state->heap, TABLE_COVER(state->thread_table, state->thread_entries, number)))
         return false;
     state->thread_number = number;
     state->thread = &state->thread_table[number];
-    note_cache(state);
+    threads_note_cache(state);
     return true;
 }
 
@@ -161,10 +156,10 @@ static bool find_thread(struct ptmalloc *state, uint32_t number)
 static bool begin(struct ptmalloc *state)
 {
     struct heap *heap = &state->heap;
-    struct arena *main_arena = arena_make(state);
+    struct arena *main_arena = threads_make_arena(state);
     if (main_arena == NULL || !heap_reserve_more(heap, heap->setting.other_threads) ||
         !threads_reserve(state) ||
-        !find_thread(state, heap->setting.other_threads > 0 ? 0 : heap->request.thread))
+        !threads_find(state, heap->setting.other_threads > 0 ? 0 : heap->request.thread))
         return false;
     state->thread->arena = main_arena;
     main_arena->attached = 1;
@@ -186,7 +181,7 @@ bool threads_switch(struct ptmalloc *state)
 {
     if (state->arena_count == 0 && !begin(state))
         return false;
-    return find_thread(state, state->heap.request.thread);
+    return threads_find(state, state->heap.request.thread);
 }
 
 void threads_end(struct heap *heap)
@@ -196,7 +191,7 @@ void threads_end(struct heap *heap)
         return;
     struct thread ended = *state->thread;
     *state->thread = (struct thread){NULL, NULL, NO_BLOCK};
-    note_cache(state);
+    threads_note_cache(state);
     uint64_t from = 0;
     if (ended.cache != NULL)
         for (uint32_t id; (id = cache_drain(state, ended.cache, &from)) != NO_BLOCK;)
@@ -226,4 +221,5 @@ void threads_release(struct ptmalloc *state)
     table_release(state->arenas);
     table_release(state->idle);
     table_release(state->thread_table);
+    free(state->waiting);
 }

@@ -124,6 +124,14 @@ class Arenas:
         """The arena that has the break."""
         return self.all[0]
 
+    def limit(self, most: int) -> None:
+        """Let there be at most this many arenas; 0: as many as the rules say."""
+        self._limit = most
+
+    def set_idle(self, arenas: list[Arena]) -> None:
+        """Set the arenas without threads; the last one is given to the next thread."""
+        self._idle = arenas
+
     def ring(self) -> list[Arena]:
         """Return the main arena, then the others, the newest first."""
         return [self.main, *reversed(self.all[1:])]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 
 from simalloc.heap.reference.families.ptmalloc.arena import Arena
-from simalloc.heap.reference.families.ptmalloc.threads import PtmallocThreads
+from simalloc.heap.reference.families.ptmalloc.start import PtmallocStarted
 from simalloc.heap.reference.parts.overhead import gross_size, round_up
 from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 
 
-class PtmallocHeap(PtmallocThreads):
+class PtmallocHeap(PtmallocStarted):
     """A cache for each thread, over arenas of fast lists, bins and a top.
 
     What is in a thread's cache or a fast list is cached.
@@ -27,6 +27,8 @@ class PtmallocHeap(PtmallocThreads):
     def malloc(self, size: int) -> int:
         """Serve a request: of the thread's cache if that has a block of the size."""
         self._enter()
+        if self._waiting:
+            return self._give_waiting(size)
         self.visited = 0
         if self.request.alignment > self._lies_at:
             return self._memalign(size, self.request.alignment)
@@ -37,6 +39,7 @@ class PtmallocHeap(PtmallocThreads):
     def free(self, address: int) -> None:
         """Let the block wait in the thread's cache or a fast list, or merge or unmap it."""
         self._enter()
+        self._check_begun()
         is_mapped = address in self._mapped
         if self._makes_cache_late:
             may_wait = self._cached_size(address) <= self._tcache_max
@@ -52,6 +55,7 @@ class PtmallocHeap(PtmallocThreads):
     def reallocate(self, address: int, size: int) -> int:
         """Stay if the block and the free one behind it are large enough; else move."""
         self._enter()
+        self._check_begun()
         if address in self._mapped:
             return self._remap(address, size)
         if self._fits(address, size):
@@ -105,7 +109,8 @@ class PtmallocHeap(PtmallocThreads):
             "attached": [arena.attached for arena in arenas],
             "resident": [self._resident_of(arena) for arena in arenas],
         }
-        none = [0] * (min(self._description.most_arenas, self.threads) - len(arenas))
+        most = min(self._description.most_arenas, self.threads) + self._first_arenas
+        none = [0] * (most - len(arenas))
         return {
             "arenas": len(arenas),
             "mapped": sum(sizes.values()),
