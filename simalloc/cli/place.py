@@ -18,6 +18,7 @@ from simalloc.cli.simulation_options import (
     page_option,
     realloc_option,
     scale_option,
+    start_option,
     write_option,
 )
 from simalloc.files import replacing
@@ -75,6 +76,7 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
 @scale_option
 @realloc_option
 @on_refusal_option
+@start_option
 def command(
     trace: str,
     policies: Sequence[str],
@@ -92,7 +94,10 @@ def command(
     if len(policies) > 1:
         raise click.UsageError(f"place takes one policy, and got {' and '.join(policies)}.")
     source = open_source(trace)
-    setting = Setting.of(source, policies[0], RunOptions(**asked), resident=True)
+    options = RunOptions(**asked)
+    if options.start is not None:
+        source = options.start.before(source)
+    setting = Setting.of(source, policies[0], options, resident=True)
     with (
         progress(source.name, len(source)) as advance,
         _opened(output) as stream,

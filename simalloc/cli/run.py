@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -22,10 +22,12 @@ from simalloc.cli.simulation_options import (
     page_option,
     realloc_option,
     scale_option,
+    start_option,
     write_option,
 )
 from simalloc.heap import Run, simulate_all
 from simalloc.heap.run_options import RunKeywords, RunOptions
+from simalloc.heap.start import Start
 from simalloc.policy import Policy, expand_policies
 from simalloc.policy.range import Range
 from simalloc.report import Format, Table, write_table
@@ -82,6 +84,7 @@ _BYTES_AN_EVENT: Final = 165
 @scale_option
 @realloc_option
 @on_refusal_option
+@start_option
 @format_option
 def command(
     traces: Sequence[str],
@@ -102,15 +105,16 @@ def command(
         RunOptions(**asked), resident=of == "resident", largest_free=of == "largest-free"
     )
     simulated = partial(simulate_all, options=options)
+    sources = (_opened(name, options.start) for name in traces)
     if values is not None and sort is not None:
         raise click.UsageError("--range and --sort exclude each other.")
     if values is not None:
-        table = _over_range(Range.read(values), traces, described, simulated, of)
+        table = _over_range(Range.read(values), sources, described, simulated, of)
         write_table(table, table_format, sys.stdout)
         return
     runs: list[Run] = []
-    for name in traces:
-        found = _run_all(open_source(name), described, simulated)
+    for source in sources:
+        found = _run_all(source, described, simulated)
         runs += found if sort is None else sorted_runs(found, sort, of=of)
     if table_format == "json":
         json.dump([record(run, of) for run in runs], sys.stdout, indent=2)
@@ -121,9 +125,15 @@ def command(
         write_table(runs_table(runs, of=of), table_format, sys.stdout)
 
 
+def _opened(name: str, start: Start | None) -> EventSource:
+    """Open a trace, with the live blocks of a process's heap in front."""
+    source = open_source(name)
+    return source if start is None else start.before(source)
+
+
 def _over_range(
     values: Range,
-    traces: Sequence[str],
+    sources: Iterable[EventSource],
     policies: Sequence[Policy],
     simulated: Callable[..., list[Run]],
     of: Of,
@@ -131,8 +141,7 @@ def _over_range(
     """Return a row a trace and policy: what it comes to over the values, from least to most."""
     spread = values.over(policies)
     rows = []
-    for name in traces:
-        source = open_source(name)
+    for source in sources:
         runs = iter(_run_all(source, [one for many in spread for one in many], simulated))
         rows += [
             (policy, list(islice(runs, len(many))))

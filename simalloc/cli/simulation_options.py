@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import click
 
 from simalloc.cli.size import Size
 from simalloc.heap.run_options import OnRefusal, Realloc
+from simalloc.heap.start import Start
 
 scale_option: Final = click.option(
     "--scale",
@@ -30,6 +32,24 @@ on_refusal_option: Final = click.option(
     "stop for device allocators, else go-on.",
 )
 
+
+def _start(_context: click.Context, _option: click.Parameter, path: Path | None) -> Start | None:
+    """Return the heap in a file that `simalloc snapshot -o` wrote."""
+    if path is None:
+        return None
+    from simalloc.process.saved import load_snapshot  # noqa: PLC0415 - on Linux only
+
+    return Start.of(load_snapshot(path))
+
+
+start_option: Final = click.option(
+    "--start",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="HEAP.npz",
+    callback=_start,
+    help="Begin runs of ptmalloc with the heap of a process, saved by `simalloc snapshot -o`. Its "
+    "live blocks come first in the trace; other policies place them.",
+)
 page_option: Final = click.option(
     "--page",
     type=Size(),
