@@ -253,8 +253,8 @@ class Start:
             largest = int(size[self.entry[:, 0] == kind].max(initial=0))
             if largest > description.resolved[name]:
                 raise SimallocError(
-                    f"{self.name} keeps blocks of {largest:,} bytes: use {name}={largest - 8}, as "
-                    "the process was told"
+                    f"{self.name} keeps blocks of {largest:,} bytes: use {name}={largest - 8}, "
+                    "the setting of the process"
                 )
 
     def tunables(self, description: Ptmalloc) -> dict[str, int]:
