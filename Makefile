@@ -43,8 +43,8 @@ $(VENV)/notebook: $(VENV)/built
 	$(PIP) --no-build-isolation --editable '.[notebook]'
 	touch $@
 
-# FreeRTOS on an emulated Cortex-M3, recorded by the recorder for boards. Installs Debian's packages for it, and the
-# kernel's sources from crates.io.
+# FreeRTOS on an emulated Cortex-M3, and LVGL, recorded by the recorder for boards. Installs Debian's packages for it,
+# and both sources from crates.io.
 BOARD_PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
 board: $(VENV)/built out/board/vendor
 	dpkg -s $(BOARD_PACKAGES) > out/board/packages 2>&1 || apt-get install --yes --no-install-recommends $(BOARD_PACKAGES)

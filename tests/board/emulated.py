@@ -1,7 +1,7 @@
 """Builds FreeRTOS for an emulated Cortex-M3 with the recorder for boards, and runs it.
 
 `make board` installs what this needs: GNU's compiler for Arm with newlib, QEMU, and the kernel's
-sources, which the crate `freertos-next` ships.
+sources, which the crate `freertos-next` ships (and those of LVGL, for test_lvgl.py).
 """
 
 import io
@@ -18,9 +18,8 @@ from simalloc.trace.recorder.board import FOLDER
 
 FIRMWARE = Path(__file__).with_name("firmware")
 ROOT = Path(__file__).parents[2]
-KERNEL = Path(
-    os.environ.get("FREERTOS_KERNEL", ROOT / "out/board/vendor/freertos-next/FreeRTOS-Kernel")
-)
+VENDOR = ROOT / "out" / "board" / "vendor"
+KERNEL = Path(os.environ.get("FREERTOS_KERNEL", VENDOR / "freertos-next" / "FreeRTOS-Kernel"))
 PORT = KERNEL / "portable" / "GCC" / "ARM_CM3"
 COMPILER = "arm-none-eabi-gcc"
 EMULATOR = "qemu-system-arm"

@@ -172,6 +172,20 @@ def test_a_restart_is_told(recorder, load):
     assert len(load(content + content, lenient=True)) == 1
 
 
+@pytest.mark.parametrize("hook", ["ESP_IDF", "ZEPHYR"])
+def test_hooks_that_do_not_tell_reallocs_in_place_from_allocations(hook, load, tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no cc")
+    sources = [PROGRAMS / "board_hooks.c", FOLDER / "simalloc_board.c"]
+    flags = (*STRICT, "-std=c11", f"-DSIMALLOC_BOARD_{hook}", f"-I{FOLDER}", f"-I{PROGRAMS}")
+    program = tmp_path / "hooks"
+    subprocess.run(["cc", *flags, "-o", program, *sources], check=True)
+    trace = load(subprocess.run([program], capture_output=True, check=True).stdout)
+    m, f = Op.MALLOC, Op.FREE
+    assert rows(trace) == [(m, 24), (m, 16), (Op.REALLOC, 32), (f, 0), (f, 0)]
+    assert trace.object.tolist() == [0, 1, 0, 1, 0]
+
+
 def test_other_bytes_are_no_recording(load):
     with pytest.raises(TraceError, match="holds no block"):
         load(b"nothing of the kind\n", from_format="board")

@@ -479,7 +479,7 @@ void esp_heap_trace_free_hook(void *block);
 void esp_heap_trace_alloc_hook(void *block, size_t size, uint32_t capabilities)
 {
     (void)capabilities;
-    simalloc_board_malloc(block, size, SIMALLOC_BOARD_CALLER());
+    simalloc_board_realloc(block, block, size, SIMALLOC_BOARD_CALLER()); /* also called for a realloc in place */
 }
 
 void esp_heap_trace_free_hook(void *block)
@@ -491,16 +491,23 @@ void esp_heap_trace_free_hook(void *block)
 #ifdef SIMALLOC_BOARD_ZEPHYR
 #include <zephyr/sys/heap_listener.h>
 
+static void *latest_block; /* of the last allocation, and the bytes of its chunk */
+static size_t latest_size;
+
 static void allocated(uintptr_t heap, void *block, size_t size)
 {
     (void)heap;
-    simalloc_board_malloc(block, size, NULL);
+    latest_block = block;
+    latest_size = size;
+    simalloc_board_realloc(block, block, size, NULL);
 }
 
+/* A realloc in place is reported as an allocation of the new size and a free of the old size, at one address. */
 static void freed(uintptr_t heap, void *block, size_t size)
 {
     (void)heap;
-    (void)size;
+    if (block == latest_block && size != latest_size)
+        return;
     simalloc_board_free(block, NULL);
 }
 

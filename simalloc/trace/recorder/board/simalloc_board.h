@@ -72,7 +72,8 @@ extern "C" {
 void simalloc_board_malloc(const void *block, size_t size, const void *caller);
 void simalloc_board_calloc(const void *block, size_t size, const void *caller);
 void simalloc_board_aligned(const void *block, size_t alignment, size_t size, const void *caller);
-/* `old` may be null. A realloc to 0 bytes that freed `old` is `simalloc_board_free(old)`. */
+/* `old` may be null. A realloc to 0 bytes that freed `old` is `simalloc_board_free(old)`. If `old` is `block`, the call
+ * may also be an allocation: the importer knows whether an object is live there. */
 void simalloc_board_realloc(const void *old, const void *block, size_t size, const void *caller);
 void simalloc_board_free(const void *block, const void *caller);
 /* The task with this number or handle has ended. */
