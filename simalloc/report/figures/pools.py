@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 
+from matplotlib.ticker import FuncFormatter
+
 from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.palettes import Theme
+from simalloc.report.units import spell_bytes
 
 _MARKS = "os^Dv<>P"
+_WIDE = 8
+"""Sizes that differ by more than this factor have a logarithmic axis."""
 
 
 def draw_refusals(
@@ -21,7 +26,7 @@ def draw_refusals(
 ) -> Picture:
     """Return the refused requests of each policy: its pool sizes and how many there are at each."""
     with styled(theme) as palette:
-        figure = new_figure(height=3.6)
+        figure = new_figure(height=max(3.6, 0.6 + 0.16 * len(refused)))
         axes = figure.add_subplot()
         styles = zip(cycle(palette.lines), cycle(_MARKS), strict=False)
         for (name, (sizes, counts)), (colour, mark) in zip(refused.items(), styles, strict=False):
@@ -29,9 +34,15 @@ def draw_refusals(
         axes.axvline(peak_live, color=palette.faint, lw=1, ls="--", label="peak live")
         axes.set_yscale("symlog", linthresh=1)
         axes.set_ylim(bottom=0)
-        bytes_axis(axes.xaxis, max((max(sizes) for sizes, _ in refused.values()), default=1))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.set_xlim(left=0.95 * peak_live)
-        axes.set_xlabel("pool")
+        first, last = axes.get_xlim()
+        if last > _WIDE * first:
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: spell_bytes(value)))
+        else:
+            bytes_axis(axes.xaxis, last - first)
+        axes.set_xlabel("pool size")
         axes.set_ylabel("refused requests")
         axes.grid(alpha=0.4)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.2)
