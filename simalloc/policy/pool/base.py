@@ -20,6 +20,10 @@ Word = Annotated[
     int, Range(4, 8, 4), "The bytes of a machine word, 4 or 8, which headers are made of."
 ]
 
+Start = Annotated[
+    int, Range(0, 65535), "Distance in bytes of the memory from a multiple of 64 KiB below it."
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pool(Family):

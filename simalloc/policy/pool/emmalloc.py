@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from simalloc.policy.parts import Range
-from simalloc.policy.pool.base import Pool, Word
+from simalloc.policy.pool.base import Pool, Start, Word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,9 +16,7 @@ class Emmalloc(Pool):
     columns: ClassVar[tuple[str, ...]] = ("alignment",)
 
     word: Word = 4
-    start: Annotated[
-        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins (__heap_base)."
-    ] = 0
+    start: Start = 0
 
     @property
     def grain(self) -> int:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, ClassVar, Final
 
-from simalloc.policy.parts import Range
-from simalloc.policy.pool.base import Pool, Word, round_up
+from simalloc.policy.pool.base import Pool, Start, Word, round_up
 
 _BITS: Final = 8
 
@@ -37,9 +36,7 @@ class MicroPython(Pool):
         "fin: MICROPY_ENABLE_FINALISER, as most boards have it; plain: without; weak: with that "
         "and MICROPY_PY_WEAKREF.",
     ] = Tables.FINALISER
-    start: Annotated[
-        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins."
-    ] = 0
+    start: Start = 0
 
     @property
     def is_monotone(self) -> bool:

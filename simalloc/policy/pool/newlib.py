@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.parts import PowerOfTwo, Range
-from simalloc.policy.pool.base import Pool, Word, round_up
+from simalloc.policy.parts import PowerOfTwo
+from simalloc.policy.pool.base import Pool, Start, Word, round_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +23,7 @@ class Newlib(Pool):
     align: Annotated[
         int, PowerOfTwo(8, 16), "MALLOC_ALIGNMENT: 8; 16 on MIPS and with 8-byte words."
     ] = 8
-    start: Annotated[
-        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins."
-    ] = 0
+    start: Start = 0
 
     @property
     def grain(self) -> int:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, ClassVar
 
-from simalloc.policy.parts import Range
-from simalloc.policy.pool.base import Pool, Word, round_up
+from simalloc.policy.pool.base import Pool, Start, Word, round_up
 
 
 class Version(Enum):
@@ -28,9 +27,7 @@ class NewlibNano(Pool):
     version: Annotated[
         Version, "4.5: newlib 4.3.0 to 4.5.0; 3.3: up to 3.3.0, whose malloc 4.1.0 has, too."
     ] = Version.NEW
-    start: Annotated[
-        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins."
-    ] = 0
+    start: Start = 0
 
     @property
     def is_monotone(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from simalloc.policy.parts import PowerOfTwo, Range
-from simalloc.policy.pool.base import AMPLE, Pool, Word, round_up
+from simalloc.policy.pool.base import AMPLE, Pool, Start, Word, round_up
 from simalloc.policy.pool.regions import (
     Region,
     check_regions,
@@ -30,9 +30,7 @@ class Nuttx(Pool):
 
     word: Word = 4
     align: Annotated[int, PowerOfTwo(4, 16), "CONFIG_MM_DEFAULT_ALIGNMENT."] = 8
-    skew: Annotated[
-        int, Range(0, 65535), "How far behind a multiple of 64 KiB the memory begins."
-    ] = 0
+    skew: Start = 0
     small: Annotated[bool, "CONFIG_MM_SMALL: sizes of 16 bits."] = False
     control: Annotated[
         int,

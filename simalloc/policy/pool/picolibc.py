@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, ClassVar
 
-from simalloc.policy.parts import PowerOfTwo, Range
-from simalloc.policy.pool.base import Pool, Word, round_up
+from simalloc.policy.parts import PowerOfTwo
+from simalloc.policy.pool.base import Pool, Start, Word, round_up
 
 
 class Version(Enum):
@@ -31,9 +31,7 @@ class Picolibc(Pool):
         PowerOfTwo(8, 16),
         "The alignment of max_align_t: 8 on 32-bit ARM, 16 on RISC-V and AArch64.",
     ] = 8
-    start: Annotated[
-        int, Range(0, 65535), "How far behind a multiple of 64 KiB the heap begins."
-    ] = 0
+    start: Start = 0
 
     @property
     def grain(self) -> int:

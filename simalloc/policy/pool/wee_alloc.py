@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.parts import Range
-from simalloc.policy.pool.base import Pool, Word
+from simalloc.policy.pool.base import Pool, Start, Word
 
 _PAGE = 4096
 
@@ -22,9 +21,7 @@ class WeeAlloc(Pool):
     size_classes: Annotated[
         bool, "The feature size_classes: a list for each size up to 256 words."
     ] = True
-    start: Annotated[
-        int, Range(0, 65535), "How far behind a multiple of 64 KiB the array begins."
-    ] = 0
+    start: Start = 0
 
     @property
     def is_monotone(self) -> bool:

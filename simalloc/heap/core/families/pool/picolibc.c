@@ -168,11 +168,9 @@ static void report(const struct heap *heap, uint64_t *figures)
     const struct picolibc *state = (const struct picolibc *)heap;
     const struct sbrk_list *base = &state->base;
     uint64_t word = heap->setting.word, alignment = heap->setting.alignment;
-    uint64_t chunk = sbrk_list_largest(base), room = sbrk_room(&base->sbrk);
-    uint64_t missing = sbrk_missing(&base->sbrk, word, alignment);
-    uint32_t top = state->old && room >= least(state) ? sbrk_list_top(base) : NO_BLOCK;
-    room = (top != NO_BLOCK ? heap->blocks[top].size : 0) + (room > missing ? room - missing : 0);
-    chunk = round_down(room > chunk ? room : chunk, alignment);
+    bool grows = state->old && sbrk_room(&base->sbrk) >= least(state);
+    uint32_t top = grows ? sbrk_list_top(base) : NO_BLOCK;
+    uint64_t chunk = round_down(sbrk_list_most(base, top, word, alignment), alignment);
     figures[0] = sbrk_break(&base->sbrk);
     figures[1] = sbrk_list_bytes(base);
     figures[2] = base->list.tree.blocks;

@@ -83,6 +83,17 @@ uint64_t sbrk_list_largest(const struct sbrk_list *state)
     return largest;
 }
 
+uint64_t sbrk_list_most(const struct sbrk_list *state, uint32_t top, uint64_t header,
+                        uint64_t alignment)
+{
+    uint64_t chunk = sbrk_list_largest(state), room = sbrk_room(&state->sbrk);
+    uint64_t missing = sbrk_missing(&state->sbrk, header, alignment);
+    room = room > missing ? room - missing : 0;
+    if (top != NO_BLOCK)
+        room += state->sbrk.pool.heap.blocks[top].size;
+    return room > chunk ? room : chunk;
+}
+
 uint64_t sbrk_list_bytes(const struct sbrk_list *state)
 {
     uint64_t bytes = 0;

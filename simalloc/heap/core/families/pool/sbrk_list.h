@@ -34,5 +34,9 @@ uint32_t sbrk_list_top(const struct sbrk_list *state);
 /* The bytes of the largest free chunk; 0: there is none. And of all of them. */
 uint64_t sbrk_list_largest(const struct sbrk_list *state);
 uint64_t sbrk_list_bytes(const struct sbrk_list *state);
+/* The bytes of the largest chunk that can be had: one of the list, or the room behind what an alignment
+ * takes of it, together with a free chunk `top` below it, or NO_BLOCK. */
+uint64_t sbrk_list_most(const struct sbrk_list *state, uint32_t top, uint64_t header,
+                        uint64_t alignment);
 
 #endif
