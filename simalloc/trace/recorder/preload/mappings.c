@@ -65,6 +65,8 @@ static void note(const void *address, size_t bytes, const void *caller)
 {
     sigset_t all, before;
     int error = errno;
+    if (process_stopped()) /* and perhaps no system call is allowed any more */
+        return;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     struct mapping_record record = {
