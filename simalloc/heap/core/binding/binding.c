@@ -4,7 +4,7 @@
 #include "c/extension.h"
 #include "user_policies/user_policy.h"
 
-/* Figures of speed name what they were compiled with. */
+/* Figures of speed name the compiler. */
 #ifdef __clang__
 #define COMPILER __VERSION__
 #else

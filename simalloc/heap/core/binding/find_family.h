@@ -9,13 +9,14 @@
 
 bool cpu_has_vectors(void);
 
-/* A family by its name, or in a capsule; NULL, with an exception set, if there is none. */
+/* Returns a family by its name, or from a capsule. Returns NULL, with an exception set, for an
+ * unknown family. */
 const struct family *find_family(PyObject *given, bool vectors);
 
 measure_function *find_measure(bool vectors);
 
-/* Adds COMPILED_TWICE to the module: the names of the families of which this processor runs other
- * code than the portable one. False, with an exception set, if that fails. */
+/* Adds COMPILED_TWICE to the module: the names of the families whose code on this processor is not
+ * the portable code. Returns false, with an exception set, on failure. */
 bool add_compiled_twice(PyObject *module);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a Simulation tells of itself. */
+/* The results of a Simulation. */
 #include "binding/simulation_type.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static PyObject *footprint_figures(const struct footprint *footprint)
         (Py_ssize_t)(timeline->begun * sizeof timeline->intervals[0]));
 }
 
-/* What is measured besides mapped bytes, as a list of dicts in the order of measures.h. */
+/* Returns the measures besides mapped bytes, as a list of dicts in the order of measures.h. */
 static PyObject *series_figures(const struct measures *measures)
 {
     PyObject *list = PyList_New(0);
@@ -142,7 +142,7 @@ PyObject *simulation_block_count(PyObject *object, PyObject *unused)
     return replay == NULL ? NULL : PyLong_FromSsize_t(count_blocks(replay->heap));
 }
 
-/* What a block holds, for Python: the slot of an object, or one of these. */
+/* The contents of a block, for Python: the slot of an object, or one of these. */
 enum {
     HOLDS_NOTHING = -1,
     HOLDS_WASTE = -2,
@@ -181,8 +181,8 @@ static uint32_t *slots_by_block(const struct replay *replay)
     return slots;
 }
 
-/* Fills columns of `room` items with the blocks by address, but for the first `passed`; returns how
- * many there were. */
+/* Fills columns of `room` items with the blocks by address, after the first `passed`. Returns the
+ * number of blocks. */
 static Py_ssize_t fill_columns(const struct heap *heap, const uint32_t *edges,
                                const uint32_t *slots, Py_ssize_t passed, struct column *columns,
                                Py_ssize_t room)

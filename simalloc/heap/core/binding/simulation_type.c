@@ -39,7 +39,7 @@ static void free_replay(struct replay *replay)
 
 enum { MAX_PAGE = 1 << 30 };
 
-/* What is asked for besides mapped bytes. */
+/* The requested measures besides mapped bytes. */
 struct tracking {
     uint64_t page;  /* bytes of the program */
     bool resident;  /* whether it is tracked which of these pages are resident */
@@ -49,8 +49,8 @@ struct tracking {
     bool largest_free;
 };
 
-/* Reads the sizes of pages whose live bytes are asked for; false, with an exception set, if one of
- * them is not allowed. */
+/* Reads the page sizes whose occupied bytes are requested. Returns false, with an exception set,
+ * for an invalid size. */
 static bool read_sizes(PyObject *given, struct tracking *tracking)
 {
     Py_ssize_t count = PyTuple_Size(given);
@@ -70,7 +70,7 @@ static bool read_sizes(PyObject *given, struct tracking *tracking)
     return true;
 }
 
-/* Begins to measure what is asked for besides mapped bytes; false when memory is exhausted. */
+/* Starts the requested measures besides mapped bytes. Returns false if memory is exhausted. */
 static bool begin_series(struct replay *replay, const struct tracking *tracking, uint64_t events)
 {
     struct measures *measures = &replay->measures;
@@ -205,8 +205,7 @@ struct replay *simulation_idle(PyObject *object)
     return NULL;
 }
 
-/* The columns of events: those that are there always, the optional ones, what is filled in; and
- * others, of another length. */
+/* The columns of events: mandatory ones, optional ones, results; and columns of another length. */
 enum {
     OP, SIZE, SLOT, LIVE,
     ALIGNMENT, TIME, THREAD, SITE, STREAM, DEVICE_POOL, UNWRITTEN,
@@ -269,7 +268,7 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
     return false;
 }
 
-/* Looks up the optional columns, and those to fill, by name; None if there is none. */
+/* Looks up the optional columns, and the columns to fill, by name; None for a missing column. */
 static void find_columns(const struct column *columns, PyObject **given, PyObject *optional)
 {
     for (size_t i = ALIGNMENT; i < EVENT_COLUMNS; i++) {

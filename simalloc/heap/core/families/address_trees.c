@@ -16,7 +16,7 @@ struct address_trees {
     uint64_t fit; /* enum tree_fit */
     uint64_t trees;
     uint64_t interval;  /* the width of a tree's range of sizes */
-    uint64_t rebalance; /* after this many deallocations; 0: never */
+    uint64_t rebalance; /* deallocations between two rebalancings; 0: never */
 };
 
 static struct address_trees *state_of(struct heap *heap)

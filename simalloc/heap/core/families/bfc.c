@@ -22,7 +22,7 @@ static bool extend(struct regions *regions, uint64_t size)
     return true;
 }
 
-/* Gives back the regions that are wholly free, if that makes room for a size. */
+/* Returns the entirely free regions to the device, if that makes room for a size. */
 static bool collect(struct regions *regions, uint64_t size)
 {
     const struct heap *heap = &regions->device.heap;

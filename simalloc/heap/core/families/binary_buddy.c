@@ -10,8 +10,8 @@ ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kin
     buddy_insert(buddies, id, class, kind);
 }
 
-/* Whether [address, break) is free: the break's own binary digits say of which blocks it then
- * consists, largest first. */
+/* Returns whether [address, break) is free. The binary digits of the break give its blocks, largest
+ * first. */
 static bool is_free_to_the_break(const struct heap *heap, uint64_t address)
 {
     uint32_t id = heap_last(heap);

@@ -1,7 +1,7 @@
 /* Best fit through bins, with a wilderness and a last remainder (policy/families/binned_fit.md).
  *
- * Bins of one size each, and bins sorted by size, visited upwards, are together one order by
- * (size, time of entry): that of the index. */
+ * Bins of one size each, and bins sorted by size, visited upwards, form one order by (size, time of
+ * entry), which is the order of the index. */
 #include "index/size/size_index.h"
 #include "layers/define_layer.h"
 #include "parts/coalescing.h"
@@ -148,7 +148,7 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
     return use_role(heap, id, size);
 }
 
-/* Whether there is a block of just this size among those that are in no bin. */
+/* Returns whether a block of exactly this size is among the blocks without a bin. */
 ALWAYS_INLINE bool is_exact_and_large(const struct binned_fit *state, uint64_t size)
 {
     return UNLIKELY(size_index_bin(&state->bins, size) == BINS) &&

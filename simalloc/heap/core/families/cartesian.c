@@ -263,7 +263,7 @@ static void release_all(void *memory)
     table_release(state->nodes);
 }
 
-/* Whether a block is in the tree, where all above it are as large at least. */
+/* Returns whether a block is in the tree and all its ancestors are at least as large. */
 static bool stands(const struct cartesian *state, uint32_t id)
 {
     uint32_t at = state->root;

@@ -13,7 +13,7 @@ struct csri {
     struct heap heap;
     uint64_t growth;
     uint64_t minimum_split;
-    uint64_t least;            /* what is split off has this many bytes */
+    uint64_t least;            /* minimum bytes of a remainder that is split off */
     unsigned granule;          /* log2 of 8 words */
     uint32_t end; /* the block behind the last that may be free: the end tag, or the break's edge */
     struct bin bins[BIN_COUNT];
@@ -121,7 +121,7 @@ static uint32_t search_bin(const struct csri *state, struct bin *bin, uint64_t s
     return roving_list_find(&bin->list, start, size, visited);
 }
 
-/* The first block large enough in the bins from that of the size up, or NO_BLOCK. */
+/* Returns the first block that is large enough in the bins from the size's bin up, or NO_BLOCK. */
 static uint32_t search(struct csri *state, uint64_t size)
 {
     uint64_t visited = 0;

@@ -10,14 +10,14 @@ struct dlmalloc {
     uint64_t trim;
     uint64_t map_from;
     uint64_t foot;  /* what the allocator keeps of its first memory */
-    uint64_t pad;   /* what a growth brings beyond the request */
+    uint64_t pad;   /* bytes of a growth beyond the request */
     uint64_t extra; /* the same of a segment */
-    uint64_t spare; /* what is left of the top at least */
+    uint64_t spare; /* minimum bytes that remain of the top */
     uint64_t small;
 };
 
-/* Takes the low end of a free block. What is left, if it is not too little to be one, is given the
- * role, or no role if that is NULL. */
+/* Takes the low end of a free block. A remainder that is large enough for a block gets the role, or
+ * no role if that is NULL. */
 static uint32_t use(struct dlmalloc *state, uint32_t id, uint64_t size, uint32_t *role)
 {
     struct heap *heap = &state->base.heap;

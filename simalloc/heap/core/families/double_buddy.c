@@ -21,20 +21,21 @@ struct double_buddy {
     uint32_t growth_of_capacity;
 };
 
-/* Whether the buddy of a block is above it. */
+/* Returns whether the buddy of a block is above it. */
 static bool is_lower(const struct growth *growth, const struct block *block)
 {
     /* The parity of an offset divided by 2**N or 3 * 2**N is the offset's bit N. */
     return ((block->address - growth->address) & block->size & -block->size) == 0;
 }
 
-/* Whether a neighbour is as a block's buddy would be: one branch, not two. */
+/* Returns whether a neighbour has the state and size of a block's buddy, with one branch instead of
+ * two. */
 ALWAYS_INLINE bool is_like_buddy(const struct heap *heap, uint32_t neighbour, uint64_t size)
 {
     return heap_is_free(heap, neighbour) & (heap->blocks[neighbour].size == size);
 }
 
-/* The neighbours are asked first, both at once: they are at hand, and a block's growth mostly is
+/* Both neighbours are tested first, because they are in the cache and a block's growth mostly is
  * not. */
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)
 {

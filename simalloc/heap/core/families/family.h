@@ -15,7 +15,7 @@ struct parameter {
     size_t offset; /* in the state, of a uint64_t */
     uint64_t least;
     uint64_t most;
-    const char *const *choices; /* a number in this list of texts is meant; NULL: a number */
+    const char *const *choices; /* texts whose index is the value; NULL: the value is a number */
 };
 
 #define PARAMETER(state, field, least, most) {#field, offsetof(state, field), least, most, NULL}
@@ -24,7 +24,7 @@ struct parameter {
 #define CHOICE_PARAMETER(state, field, texts) \
     {#field, offsetof(state, field), 0, sizeof(texts) / sizeof *(texts)-1, texts}
 
-/* The columns of a trace that a family may look at, in heap->request. */
+/* The columns of a trace that a family may use, in heap->request. */
 enum {
     COLUMN_ALIGNMENT = 1, /* and serves by itself */
     COLUMN_THREAD = 2,
@@ -64,16 +64,19 @@ struct family {
     size_t state_size;
     const struct parameter *parameters;
     size_t parameter_count;
-    uint32_t blocks_an_event; /* that it makes at most, but for those that it reserves first */
-    /* Of a state that is zero but for the parameters and an empty heap; false: no memory. NULL:
-     * nothing is to be done. */
+    uint32_t blocks_an_event; /* maximum number of new blocks, except those that it reserves first
+                               */
+    /* Initialises a state that is zero except for the parameters and an empty heap. Returns false
+     * if memory is exhausted. NULL: no initialisation. */
     bool (*init)(void *state);
     void (*release)(void *state); /* what the state has besides its heap; NULL: nothing */
     /* Returns what carries out the events of the next batch, in the form that is due; NULL when
      * memory is exhausted. */
     const struct layer *(*next_layer)(struct heap *heap);
-    const char *(*check)(const void *state); /* what is wrong with the heap, or NULL */
-    /* Free blocks that no search finds, and their bytes; NULL: there are none. */
+    const char *(*check)(const void *state); /* returns a description of the first fault in the
+                                              * heap, or NULL */
+    /* Returns the number of free blocks that no search finds, and their bytes. NULL: no such
+     * blocks. */
     uint64_t (*unsearchable)(const void *state, uint64_t *bytes);
     /* Returns the bytes of the largest free block, where a block that is free stands for several of
      * a fixed size; NULL: each free block stands for itself. */
@@ -81,12 +84,13 @@ struct family {
     /* Places the blocks of a real heap before the first event; false if the capacity does not allow
      * that, or with the heap's failure set. NULL: a run begins with an empty heap. */
     bool (*begin_with)(struct heap *heap, const struct heap_start *start);
-    /* How many cached blocks the family itself keeps, by its lists; NULL: none. Asked in tests. */
+    /* Returns the number of cached blocks on the family's own lists. NULL: no such lists. For
+     * tests. */
     uint64_t (*cached)(const void *state);
-    /* Carries out events of which more is looked at than sizes; NULL: replay_requests(). */
+    /* Carries out events that need more than sizes. NULL: replay_requests(). */
     replay_function *replay_requests;
-    unsigned columns;   /* that it looks at, COLUMN_... together */
-    bool needs_columns_only; /* of traces without them only the sizes are told */
+    unsigned columns;   /* COLUMN_... bits of the columns that the family uses */
+    bool needs_columns_only; /* traces without these columns are replayed by sizes only */
     bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
     bool writes_objects; /* and those that the program writes: they begin anywhere in a block */
     bool refuses; /* an allocation may return NO_BLOCK without failure also without a capacity */
@@ -95,29 +99,32 @@ struct family {
     void (*use)(struct heap *heap, uint32_t block); /* by the request's stream; NULL: no matter */
     void (*after_change)(struct heap *heap); /* an event that changed it; NULL: nothing is done */
     void (*end_thread)(struct heap *heap); /* the request's thread ends; NULL: nothing is done */
-    void (*give_back)(struct heap *heap); /* what is cached, as malloc_trim does; NULL: nothing */
-    /* What the allocator itself reports, by its own names; NULL: nothing. */
+    void (*give_back)(struct heap *heap); /* empties the caches, as malloc_trim does; NULL: no
+                                           * effect */
+    /* Names of the figures that the allocator reports. NULL: no figures. */
     const char *const *figure_names;
     size_t figure_count;
-    /* Those that are lists, in entries for as many arenas as the heap says: NAME.0, NAME.1, ... */
+    /* Names of figures that are lists, with one entry for each arena: NAME.0, NAME.1, ... */
     const char *const *list_names;
     size_t list_count;
     void (*report)(const struct heap *heap, uint64_t *figures);
     /* Where an object's bytes are; NULL: at its block's address. */
     void (*locate)(const struct heap *heap, uint32_t block, struct location *location);
-    bool counts_frees; /* by itself, whether that is asked for or not */
-    /* Whether the list is in address order, so that a walk along it finds a freed block's place;
-     * `start` is where the walk starts, NO_BLOCK: at the front. NULL: there is no such list. */
+    bool counts_frees; /* always, not only on request */
+    /* Returns whether the list is in address order, so that a walk along it finds a freed block's
+     * place. Sets `start` to the first block of the walk, or NO_BLOCK for the front. NULL: no such
+     * list. */
     bool (*walks_at_free)(const struct heap *heap, uint32_t *start);
-    /* Keeps the free blocks in another form from now on; false: no memory. NULL: there is none. */
+    /* Changes the form in which free blocks are kept. Returns false if memory is exhausted. NULL:
+     * only one form. */
     bool (*change_form)(void *state);
 };
 
-/* What a family reports, and how much that is. */
+/* The figures of a family, and their number. */
 #define FIGURES(names) .figure_names = (names), .figure_count = sizeof(names) / sizeof *(names)
 #define LISTS(names) .list_names = (names), .list_count = sizeof(names) / sizeof *(names)
 
-/* How many numbers a family reports of a heap. */
+/* Returns the number of figures that a family reports of a heap. */
 ALWAYS_INLINE size_t report_width(const struct family *family, const struct heap *heap)
 {
     return family->figure_count + family->list_count * heap->reported_arenas;
@@ -126,7 +133,7 @@ ALWAYS_INLINE size_t report_width(const struct family *family, const struct heap
 /* A family's parameters, and how many they are. */
 #define PARAMETERS(list) .parameters = (list), .parameter_count = sizeof(list) / sizeof *(list)
 
-/* What nearly every family has, by the names that it gives to its state and its functions. */
+/* The entries of nearly every family, by the names of its state and its functions. */
 #define FAMILY_OF(state)                                                          \
     .state_size = sizeof(state), PARAMETERS(parameters), .init = init,            \
     .release = release_all, .next_layer = next_layer, .check = check

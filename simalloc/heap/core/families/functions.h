@@ -1,5 +1,5 @@
-/* What a family outside the package calls of the core, besides what is inlined: each with its
- * parameters, and as arguments. What is not here (the indexes in index/) it has to do without. */
+/* Functions of the core that a family outside the package can call, in addition to inlined code:
+ * each with its parameters, and as arguments. The indexes (index/) are not available to it. */
 FUNCTION(bool, heap_grow_table, (struct heap *heap, uint64_t spare), (heap, spare))
 FUNCTION(bool, heap_reserve_more, (struct heap *heap, uint64_t blocks), (heap, blocks))
 FUNCTION(uint64_t, heap_unit, (const struct heap *heap), (heap))

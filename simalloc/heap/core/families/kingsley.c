@@ -1,4 +1,4 @@
-/* Kingsley's allocator: blocks of a power of two, never split, merged or given back
+/* Kingsley's allocator: power-of-two blocks that are never split, merged or returned to the system
  * (policy/families/kingsley.md). */
 #include "layers/define_layer.h"
 #include "parts/size_list.h"

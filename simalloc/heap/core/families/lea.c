@@ -21,7 +21,7 @@ static const struct {
 } bin_widths[] = {{512, 1},      {2560, 64},     {10752, 512},
                   {43520, 4096}, {174592, 32768}, {698880, 262144}};
 
-/* Whether two sizes belong in one bin. */
+/* Returns whether two sizes belong in one bin. */
 static bool share_bin(uint64_t one, uint64_t other)
 {
     const size_t count = sizeof bin_widths / sizeof *bin_widths;
@@ -132,7 +132,7 @@ static void release(struct heap *heap, uint32_t id)
     make_free(heap, id);
 }
 
-/* The bytes of a free neighbour that a block could take in; 0: there is none. */
+/* Returns the bytes of a free neighbour that a block can absorb, or 0. */
 static uint64_t takable(const struct lea *state, uint32_t id)
 {
     return heap_is_free(&state->base.heap, id) ? state->base.heap.blocks[id].size : 0;

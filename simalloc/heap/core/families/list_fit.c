@@ -48,8 +48,8 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, struct list_rule rul
     take_out_at(heap, list_seat(state_of(heap), id, rule), rule);
 }
 
-/* Merges a block into a free neighbour, whose place among the addresses it takes; false if there
- * is none. The rover moves as if the neighbours had left and the result had entered. */
+/* Merges a block into a free neighbour and takes its place among the addresses. Returns false if no
+ * neighbour is free. The rover moves as if the neighbours had left and the result had entered. */
 ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct list_rule rule)
 {
     struct list_fit *state = state_of(heap);

@@ -1,4 +1,4 @@
-/* A family that is compiled outside the package, as what is in the capsule of its module. */
+/* A family that is compiled outside the package, as stored in its module's capsule. */
 #ifndef SIMALLOC_OUTSIDE_H
 #define SIMALLOC_OUTSIDE_H
 

@@ -9,7 +9,7 @@ struct quick_fit {
     struct dirty_bins bins;
     uint64_t small;
     uint64_t area;
-    uint64_t overhead;        /* what a cell has beyond its words */
+    uint64_t overhead;        /* bytes of a cell beyond its words */
     uint64_t large_overhead;  /* and any other block */
     uint64_t large_alignment; /* of those */
     uint64_t table;           /* what the allocator keeps of an area */
@@ -51,7 +51,7 @@ static uint32_t cut_cell(struct quick_fit *state, uint64_t size)
     return id;
 }
 
-/* Makes a new area the tail; what was left of the one before is wasted. */
+/* Makes a new area the tail; the remainder of the previous tail is wasted. */
 static bool new_area(struct quick_fit *state, uint64_t cell, uint64_t *visited)
 {
     struct heap *heap = &state->heap;

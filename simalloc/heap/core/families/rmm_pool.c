@@ -46,7 +46,7 @@ static uint32_t of_others(struct device *device, struct device_stream *own, uint
     return id;
 }
 
-/* Takes new memory, half of what is wanted each time the device refuses. */
+/* Takes new memory; after each refusal of the device it tries half of the size. */
 static bool expand(struct device *device, uint64_t wanted, uint64_t size,
                    struct device_stream *stream)
 {
@@ -72,7 +72,7 @@ static uint32_t lowest_whole(const struct device *device)
     return lowest;
 }
 
-/* Gives back what is wholly free until a request has room below the maximum, if it can have. */
+/* Returns entirely free blocks to the device until a request has room below the maximum. */
 static void reclaim(struct rmm *rmm, uint64_t size)
 {
     struct device *device = &rmm->device;

@@ -35,7 +35,7 @@ static struct segregated_fit *state_of(struct heap *heap)
     return (struct segregated_fit *)heap;
 }
 
-/* How many of Lea's classes are how wide; one more has all that is larger. */
+/* Numbers and widths of Lea's classes; one more class has all larger sizes. */
 static const struct {
     uint64_t count;
     uint64_t width;

@@ -8,7 +8,7 @@ enum { SMALL_UNITS = 4, CELL_SIZES = SMALL_UNITS + 1, CELLS_A_UNIT = 8 };
 /* Cells of one size. */
 struct cells {
     struct chain freed;
-    uint32_t uncut; /* what is left of the latest batch, cached; or NO_BLOCK */
+    uint32_t uncut; /* remainder of the latest batch, cached; or NO_BLOCK */
 };
 
 struct solaris {

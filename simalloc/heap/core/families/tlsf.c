@@ -9,15 +9,15 @@ struct tlsf {
     struct heap heap;
     uint64_t growth;
     uint64_t minimum_split;
-    uint64_t least;           /* what is split off has this many bytes */
-    uint64_t header;          /* of a block, besides what it holds */
+    uint64_t least;           /* minimum bytes of a remainder that is split off */
+    uint64_t header;          /* bytes of a block besides its contents */
     uint64_t levels;          /* bit l: a list of level l has a block */
     uint32_t in_level[LEVELS]; /* bit i of level l: list 32 * l + i has one */
     uint32_t lists[LISTS];    /* the newest block of each, linked as a ring */
 };
 
-/* The number of the list that what a block holds belongs to; `begins` says whether the list begins
- * with it. */
+/* Returns the number of the list for a block's contents. Sets `begins` if they are the list's lower
+ * end. */
 ALWAYS_INLINE unsigned list_of(const struct tlsf *state, uint64_t holds, bool *begins)
 {
     uint64_t word = state->heap.setting.word;

@@ -64,7 +64,7 @@ static struct exact_list *find_list(struct free_cache *cache, uint64_t size)
     return number == 0 ? NULL : &cache->lists[number - 1];
 }
 
-/* The same; it is made if there is none. */
+/* The same; the list is made if necessary. */
 static struct exact_list *list_of(struct free_cache *cache, uint64_t size)
 {
     struct exact_list *list = find_list(cache, size);

@@ -7,14 +7,15 @@
 
 #include "layers/layer.h"
 
-/* Makes what a heap needs for it, if its setting asks for any; false when memory is exhausted. */
+/* Makes the cache of a heap, if its setting requests one. Returns false if memory is exhausted. */
 bool free_cache_init(struct heap *heap, const struct layer *(*next_layer)(struct heap *heap));
 void free_cache_release(struct heap *heap);
 
 /* The layer that caches freed blocks and gives them to `base` later. */
 const struct layer *free_cache_over(struct heap *heap, const struct layer *base);
 
-/* Returns what is wrong with the cached blocks, of which the family itself keeps some; or NULL. */
+/* Returns a description of the first fault in the cached blocks, or NULL. The family itself keeps
+ * `kept` of them. */
 const char *free_cache_check(const struct heap *heap, uint64_t kept);
 
 #endif

@@ -5,9 +5,9 @@
 #include "index/treap/treap.h"
 #include "layers/define_layer.h"
 
-/* Of a list in address order the free blocks stand in a tree by rank as well, so that nothing is
- * walked. It is brought up to date after each call of the family, from what is beside the block
- * that the call was about: no other place of the heap has changed. */
+/* The free blocks of a list in address order, also in a tree by rank, which replaces walks. The
+ * tree is updated after each call of the family from the neighbours of the call's block, because no
+ * other place of the heap has changed. */
 struct free_counting {
     const struct family *family;
     const struct layer *base;
@@ -77,7 +77,7 @@ static void note_last(const struct heap *heap)
     heap->free_counting->last = heap_is_free(heap, last) ? last : NO_BLOCK;
 }
 
-/* The block's id may be that of another block by now, of one that is not free yet. */
+/* The id may belong to another block now, which is not free yet. */
 static void leave_if_trimmed(const struct heap *heap)
 {
     uint32_t last = heap->free_counting->last;
@@ -85,7 +85,8 @@ static void leave_if_trimmed(const struct heap *heap)
         leave(heap, last);
 }
 
-/* How many blocks a walk along the list looks at, up to the one before which a block belongs. */
+/* Returns the number of blocks that a walk along the list visits, up to the successor of a block.
+ */
 static uint64_t walk_to(const struct heap *heap, uint32_t id)
 {
     const struct treap tree = tree_of(heap);
@@ -119,7 +120,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Frees a block of a family with a list in address order; returns what a walk looks at. */
+/* Frees a block of a family with a list in address order. Returns the number of blocks that a walk
+ * visits. */
 static uint64_t release_in_order(struct heap *heap, uint32_t id)
 {
     leave_if_trimmed(heap);

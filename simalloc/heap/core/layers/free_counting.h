@@ -1,12 +1,13 @@
-/* Counting deallocations in a family that does not do so by itself.
+/* Counts deallocations in a family that does not count them itself.
  *
- * A layer right over a family (docs/policies.md, Parts), which is there only if it is asked for. */
+ * A layer right above a family (docs/policies.md, Parts), present only on request. */
 #ifndef SIMALLOC_FREE_COUNTING_H
 #define SIMALLOC_FREE_COUNTING_H
 
 #include "families/family.h"
 
-/* Makes what a heap needs for it, if its setting asks for it; false when memory is exhausted. */
+/* Makes the layer's data, if the setting requests the layer. Returns false if memory is exhausted.
+ */
 bool free_counting_init(struct heap *heap, const struct family *family);
 void free_counting_release(struct heap *heap);
 

@@ -31,7 +31,7 @@ struct layer {
     resize_function *resize;
     reallocate_function *reallocate; /* NULL: resize, or else allocate and release */
     reserve_function *reserve;
-    rounded_function *rounded;   /* NULL: a block has just the size asked for */
+    rounded_function *rounded;   /* NULL: block sizes equal the requested sizes */
     take_out_function *take_out; /* NULL: the family takes no `trim` */
 };
 

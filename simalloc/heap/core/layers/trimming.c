@@ -20,7 +20,8 @@ static void release(struct heap *heap, uint32_t id)
     if (given_back == 0)
         return;
     trimming->family->take_out(heap, last);
-    if (heap_lower(heap, given_back)) { /* what is left is as if it had just been freed */
+    if (heap_lower(heap, given_back)) { /* the remainder has the state of a block that has just been
+                                         * freed */
         heap->counters.allocated += heap->blocks[last].size;
         trimming->family->release(heap, last);
     }

@@ -9,7 +9,7 @@
 /* Part of a family's `struct splitting` (parts/coalescing.h). */
 struct trimming {
     uint64_t trim;      /* the least size of the last block that is trimmed; 0: none is */
-    uint64_t trim_keep; /* what is left of it */
+    uint64_t trim_keep; /* bytes that remain of it */
     uint64_t unit;      /* the break is lowered by multiples of it */
     const struct layer *base;   /* what frees go to */
     const struct layer *family; /* the same, or what that stands on */

@@ -1,9 +1,9 @@
-/* What the allocators of a device's memory share: a device that grants its capacity and no more,
- * free blocks by pool and stream, and what is counted as torch.cuda.memory_stats calls it.
+/* The common part of the device allocators: a device with a fixed capacity, free blocks by pool and
+ * stream, and statistics by the names of torch.cuda.memory_stats.
  *
- * A device grants multiples of 2 MiB, each at the next higher address. Its blocks are those of the
- * heap, which is what is reserved; addresses that are not mapped are holes. A block that lies in no
- * list and is not allocated is waste. */
+ * A device grants multiples of 2 MiB, each at the next higher address. Its blocks are the heap's
+ * blocks, which are the reserved memory; addresses that are not mapped are holes. A block that is
+ * in no list and not allocated is waste. */
 #ifndef SIMALLOC_DEVICE_H
 #define SIMALLOC_DEVICE_H
 
@@ -19,19 +19,19 @@ struct device_gauge {
     uint64_t now, peak;
 };
 
-/* Of all pools, of the large ones, and of those of small requests. */
+/* Of all pools, of the large pools, and of the pools of small requests. */
 struct device_gauges {
     struct device_gauge all, of[2];
 };
 
-/* In bytes, but for counts; reported as they stand here, by the names in device.c. */
+/* Bytes, except counts; reported in this order, by the names in device.c. */
 struct device_statistics {
     struct device_gauges requested, allocated, active, reserved, inactive_split;
     struct device_gauges segment; /* a count, without pages */
     struct device_gauge oversize_allocations, oversize_segments; /* counts */
     uint64_t segments; /* that were ever taken */
     uint64_t device_alloc, device_free; /* calls */
-    uint64_t retries;      /* times that all was given back to make room */
+    uint64_t retries;      /* number of times that all free memory was returned to make room */
     uint64_t largest;      /* block that was ever in use */
     uint64_t largest_free; /* now; kept up to date by those that tell it */
     /* After the event at which reserved first had its peak: */
@@ -53,13 +53,13 @@ struct device_pool {
     uint64_t searches; /* counted while garbage is collected */
 };
 
-/* What a block has besides what every heap's has. */
+/* The data of a block beyond the common data. */
 struct device_block {
     union {
         uint64_t requested; /* while it is in use */
         uint64_t entered;   /* the searches of its pool when it entered it, while it is free */
     };
-    uint64_t origin; /* where the range begins of which pages are mapped */
+    uint64_t origin; /* start of the range whose pages are mapped */
     struct device_stream *stream;
     bool is_shared; /* does another stream use it? */
 };
@@ -75,7 +75,7 @@ struct device {
     struct device_statistics statistics;
 };
 
-/* What stands in struct family for all of them. */
+/* The entries of struct family for all of them. */
 #define DEVICE_FAMILY                                                                    \
     .blocks_an_event = 16, .next_layer = next_layer, .check = device_check,              \
     .refuses = true, .counts_frees = true, .after_change = device_note_peak,             \
@@ -116,8 +116,9 @@ bool device_reserve_more(struct device *device, uint64_t blocks);
 bool device_resize(struct heap *heap, uint32_t block, uint64_t size);
 void device_note_peak(struct heap *heap);
 
-/* A new pool without streams, and the stream of a number in one, which is made if there is none;
- * NULL, with the heap's failure set, when memory is exhausted. */
+/* device_add_pool() returns a new pool without streams, device_stream() the stream with a number in
+ * a pool, made if necessary. Both return NULL, with the heap's failure set, if memory is exhausted.
+ */
 struct device_pool *device_add_pool(struct device *device, bool is_small);
 struct device_stream *device_stream(struct device *device, struct device_pool *pool,
                                     uint32_t number);
@@ -127,10 +128,10 @@ uint32_t device_take_segment(struct device *device, struct device_stream *stream
 /* Gives a segment back that is one block, in no list. */
 void device_give_segment_back(struct device *device, uint32_t id);
 
-/* A new range of addresses, a hole in no list; NO_BLOCK, with the heap's failure set, if there is
- * none. */
+/* Returns a new range of addresses, a hole in no list. Returns NO_BLOCK, with the heap's failure
+ * set, if addresses are exhausted. */
 uint32_t device_take_range(struct device *device, struct device_stream *stream, uint64_t size);
-/* Whether the device has room for this many bytes. */
+/* Returns whether the device has room for `size` bytes. */
 bool device_can_grant(const struct device *device, uint64_t size);
 /* Maps a hole that is in no list, for which there is room. */
 void device_map(struct device *device, uint32_t id);
@@ -148,7 +149,7 @@ uint64_t device_merge(struct device *device, uint32_t id);
 /* Frees a block at once: merged with its neighbours, it is in its list. */
 void device_free(struct heap *heap, uint32_t id);
 
-/* Shortens a block in no list, and returns what was behind, which is a block of the same kind. */
+/* Shortens a block in no list, and returns the rest, a block of the same kind. */
 uint32_t device_cut(struct device *device, uint32_t id, uint64_t size);
 /* The same for an allocation: the rest goes into its list. */
 void device_split(struct device *device, uint32_t id, uint64_t size);
@@ -162,7 +163,7 @@ uint32_t device_best_fit(const struct device *device, const struct device_stream
                          uint64_t size);
 /* The stream's lowest hole, or NO_BLOCK. */
 uint32_t device_first_hole(const struct device *device, const struct device_stream *stream);
-/* What comes behind a listed block in the order of its list, or NO_BLOCK. */
+/* Returns the next block in the order of a listed block's list, or NO_BLOCK. */
 uint32_t device_behind(const struct device *device, uint32_t id);
 /* The stream's largest free block, the highest of several, below a size; or NO_BLOCK. */
 uint32_t device_largest_below(const struct device *device, const struct device_stream *stream,

@@ -1,4 +1,4 @@
-/* What the program's calls do in mimalloc, by the rules of a release. */
+/* The program's calls to mimalloc, by the rules of a release. */
 #include <stdlib.h>
 
 #include "families/mimalloc/mimalloc.h"
@@ -38,14 +38,14 @@ static struct theap *add_theap(struct mimalloc *mi, uint32_t thread)
     return mi->heap.failure == NULL ? theap : NULL;
 }
 
-/* What the request's thread has; NULL: nothing. */
+/* Returns the theap of the request's thread, or NULL. */
 static struct theap *theap_of_caller(const struct mimalloc *mi)
 {
     return thread_table_find(&mi->theaps, mi->heap.request.thread);
 }
 
-/* What the request's thread has, made at its first malloc; NULL, with the heap's failure set, if
- * that cannot be. */
+/* Returns the theap of the request's thread, which is made at its first malloc. Returns NULL, with
+ * the heap's failure set, if it cannot be made. */
 static struct theap *theap_for_caller(struct mimalloc *mi)
 {
     struct theap *theap = theap_of_caller(mi);
@@ -68,7 +68,7 @@ uint32_t align_inside(struct mimalloc *mi, uint32_t id, uint64_t alignment)
     return high;
 }
 
-/* Allocates what is there before the program's own first call. */
+/* Makes the allocations that precede the program's own first call. */
 static NEVER_INLINE void start_program(struct mimalloc *mi)
 {
     struct heap *heap = &mi->heap;
@@ -140,7 +140,7 @@ static void release(struct heap *heap, uint32_t id)
     free_for(mi, theap_of_caller(mi), id);
 }
 
-/* Whether a block is large enough, and at most twice as large. */
+/* Returns whether a block is large enough, and at most twice as large as necessary. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t usable = heap->blocks[id].size;

@@ -1,5 +1,5 @@
-/* What mimalloc 2 and 3 share: pages of blocks of one size, queues of them for each thread, and
- * what the program's calls do (policy/families/mimalloc.md). */
+/* The common part of mimalloc 2 and 3: pages of blocks of one size, their queues for each thread,
+ * and the program's calls (policy/families/mimalloc.md). */
 #ifndef SIMALLOC_MIMALLOC_H
 #define SIMALLOC_MIMALLOC_H
 
@@ -13,7 +13,7 @@
 enum {
     SMALL_REQUEST = 1024, /* that takes a block of the first page without further ado */
     SINGLES = 57, /* the queue of pages of one block; those below are for a size each */
-    FULL,         /* that of full pages, which only mimalloc 2 has */
+    FULL,         /* queue of full pages, in mimalloc 2 only */
     QUEUES,
     BLOCKS_AN_EVENT = 32,
     SPAN_QUEUES = 31,
@@ -74,7 +74,7 @@ struct queue {
     uint32_t score; /* of mimalloc 3: rises when others freed blocks in full pages, else falls */
 };
 
-/* What a thread has for itself. */
+/* The data of a thread. */
 struct theap {
     struct queue queues[QUEUES];
     unsigned lowest; /* queues that may have retired pages; none if this is above the highest */
@@ -97,16 +97,16 @@ struct theap {
 
 struct mimalloc;
 
-/* What the releases do each in its own way. */
+/* The functions and constants in which the releases differ. */
 struct rules {
     uint64_t largest_small; /* blocks of a page that is retired for `retire_small` */
     uint8_t retire_small;
     uint8_t retire;
-    uint32_t retired_pages; /* that a queue may have, and that are looked at */
+    uint32_t retired_pages; /* maximum number of retired pages of a queue, and of those examined */
     uint32_t extended; /* bytes in blocks that are put on the free list together */
     uint32_t least_extended; /* blocks */
     uint64_t origin_unit; /* the real addresses that locations count from are a multiple of it */
-    /* Begins what a thread has; the heap fails if that cannot be. */
+    /* Initialises the data of a thread. Sets the heap's failure if that is impossible. */
     void (*begin_thread)(struct mimalloc *mi, struct theap *theap);
     /* Allocates where the first page has no block; NO_BLOCK, with the heap's failure set, if that
      * cannot be. */
@@ -125,7 +125,7 @@ struct rules {
     void (*release)(struct mimalloc *mi);
 };
 
-/* What the state of both begins with. */
+/* First member of the state of both. */
 struct mimalloc {
     struct heap heap;
     uint64_t tick;
@@ -205,7 +205,7 @@ void free_for(struct mimalloc *mi, struct theap *theap, uint32_t id);
 void collect_finally(struct mimalloc *mi, struct theap *theap, bool ends);
 /* Makes an empty heap by some rules; false: no memory. */
 bool mimalloc_init(struct mimalloc *mi, const struct rules *rules);
-/* What struct family has. */
+/* The layer for struct family. */
 const struct layer *mimalloc_layer(struct heap *heap);
 void mimalloc_end_thread(struct heap *heap);
 void mimalloc_give_back(struct heap *heap);
@@ -226,8 +226,8 @@ extern const char *const mimalloc_figures[1];
 
 /* A number for a page; NO_PAGE, with the heap's failure set, when memory is exhausted. */
 uint32_t page_new(struct mimalloc *mi);
-/* Makes blocks of a state of what lies in front of a new page's blocks, and waste of what is behind
- * them. */
+/* Cuts the memory in front of a new page's blocks into blocks of a state, and makes the memory
+ * behind them waste. */
 void page_cut_ends(struct heap *heap, struct page *page, uint32_t front);
 /* Puts the next blocks on the free list, which is empty. False, with the heap's failure set, when
  * memory is exhausted. */
@@ -236,7 +236,7 @@ bool page_extend(struct mimalloc *mi, uint32_t number);
 void page_drop(struct mimalloc *mi, uint32_t number);
 /* Lets the blocks that the owner freed come next, if no other does. */
 void page_use_local(struct page *page);
-/* Takes over what others freed, but for the newest block if that is kept. */
+/* Collects the blocks that other threads have freed, except the newest if `keep_newest`. */
 void page_collect(struct heap *heap, struct page *page, bool keep_newest);
 /* Takes over what others freed; the blocks that would have come next come last. */
 void page_collect_all(struct heap *heap, struct page *page);

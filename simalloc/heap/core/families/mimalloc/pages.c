@@ -1,4 +1,4 @@
-/* Pages of mimalloc: what they are made of, and their lists of blocks. */
+/* Pages of mimalloc: their layout, and their lists of blocks. */
 #include "families/mimalloc/mimalloc.h"
 
 uint32_t page_new(struct mimalloc *mi)
@@ -104,7 +104,7 @@ void page_collect_all(struct heap *heap, struct page *page)
     page->is_zero = false;
 }
 
-/* How many blocks a chain has, all of them free; or UINT32_MAX if one of them is not. */
+/* Returns the length of a chain of free blocks, or UINT32_MAX if one of them is not free. */
 static uint32_t chain_length(const struct heap *heap, uint32_t id)
 {
     uint32_t count = 0;

@@ -6,7 +6,7 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-#define SLICE (64 * KIB) /* pages, spans and arenas are made of slices of this many bytes */
+#define SLICE (64 * KIB) /* bytes of a slice, the unit of pages, spans and arenas */
 
 /* The number of the size that blocks for requests of `size` bytes have: four to each doubling. */
 ALWAYS_INLINE unsigned bin_of(uint64_t size)
@@ -28,7 +28,8 @@ ALWAYS_INLINE uint64_t size_of_bin(unsigned bin)
     return (uint64_t)((bin - 5) % 4 + 5) << ((bin - 5) / 4 + 4);
 }
 
-/* What is asked of the system for `size` bytes: the larger, the coarser. */
+/* Returns the size of the system request for `size` bytes: larger sizes are rounded more coarsely.
+ */
 ALWAYS_INLINE uint64_t system_size(uint64_t size, uint64_t smallest_unit)
 {
     if (size < 512 * KIB)

@@ -9,7 +9,7 @@ static uint64_t mask_of(uint32_t index, uint32_t count)
     return bits << index % 64;
 }
 
-/* How many of the bits from `index` to before `end` lie in the same word as the first. */
+/* Returns the number of bits of [index, end) in the same word as the first. */
 static uint32_t part_of(uint32_t index, uint32_t end)
 {
     uint32_t room = 64 - index % 64;
@@ -195,7 +195,7 @@ uint32_t slices_find(struct slice_map *map, uint32_t count, uint32_t sequence)
     return index;
 }
 
-/* How many of the slices from `index` to before `end` lie in the same chunk as the first. */
+/* Returns the number of slices of [index, end) in the same chunk as the first. */
 static uint32_t in_chunk(uint32_t index, uint32_t end)
 {
     uint32_t room = CHUNK - index % CHUNK;

@@ -1,4 +1,4 @@
-/* Which slices of an arena of mimalloc 3 are free, by chunks that are kept for runs of a kind. */
+/* The free slices of an arena of mimalloc 3, by chunks that are reserved for runs of a kind. */
 #ifndef SIMALLOC_MIMALLOC_SLICES_H
 #define SIMALLOC_MIMALLOC_SLICES_H
 
@@ -7,12 +7,12 @@
 enum {
     CHUNK = 512,          /* slices, in which a search looks for a run */
     WORDS_OF_CHUNK = CHUNK / 64,
-    CHUNKS_OF_GROUP = 64, /* that are looked at together */
+    CHUNKS_OF_GROUP = 64, /* chunks that are examined together */
 };
 
 #define NO_SLICE UINT32_MAX
 
-/* In the order in which searches look at them. */
+/* Kinds of chunks, in the order of a search. */
 enum chunk_kind { SMALL_RUNS, OTHER_RUNS, MEDIUM_RUNS, LARGE_RUNS, HUGE_RUNS, ANY_RUNS };
 
 struct chunk {
@@ -48,7 +48,7 @@ ALWAYS_INLINE uint32_t rotated(const struct rotation *rotation, uint32_t place)
     return number < rotation->wrap ? number : number - rotation->wrap;
 }
 
-/* Whether all bits from `index` on are set. */
+/* Returns whether `count` bits from `index` on are all set. */
 bool bits_have_all(const uint64_t *bits, uint32_t index, uint32_t count);
 /* Sets or clears the bits from `index` on; returns how many of them change. */
 uint32_t bits_set(uint64_t *bits, uint32_t index, uint32_t count);

@@ -14,8 +14,8 @@ static void push(struct segment **stack, struct segment *segment)
     *stack = segment;
 }
 
-/* Takes out the segment to be looked at next; when there is none, those that were looked at come
- * again. NULL: there are none at all. */
+/* Removes and returns the next segment to examine. After the last one the examined segments follow
+ * again. Returns NULL if no segment is abandoned. */
 static struct segment *pop(struct mimalloc2 *state)
 {
     if (state->left == NULL) {
@@ -28,7 +28,7 @@ static struct segment *pop(struct mimalloc2 *state)
     return segment;
 }
 
-/* Lets all segments that were looked at be looked at again, before the others. */
+/* Moves all examined segments in front of the others, to be examined again. */
 static void revisit(struct mimalloc2 *state)
 {
     struct segment **end = &state->visited;
@@ -79,7 +79,7 @@ static uint32_t end_of(const struct mimalloc2 *state, const struct segment *segm
     return segment->is_huge ? state->first + 1 : SLICES;
 }
 
-/* How far the next span is from one; a huge segment has no other. */
+/* Returns the distance to the next span; a huge segment has only one. */
 static uint32_t step(const struct segment *segment, uint32_t index)
 {
     return segment->is_huge ? SLICES : segment->spans[index].count;
@@ -101,7 +101,7 @@ static void free_empty_pages(struct mimalloc2 *state, struct segment *segment)
     }
 }
 
-/* Whether a page with room for a block of a size is in a segment. */
+/* Returns whether a segment has a page with room for a block of a size. */
 static bool has_page(const struct mimalloc2 *state, const struct segment *segment,
                      uint64_t block_size)
 {
@@ -133,7 +133,7 @@ static void take_over_page(struct mimalloc2 *state, struct theap *theap, uint32_
     queue_push(&state->mi, theap, number, true);
 }
 
-/* Lets a thread own a segment that nobody owns, and its pages, of which none is empty. */
+/* Makes a thread the owner of an abandoned segment and its pages, none of which is empty. */
 static void take_over(struct mimalloc2 *state, struct segment *segment, struct theap *theap)
 {
     uint32_t end = end_of(state, segment);

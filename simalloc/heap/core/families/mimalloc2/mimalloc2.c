@@ -3,8 +3,10 @@
 #include "families/mimalloc2/mimalloc2.h"
 
 enum {
-    ALIGNED_UP_TO = 128, /* blocks of this many bytes are taken to be aligned as their size is */
-    RECORD = 8192, /* what a thread but the main one has from the system for itself */
+    ALIGNED_UP_TO = 128, /* maximum size in bytes of blocks that are assumed to be aligned to their
+                          * size */
+    RECORD = 8192, /* bytes that every thread except the main one gets from the system for its own
+                    * data */
     RECORDS_KEPT = 8,
 };
 
@@ -33,7 +35,7 @@ static uint32_t allocate(struct mimalloc *mi, struct theap *theap, uint64_t size
     return page_take(mi, number);
 }
 
-/* Takes what a thread has from the system for itself, but for the main one. */
+/* Gets a thread's own data from the system, except for the main thread. */
 static void begin_thread(struct mimalloc *mi, struct theap *theap)
 {
     struct mimalloc2 *state = (struct mimalloc2 *)mi;

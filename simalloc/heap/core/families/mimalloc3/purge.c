@@ -157,7 +157,7 @@ void arenas_purge_later(struct mimalloc3 *state, struct arena *arena, uint32_t i
         state->expire = clock_of(&state->mi) + delay;
 }
 
-/* Gives back the free slices of a unit, at once if all of them are. */
+/* Purges the free slices of a unit, with one call if all of them are free. */
 static void purge_unit(struct mimalloc3 *state, struct arena *arena, uint32_t index,
                        uint32_t count)
 {
@@ -173,7 +173,7 @@ static void purge_unit(struct mimalloc3 *state, struct arena *arena, uint32_t in
     }
 }
 
-/* Gives back the free slices of all units that are to be given back whole. */
+/* Purges the free slices of all units that are due as a whole. */
 static void purge_arena(struct mimalloc3 *state, struct arena *arena)
 {
     uint32_t slices = (uint32_t)(arena->size / SLICE);

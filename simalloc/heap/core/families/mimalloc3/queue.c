@@ -29,7 +29,7 @@ static void count_collected(struct queue *queue, bool was_freed_in)
 struct search {
     uint32_t candidate; /* the best page so far, or NO_PAGE */
     uint64_t retain; /* how many more full pages are left in the queue */
-    int64_t limit; /* how many more pages are looked at if there is a candidate */
+    int64_t limit; /* number of further pages to examine after a candidate is found */
 };
 
 /* Leaves a page that is full where it is, moves it to the end, or gives it up. */
@@ -63,8 +63,8 @@ static void consider(struct mimalloc3 *state, struct search *search, uint32_t nu
     }
 }
 
-/* The best of the first pages of a queue that have room, with a free block; the full ones are given
- * up. NO_PAGE: there is none, or the heap has failed. */
+/* Returns the best of the first pages of a queue that have room, with a free block, and abandons
+ * full pages on the way. Returns NO_PAGE if no page has room, or the heap has failed. */
 static uint32_t search_queue(struct mimalloc3 *state, const struct theap *theap,
                              struct queue *queue, uint64_t *visited)
 {
@@ -102,7 +102,8 @@ static uint32_t search_queue(struct mimalloc3 *state, const struct theap *theap,
     return search.candidate;
 }
 
-/* Takes over an abandoned page with room for a block of a bin; NO_PAGE: there is none. */
+/* Takes over an abandoned page with room for a block of a bin. Returns NO_PAGE if no such page
+ * exists. */
 static uint32_t reclaim_for(struct mimalloc3 *state, struct theap *theap, unsigned bin)
 {
     uint32_t number;
@@ -158,7 +159,7 @@ void mi3_abandon(struct mimalloc *mi, uint32_t number)
         arenas_mark((struct mimalloc3 *)mi, number);
 }
 
-/* Whether a thread takes over a page without an owner in which it has freed a block. */
+/* Returns whether a thread takes over an abandoned page in which it has freed a block. */
 static bool may_reclaim(const struct mimalloc3 *state, const struct theap *theap,
                         const struct page *page)
 {

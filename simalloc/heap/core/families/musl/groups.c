@@ -28,7 +28,7 @@ const uint32_t musl_sizes[CLASSES] = {
     FOUR_SIZES(2340, 2730, 3276, 4095), FOUR_SIZES(4680, 5460, 6552, 8191),
 };
 
-/* Slots of a new group by how many there are: the first of which four times as many are used. */
+/* Slots of a new group in small classes: the first count of which four times as many are in use. */
 static const uint8_t small_counts[SMALL_CLASSES][3] = {
     {30, 30, 30}, {31, 15, 15}, {20, 10, 10}, {31, 15, 7}, {25, 12, 6},
     {21, 10, 5},  {18, 8, 4},   {31, 15, 7},  {28, 14, 6},
@@ -48,7 +48,7 @@ uint32_t musl_class_of(uint64_t size)
     return low;
 }
 
-/* How many slots a new group has at first sight. */
+/* Returns the initial number of slots of a new group. */
 static uint32_t slot_count(const struct musl *state, uint32_t class, uint64_t usage)
 {
     uint64_t size = musl_sizes[class];
@@ -68,7 +68,7 @@ static uint32_t slot_count(const struct musl *state, uint32_t class, uint64_t us
     return count == 1 && size + state->head <= MUSL_PAGE / 2 ? 2 : count;
 }
 
-/* How many slots a group with a mapping of its own has if its class has few. */
+/* Returns the number of slots of a group with its own mapping if its class has few slots. */
 static uint32_t lowered_count(uint32_t class, uint32_t count)
 {
     uint64_t size = (uint64_t)musl_sizes[class] * count;

@@ -1,4 +1,4 @@
-/* What is written into the slots of musl's malloc, as far as it is looked at later. */
+/* The bytes written into the slots of musl's malloc, as far as they are read later. */
 #include <string.h>
 
 #include "families/musl/musl.h"

@@ -24,7 +24,7 @@ bool musl_reserve(struct musl *state, uint64_t blocks)
     return heap_needs(&state->heap, reserve_objects(state));
 }
 
-/* Where an object's slot begins, and what is told of it there. */
+/* Stores the start of an object's slot, and its entries there. */
 static void enter(struct musl *state, uint32_t id, uint64_t at, uint64_t size)
 {
     musl_end(state, slot_of(state, id), at, size);

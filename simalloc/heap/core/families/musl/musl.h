@@ -19,12 +19,12 @@ enum {
     MAPPED_FROM = 131052, /* bytes, from which on an object has a mapping of its own */
     BOUNCING = 100,
     WRITTEN = 0x5a, /* what the program writes into its objects */
-    BLOCKS_OF_GROUP = MOST_SLOTS + 8, /* that making one makes at most, but for its host */
+    BLOCKS_OF_GROUP = MOST_SLOTS + 8, /* maximum number of blocks of a new group, except its host */
     FIRST_COUNTED = 7, /* of these classes bounces are counted, up to before the next */
     END_COUNTED = 39,
 };
 
-/* What was got by one call of mmap. */
+/* The memory of one call of mmap. */
 struct musl_mapping {
     uint64_t base;
     uint64_t size;
@@ -61,16 +61,16 @@ struct musl_groups {
     struct musl_group *of;
     uint32_t capacity;
     uint32_t used;   /* numbers below this have been in use */
-    uint32_t unused; /* numbers given back, chained by `next`; or NO_GROUP */
+    uint32_t unused; /* unused numbers, chained by `next`; or NO_GROUP */
 };
 
-/* Where the bytes of an object begin, and how many it has asked for. */
+/* The start of an object's bytes, and its requested size. */
 struct musl_object {
     uint64_t at;
     uint64_t size;
 };
 
-/* How often the system was called. */
+/* Counts of system calls. */
 struct musl_calls {
     uint64_t mmaps, munmaps, mremaps, madvises;
     uint64_t madvised; /* bytes */
@@ -96,14 +96,14 @@ struct musl {
     uint64_t visited; /* in the event under way */
 };
 
-/* A slot by the numbers of its group and its own; of NO_GROUP, there is none. */
+/* A slot by the number of its group and its own number; group NO_GROUP for no slot. */
 struct musl_slot {
     uint32_t group;
     uint32_t slot;
 };
 
-/* Makes sure of this many more blocks; false, with the heap's failure set, when memory is exhausted.
- * The block table may move. */
+/* Reserves room for `blocks` more blocks. Returns false, with the heap's failure set, if memory is
+ * exhausted. The block table may move. */
 bool musl_reserve(struct musl *state, uint64_t blocks);
 
 extern const uint32_t musl_sizes[CLASSES];
@@ -142,11 +142,11 @@ ALWAYS_INLINE uint32_t active_slots(const struct musl_group *group)
     return (uint32_t)((UINT64_C(2) << group->active) - 1);
 }
 
-/* The smallest class whose slots have at least this many bytes. */
+/* Returns the smallest class whose slots have at least `size` bytes. */
 uint32_t musl_class_of(uint64_t size);
 
-/* slots.c. Takes a slot of a class for a request of this many bytes, making a group if need be;
- * none, with the heap's failure set, if that cannot be. */
+/* slots.c. Takes a slot of a class for a request of `size` bytes, and makes a group if necessary.
+ * Returns no slot, with the heap's failure set, if that is impossible. */
 struct musl_slot musl_take_slot(struct musl *state, uint32_t class, uint64_t size);
 /* The same, of the class that the request is served by. */
 struct musl_slot musl_find_slot(struct musl *state, uint64_t size);
@@ -168,7 +168,7 @@ uint64_t musl_place(const struct musl *state, struct musl_slot slot, uint64_t si
 /* Write the header of an object, and what tells its size. */
 void musl_begin(struct musl *state, struct musl_slot slot, uint64_t at);
 void musl_end(struct musl *state, struct musl_slot slot, uint64_t at, uint64_t size);
-/* Writes the two bytes of a header that are looked at. */
+/* Writes the two bytes of a header that are read later. */
 void musl_write_header(struct musl *state, struct musl_slot slot, uint64_t at, uint32_t index,
                        uint64_t offset);
 /* Writes one value into all bytes of an object. */

@@ -1,4 +1,4 @@
-/* Which slot of musl's malloc serves a request, and what its release leads to. */
+/* The choice of a slot in musl's malloc, and the consequences of its release. */
 #include "families/musl/musl.h"
 
 enum { FIRST_COARSE = 4, END_COARSE = 32, NEVER_COARSE = 6, FEW = 12, EXPECTED = 3, FEW_SLOTS = 20 };
@@ -99,7 +99,7 @@ struct musl_slot musl_take_slot(struct musl *state, uint32_t class, uint64_t siz
     return take(state, state->rings[class]);
 }
 
-/* Whether a request is served by the next class, as few of its slots are used. */
+/* Returns whether the next class serves a request, because few of its slots are in use. */
 static bool prefers_next(const struct musl *state, uint32_t class)
 {
     if (class % 2 != 0 || class < FIRST_COARSE || class >= END_COARSE || class == NEVER_COARSE)
@@ -121,7 +121,7 @@ struct musl_slot musl_find_slot(struct musl *state, uint64_t size)
     return musl_take_slot(state, class, size);
 }
 
-/* Whether a group without objects is given up. */
+/* Returns whether a group without objects is released. */
 static bool may_go(const struct musl *state, const struct musl_group *group, uint32_t number)
 {
     if (group->class == ALONE || group->stride < musl_sizes[group->class])

@@ -3,16 +3,16 @@
 
 enum { SLOT = 48, FIRST_SLOTS = 16, ENTRY = 8 };
 
-/* The levels of the tree: from which bit of an address on it has nodes, of which bit each entry is,
- * and the bytes of a node. */
+/* The levels of the tree: the address bit at which its nodes start, the bit of an entry, and the
+ * bytes of a node. */
 static const struct level {
     unsigned bits;
     unsigned entry_bits;
     uint64_t bytes;
 } levels[] = {{49, 34, 262144}, {34, 20, 131072}};
 
-/* Asks the family for memory for a table, or for a table of another size. What it visits for that
- * does not count. */
+/* Requests memory for a table, or for another size of a table, from the family. The blocks visited
+ * for it are not counted. */
 static uint32_t get_table(struct heap *heap, uint32_t old, uint64_t bytes, bool is_zeroed)
 {
     const struct layer *base = heap->pymalloc->base;
@@ -130,7 +130,7 @@ static void leave(struct pymalloc *python, uint32_t number)
         python->arenas[arena->newer].older = arena->older;
 }
 
-/* The usable arena with the fewest free pools, the latest to be so; NO_ARENA if there is none. */
+/* Returns the usable arena with the fewest free pools, the latest of equals, or NO_ARENA. */
 static uint32_t first_arena(const struct pymalloc *python)
 {
     for (uint32_t count = 1; count <= POOLS; count++)
@@ -147,7 +147,8 @@ static bool is_last(const struct pymalloc *python, uint32_t number)
     return false;
 }
 
-/* Returns the number of an unused arena; NO_ARENA, with the heap's failure set, if there is none. */
+/* Returns the number of an unused arena. Returns NO_ARENA, with the heap's failure set, if memory
+ * is exhausted. */
 static uint32_t unused_arena(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;

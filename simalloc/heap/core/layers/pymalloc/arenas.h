@@ -42,13 +42,13 @@ struct arena {
     uint32_t emptied;    /* the pool emptied last, chained by `next` */
     uint32_t newer;      /* of those with as many free pools, or NO_ARENA */
     uint32_t older;      /* likewise; of an arena that is no more, the next such */
-    bool is_live;        /* it was not given back */
+    bool is_live;        /* the arena has not been freed */
     struct pool pools[POOLS]; /* number POOLS * the arena's + place + 1 */
 };
 
-/* What is known of a block of a pool. */
+/* The pool of a block, and its entry there. */
 struct owned {
-    uint32_t pool;  /* NO_POOL: the block is none of a pool's */
+    uint32_t pool;  /* NO_POOL: the block belongs to no pool */
     uint32_t older; /* the block freed before it */
 };
 
@@ -104,7 +104,8 @@ static inline struct pool *pool_of(const struct pymalloc *python, uint32_t pool)
     return &arena_of(python, pool)->pools[(pool - 1) % POOLS];
 }
 
-/* Makes one block of `size` bytes of neighbours, the lowest of which is given; it is cached then. */
+/* Joins neighbours with a total of `size` bytes, starting at the block `lowest`, to one cached
+ * block. */
 void pymalloc_join(struct heap *heap, uint32_t lowest, uint64_t size);
 
 /* Takes a pool that is not used; NO_POOL, with the heap's failure set, if memory is exhausted. */

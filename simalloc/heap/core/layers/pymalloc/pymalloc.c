@@ -44,14 +44,15 @@ void pymalloc_release(struct heap *heap)
     free(python);
 }
 
-/* Makes room for what is known of all blocks; false, with the heap's failure set, if there is none. */
+/* Reserves the entries of all blocks. Returns false, with the heap's failure set, if memory is
+ * exhausted. */
 static bool reserve_owned(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;
     return heap_needs(heap, TABLE_COVER(python->owned, python->owned_capacity, heap->capacity - 1));
 }
 
-/* The pool of a block; NO_POOL if it is none of a pool's. */
+/* Returns the pool of a block, or NO_POOL. */
 static uint32_t owner(const struct heap *heap, uint32_t id)
 {
     const struct pymalloc *python = heap->pymalloc;
@@ -198,7 +199,7 @@ static void release(struct heap *heap, uint32_t id)
     heap->front = &layer_pymalloc;
 }
 
-/* Whether a block of a pool remains fit for a request: too much would not be over. */
+/* Returns whether a block of a pool still suits a request: the excess is not too large. */
 static bool is_fit(const struct heap *heap, uint32_t pool)
 {
     uint64_t has = pool_of(heap->pymalloc, pool)->size;
@@ -270,7 +271,7 @@ void pymalloc_locate(const struct heap *heap, uint32_t id, struct location *loca
         (int64_t)(heap->blocks[id].address + heap->setting.payload - arena->base);
 }
 
-/* How many blocks of a pool are free: those freed, and those that were never used. */
+/* Returns the number of free blocks in a pool: freed blocks, and unused blocks. */
 static uint64_t free_in_pool(const struct heap *heap, const struct pool *pool)
 {
     uint64_t count = 0;

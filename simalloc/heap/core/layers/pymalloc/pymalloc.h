@@ -21,13 +21,13 @@ void pymalloc_release(struct heap *heap);
 /* The layer that serves small requests, and leaves others to another one. */
 const struct layer *pymalloc_over(struct heap *heap, const struct layer *base);
 
-/* Whether a block is one of a pool. */
+/* Returns whether a block belongs to a pool. */
 bool pymalloc_has(const struct heap *heap, uint32_t id);
 
 /* Tells arena and offset of a block of a pool, in region -1; 0 of another. */
 void pymalloc_locate(const struct heap *heap, uint32_t id, struct location *location);
 
-/* Returns what is wrong with pools and arenas, or NULL. */
+/* Returns a description of the first fault in the pools and arenas, or NULL. */
 const char *pymalloc_check(const struct heap *heap);
 
 /* The number of cached blocks in arenas. */
