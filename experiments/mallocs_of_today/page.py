@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from experiments.mallocs_of_today.maps import CLASSES, Drawn
-from experiments.mallocs_of_today.measuring import HUGE, MALLOCS, TICK, YARDSTICK
+from experiments.mallocs_of_today.measuring import HUGE, MALLOCS, TICK, YARDSTICK, Measured
 from experiments.mallocs_of_today.running import Results
 from experiments.mallocs_of_today.seeds import SEEDS
 from experiments.mallocs_of_today.tables import tables
@@ -23,6 +23,9 @@ __all__ = ["PAGE", "page", "pictures", "tables"]
 PAGE: Final = "mallocs-of-today.md"
 PICTURE: Final = "mallocs-of-today-{}.png"
 
+LARGEST: Final = 20_000_000
+"""Live bytes from which a program counts among the largest."""
+
 _WORDS: Final = Path(__file__).with_name("page.md")
 
 
@@ -35,13 +38,20 @@ def pictures(results: Results) -> Iterator[tuple[str, bytes]]:
 def page(results: Results, shown: dict[str, Table]) -> str:
     """Return the page as Markdown."""
     large = [one for one in results.replays if one.is_large]
-    best = [min(MALLOCS, key=one.peak) for one in large]
+    largest = [one for one in large if one.live >= LARGEST]
+    live = sum(one.live for one in large)
     facts = {
         "traces": len(results.replays),
         "large": len(large),
         "tick": TICK,
         "releases": listed([f"{name} {_release(name)}" for name in MALLOCS]),
-        "leads": ", ".join(f"{name} on {best.count(name)}" for name in MALLOCS),
+        "leads": _leads(large),
+        "largest": len(largest),
+        "largest_leads": _leads(largest),
+        "totals": ", ".join(
+            f"{name} {sum(one.resident(name).peak_bytes for one in large) / live:.2f}"
+            for name in MALLOCS
+        ),
         "medians": _medians({name: [one.peak(name) for one in large] for name in MALLOCS}),
         "huge": f"{100 * median(one.peak(HUGE) for one in large):.1f}",
         "alone": _medians({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
@@ -61,6 +71,12 @@ def page(results: Results, shown: dict[str, Table]) -> str:
         "mapped": f"{100 * max(one.mapped for one in results.seeds):.1f}",
     }
     return fill_page(_WORDS, facts, shown)
+
+
+def _leads(measured: Sequence[Measured]) -> str:
+    """Return on how many programs each malloc has the lowest resident peak."""
+    best = [min(MALLOCS, key=one.peak) for one in measured]
+    return ", ".join(f"{name} on {best.count(name)}" for name in MALLOCS)
 
 
 def _release(malloc: str) -> str:
