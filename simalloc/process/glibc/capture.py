@@ -34,6 +34,7 @@ _AT_ONCE: Final = 64 << 20
 _TRIES: Final = 4
 """Stops for an arena before it is reported as damaged."""
 _MAPPED_TRIES: Final = 5
+_SLOT_TRIES: Final = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,12 @@ def _read_heap(
     reading = _Reading(target, libc, parameters, target.threads(), others)
     reading.order = arenas_of(target, libc)
     arenas = {state.address for state in reading.order}
-    reading.slot = find_slot(target, reading.threads, mappings, libc, arenas)
+    for _ in range(_SLOT_TRIES if isinstance(target, LiveProcess) else 1):
+        # A thread that begins or ends has no table of its own for a moment.
+        reading.threads = target.threads()
+        reading.slot = find_slot(target, reading.threads, target.mappings(), libc, arenas)
+        if reading.slot is not None:
+            break
     _read_running(reading)
     if isinstance(target, LiveProcess):
         _read_stopped(reading, target, mappings)

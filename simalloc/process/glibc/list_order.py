@@ -166,7 +166,8 @@ def _threads(
     slot = heap.slot
     words = np.zeros(len(threads), np.uint64)
     if slot is not None:
-        place = [(one.pointer or 0) + slot.offset + slot.layout.arena for one in threads]
+        behind = slot.offset + slot.layout.arena
+        place = [0 if one.pointer is None else one.pointer + behind for one in threads]
         words = target.words(np.array(place, np.uint64))
     rows = []
     for thread, word in zip(threads, words.tolist(), strict=True):
