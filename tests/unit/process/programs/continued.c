@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCKS = 1500, FIRST = 9000, CALLS = 15000, MOST_THREADS = 8 };
+enum { BLOCKS = 1500, FIRST = 9000, SMALL = 3000, CALLS = 15000, MOST_THREADS = 8 };
 
 struct call {
     char kind; /* m, c, r, l or f, as in a trace */
@@ -81,8 +81,13 @@ static void let(struct call *call)
         sched_yield();
 }
 
+/* Small blocks fill the fast lists, which a large request would empty. */
+static int only_small;
+
 static size_t draw_size(void)
 {
+    if (only_small)
+        return 1 + draw(60);
     uint32_t kind = draw(20);
     return 1 + (kind == 0 ? draw(300000) : kind < 4 ? draw(5000) : draw(300));
 }
@@ -115,8 +120,11 @@ int main(int count, char **words)
     setvbuf(stdout, NULL, _IONBF, 0);
     for (intptr_t i = 1; i < threads && i < MOST_THREADS; i++)
         pthread_create(&thread, NULL, obey, (void *)i);
-    for (int i = 0; i < FIRST; i++)
+    for (int i = 0; i < FIRST; i++) {
+        only_small = i > FIRST - SMALL;
         step(&calls[i], threads);
+    }
+    only_small = 0;
     printf("ready %d\n", (int)getpid());
     if (read(0, line, sizeof line) <= 0)
         return 1;
