@@ -30,13 +30,16 @@ class Share:
     """The process at its peak, and the heap of the model then; bytes.
 
     `files` are those of mapped files, `other` those of all else that is not the heap; both are None
-    if the kinds of memory are not known.
+    if the kinds of memory are not known. `mapped_by` names the function whose own mappings had most
+    resident bytes, which are `mapped`; "" if there is none.
     """
 
     process: int
     heap: float
     files: int | None = None
     other: float | None = None
+    mapped_by: str = ""
+    mapped: int = 0
 
     @property
     def of_malloc(self) -> float:
@@ -55,7 +58,10 @@ def share_of_malloc(now: Setting, process: Recorded) -> Share | None:
     if not process.kinds:
         return Share(resident, heap)
     files = process.kinds.get("files", 0)
-    return Share(resident, heap, files, max(resident - files - heap, 0.0))
+    largest = max(process.mappings, key=lambda one: int(one["resident_bytes"]), default=None)
+    by, mapped = ("", 0) if largest is None else (largest["function"], largest["resident_bytes"])
+    other = max(resident - files - heap, 0.0)
+    return Share(resident, heap, files, other, by if mapped else "", mapped)
 
 
 def is_too_small(source: EventSource, now: Setting) -> bool:

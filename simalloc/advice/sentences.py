@@ -55,7 +55,8 @@ def _rest(share: Share) -> str:
     """Say what the process has besides malloc's heap, if that is known."""
     if share.files is None or share.other is None:
         return ""
-    return f" Mapped files have {spelled(share.files)}, all else {spelled(share.other)}."
+    named = f" ({spelled(share.mapped)} mapped by {share.mapped_by})" if share.mapped_by else ""
+    return f" Mapped files have {spelled(share.files)}, all else {spelled(share.other)}{named}."
 
 
 def no_setting_can_help(share: Share) -> str:

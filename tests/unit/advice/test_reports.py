@@ -129,6 +129,14 @@ def test_what_else_the_process_has_is_named():
     known = replace(trace, provenance={**trace.provenance, "resident_by_kind": looks})
     assert " Mapped files have 50.00 MiB, all else 147.2 MiB." in verdict(known).text
     assert "Mapped files" not in verdict(trace).text
+    keys = ("calls", "peak_mapped_bytes", "final_mapped_bytes", "final_resident_bytes")
+    sizes = dict.fromkeys(keys, 90 << 20)
+    mappings = [
+        {"function": name, "file": "/lib/v.so", "resident_bytes": size, **sizes}
+        for name, size in (("small", 1 << 20), ("pool", 80 << 20))
+    ]
+    pool = replace(known, provenance={**known.provenance, "mappings": mappings})
+    assert ", all else 147.2 MiB (80.00 MiB mapped by pool)." in verdict(pool).text
 
 
 def test_another_release_than_that_of_the_program_is_named():
