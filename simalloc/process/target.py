@@ -17,6 +17,9 @@ from simalloc.process.region import ABSENT, Region, down, up
 _HUGE: Final = 1 << 40
 """A mapping of more bytes is address space that somebody keeps, not one of malloc's."""
 
+_NEAR: Final = 512
+"""Pages so near to each other that the states of all between them are read in one call."""
+
 _SLACK: Final = 1 << 20
 """Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
 
@@ -125,9 +128,11 @@ class Target(ABC):
         if not self.knows_pages:
             return np.ones(len(address), np.bool_)
         page, place = np.unique(address // np.uint64(PAGE), return_inverse=True)
-        breaks = np.flatnonzero(np.diff(page) != 1) + 1
+        breaks = np.flatnonzero(np.diff(page) > _NEAR) + 1
         states = [
-            self.pages(int(run[0]) * PAGE, (int(run[-1]) + 1) * PAGE)
+            self.pages(int(run[0]) * PAGE, (int(run[-1]) + 1) * PAGE)[
+                (run - run[0]).astype(np.int64)
+            ]
             for run in np.split(page, breaks)
             if len(run)
         ]
