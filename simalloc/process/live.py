@@ -68,7 +68,7 @@ class LiveProcess(Target):
         try:
             text = (self._root / "maps").read_text("utf-8", "surrogateescape")
         except OSError as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
         return parse_maps(text)
 
     def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:  # noqa: ARG002 - the kernel lists them anew
@@ -76,7 +76,7 @@ class LiveProcess(Target):
         try:
             text = (self._root / "smaps").read_text("utf-8", "surrogateescape")
         except OSError as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
         found: list[tuple[Mapping, int]] = []
         head = ""
         for line in text.splitlines():
@@ -105,7 +105,7 @@ class LiveProcess(Target):
         try:
             return sorted(int(path.name) for path in (self._root / "task").iterdir())
         except OSError as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
 
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
         """Return the states of pages; those not in any mapping are absent."""
@@ -114,7 +114,7 @@ class LiveProcess(Target):
         try:
             os.preadv(self._pagemap, [entries.data], start // PAGE * 8)
         except OSError as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
         states = np.full(count, ABSENT, np.uint8)
         states[(entries >> np.uint64(62) & np.uint64(1)) != 0] = SWAPPED
         states[entries >> np.uint64(63) != 0] = PRESENT
@@ -131,7 +131,7 @@ class LiveProcess(Target):
         try:
             return _walker.copy(self.process, start, length, place, into)
         except OSError as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
 
     def file_bytes(self, mapping: Mapping) -> bytes | None:
         """Return the bytes of a mapped file, as the process sees it; None if it cannot be read."""
@@ -157,7 +157,7 @@ class LiveProcess(Target):
         try:
             stop = _walker.Stop(self.process)
         except OSError as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
         rounds = 0
         try:
             rounds = stop.settle(np.array(locks, np.uint64), np.array(pairs, np.uint64).reshape(-1))
@@ -183,9 +183,9 @@ class LiveProcess(Target):
         try:
             return os.open(self._root / name, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            raise self._explained(error) from error
+            raise self.explained(error) from error
 
-    def _explained(self, error: OSError) -> ProcessError:
+    def explained(self, error: OSError) -> ProcessError:
         """Return what an error of the kernel means, and what to do."""
         if isinstance(error, (FileNotFoundError, ProcessLookupError)):
             return GoneError(f"{self.name} ended while it was read")

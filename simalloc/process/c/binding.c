@@ -1,6 +1,7 @@
 /* simalloc.process._walker: heaps of other processes, for Python. */
 #include "../../c/columns.h"
 #include "../../c/extension.h"
+#include "caller.h"
 #include "chains.h"
 #include "tracer.h"
 
@@ -176,6 +177,7 @@ static PyType_Spec memory_spec = {
 typedef struct {
     PyObject ob_base;
     struct tracer tracer;
+    pid_t caller; /* the thread that was chosen for calls; 0: none */
 } Stop;
 
 static struct tracer *tracer_of(PyObject *object)
@@ -232,6 +234,81 @@ static PyObject *stop_settle(PyObject *object, PyObject *args)
     return PyLong_FromLong(rounds);
 }
 
+/* Lets threads leave the allocator, and chooses one for calls. */
+static PyObject *stop_leave(PyObject *object, PyObject *args)
+{
+    struct column code = {.name = "code", .width = 8}, data = {.name = "data", .width = 8};
+    PyObject *given[2];
+    Py_ssize_t code_words, data_words;
+    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
+        !columns_hold(&code, &given[0], 1, &code_words))
+        return NULL;
+    if (!columns_hold(&data, &given[1], 1, &data_words)) {
+        columns_release(&code, 1);
+        return NULL;
+    }
+    struct allocator_memory memory = {code.view.buf, (size_t)code_words / 2, data.view.buf,
+                                      (size_t)data_words / 2};
+    int amid;
+    Py_BEGIN_ALLOW_THREADS
+    amid = tracer_leave(tracer_of(object), &memory);
+    Py_END_ALLOW_THREADS
+    const struct thread *outside = amid < 0 ? NULL : tracer_outside(tracer_of(object), &memory);
+    ((Stop *)object)->caller = outside == NULL ? 0 : outside->number;
+    columns_release(&data, 1);
+    columns_release(&code, 1);
+    return Py_BuildValue("(ii)", amid, (int)((Stop *)object)->caller);
+}
+
+static PyObject *stop_call(PyObject *object, PyObject *args)
+{
+    struct tracer *tracer = tracer_of(object);
+    unsigned long long entry, function, stack, given[CALL_ARGUMENTS] = {0};
+    uint64_t result = 0;
+    int error = ESRCH;
+    if (!PyArg_ParseTuple(args, "KKK|KKKKKK", &entry, &function, &stack, &given[0], &given[1],
+                          &given[2], &given[3], &given[4], &given[5]))
+        return NULL;
+    struct call call = {.entry = entry, .function = function, .stack = stack};
+    for (size_t i = 0; i < CALL_ARGUMENTS; i++)
+        call.arguments[i] = given[i];
+    Py_BEGIN_ALLOW_THREADS
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i].number == ((Stop *)object)->caller) {
+            error = tracer_call(tracer, &tracer->threads[i], &call, &result);
+            break;
+        }
+    Py_END_ALLOW_THREADS
+    errno = error;
+    return error != 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromUnsignedLongLong(result);
+}
+
+static PyObject *stop_write(PyObject *object, PyObject *args)
+{
+    unsigned long long address;
+    const char *bytes;
+    Py_ssize_t count;
+    if (!PyArg_ParseTuple(args, "Ky#", &address, &bytes, &count))
+        return NULL;
+    errno = tracer_write(tracer_of(object), address, bytes, (size_t)count);
+    return errno != 0 ? PyErr_SetFromErrno(PyExc_OSError) : Py_NewRef(Py_None);
+}
+
+static PyObject *stop_pointers(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    struct tracer *tracer = tracer_of(object);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < tracer->count; i++) {
+        PyObject *pointer =
+            PyLong_FromUnsignedLongLong(tracer_thread_pointer(&tracer->threads[i]));
+        if (pointer == NULL || PyList_Append(list, pointer) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(pointer);
+    }
+    return list;
+}
+
 static PyObject *stop_release(PyObject *object, PyObject *unused)
 {
     (void)unused;
@@ -251,6 +328,16 @@ static PyMethodDef stop_methods[] = {
     {"settle", stop_settle, METH_VARARGS,
      "settle(locks, code) -> rounds\n--\n\n"
      "Let threads in `code`, pairs of start and end, run until no lock is held; -1: in vain."},
+    {"leave", stop_leave, METH_VARARGS,
+     "leave(code, data) -> (amid, caller)\n--\n\n"
+     "Let threads run until none is amid `code`, and choose one for calls; 0: there is none."},
+    {"call", stop_call, METH_VARARGS,
+     "call(entry, function, stack, *arguments) -> result\n--\n\n"
+     "Call a function of the process in the chosen thread, with up to six arguments."},
+    {"write", stop_write, METH_VARARGS,
+     "write(address, bytes)\n--\n\nWrite bytes into the process."},
+    {"thread_pointers", stop_pointers, METH_NOARGS,
+     "thread_pointers() -> list\n--\n\nThe thread pointers of stopped threads; 0: unknown."},
     {"release", stop_release, METH_NOARGS, "release()\n--\n\nLet all threads go on."},
     {NULL, NULL, 0, NULL},
 };

@@ -28,14 +28,14 @@ enum { RELEASE_NS = 1000 * 1000 * 1000 }; /* for a thread in the kernel to stop,
 enum { ROUNDS = 500, FIRST_RUN_NS = 50 * 1000, LONGEST_RUN_NS = 1000 * 1000 };
 enum { RANGES_A_CALL = 1024, BYTES_A_CALL = 1 << 30, PAGE = 4096 };
 
-static int64_t now(void)
+int64_t tracer_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void pause_for(long nanoseconds)
+void tracer_pause(long nanoseconds)
 {
     struct timespec time = {.tv_nsec = nanoseconds};
     nanosleep(&time, NULL);
@@ -68,8 +68,7 @@ static void note_status(struct thread *thread, int status)
         thread->signal = WSTOPSIG(status);
 }
 
-/* Waits until a thread has stopped or ended, or `deadline` has passed. */
-static void await_stop(struct thread *thread, int64_t deadline)
+void tracer_await(struct thread *thread, int64_t deadline)
 {
     for (unsigned tries = 0; thread->state == THREAD_RUNNING; tries++) {
         int status;
@@ -78,10 +77,10 @@ static void await_stop(struct thread *thread, int64_t deadline)
             note_status(thread, status);
         else if (found < 0 && errno != EINTR)
             thread->state = THREAD_GONE;
-        else if (now() >= deadline)
+        else if (tracer_now() >= deadline)
             return;
         else if (tries > 20)
-            pause_for(20 * 1000);
+            tracer_pause(20 * 1000);
     }
 }
 
@@ -89,16 +88,16 @@ static void await_stop(struct thread *thread, int64_t deadline)
  * nor waits in the kernel. */
 static bool await_stops(struct tracer *tracer)
 {
-    int64_t deadline = now() + PATIENCE_NS;
+    int64_t deadline = tracer_now() + PATIENCE_NS;
     for (size_t i = 0; i < tracer->count; i++) {
         struct thread *thread = &tracer->threads[i];
-        await_stop(thread, deadline);
+        tracer_await(thread, deadline);
         for (unsigned more = 0; thread->state == THREAD_RUNNING; more++) {
             if (state_letter(tracer->process, thread->number) == 'D')
                 break;
             if (more == 50)
                 return false;
-            await_stop(thread, now() + PATIENCE_NS);
+            tracer_await(thread, tracer_now() + PATIENCE_NS);
         }
     }
     return true;
@@ -155,16 +154,23 @@ static int seize_new(struct tracer *tracer, size_t *found)
     return error;
 }
 
-int tracer_stop(struct tracer *tracer, pid_t process)
+/* Attaches to threads until there is no new one; returns 0, or an errno. */
+static int stop_new(struct tracer *tracer)
 {
     size_t found = 0;
     int error;
-    *tracer = (struct tracer){.process = process};
     do {
         error = seize_new(tracer, &found);
         if (error == 0 && !await_stops(tracer))
             error = ETIMEDOUT;
     } while (error == 0 && found != 0);
+    return error;
+}
+
+int tracer_stop(struct tracer *tracer, pid_t process)
+{
+    *tracer = (struct tracer){.process = process};
+    int error = stop_new(tracer);
     if (error == 0 && tracer->count == 0)
         error = ESRCH;
     if (error != 0)
@@ -200,12 +206,20 @@ static bool is_in(pid_t number, const struct range *ranges, size_t count)
     return false;
 }
 
-static void go_on(struct thread *thread)
+void tracer_let_go(struct thread *thread)
 {
     long signal = thread->signal;
     thread->signal = 0;
     thread->state =
         ptrace(PTRACE_CONT, thread->number, NULL, signal) < 0 ? THREAD_GONE : THREAD_RUNNING;
+}
+
+bool tracer_interrupt(struct tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->count; i++)
+        if (tracer->threads[i].state == THREAD_RUNNING)
+            ptrace(PTRACE_INTERRUPT, tracer->threads[i].number, NULL, NULL);
+    return await_stops(tracer) && stop_new(tracer) == 0;
 }
 
 int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_count,
@@ -218,14 +232,11 @@ int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_coun
         for (size_t i = 0; i < tracer->count; i++) {
             struct thread *thread = &tracer->threads[i];
             if (thread->state == THREAD_STOPPED && is_in(thread->number, code, code_count))
-                go_on(thread);
+                tracer_let_go(thread);
         }
-        pause_for(run);
+        tracer_pause(run);
         run = run < LONGEST_RUN_NS ? run + FIRST_RUN_NS : LONGEST_RUN_NS;
-        for (size_t i = 0; i < tracer->count; i++)
-            if (tracer->threads[i].state == THREAD_RUNNING)
-                ptrace(PTRACE_INTERRUPT, tracer->threads[i].number, NULL, NULL);
-        if (!await_stops(tracer))
+        if (!tracer_interrupt(tracer))
             return -1;
     }
     return -1;
@@ -233,12 +244,12 @@ int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_coun
 
 void tracer_release(struct tracer *tracer)
 {
-    int64_t deadline = now() + RELEASE_NS;
+    int64_t deadline = tracer_now() + RELEASE_NS;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < tracer->count; i++) {
             struct thread *thread = &tracer->threads[i];
             if (pass == 1)
-                await_stop(thread, deadline);
+                tracer_await(thread, deadline);
             if (thread->state != THREAD_STOPPED)
                 continue;
             ptrace(PTRACE_DETACH, thread->number, NULL, (long)thread->signal);

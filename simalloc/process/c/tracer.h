@@ -41,6 +41,19 @@ int tracer_stop(struct tracer *tracer, pid_t process);
 int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_count,
                   const struct range *code, size_t code_count);
 
+/* Stops all threads again of which some were let go, and new ones; returns whether all stopped. */
+bool tracer_interrupt(struct tracer *tracer);
+
+/* Lets a stopped thread go on, with the signal that it was about to get. */
+void tracer_let_go(struct thread *thread);
+
+/* Waits until a thread has stopped or ended, or `deadline` has passed. */
+void tracer_await(struct thread *thread, int64_t deadline);
+
+/* The monotonic clock, and a wait; nanoseconds. */
+int64_t tracer_now(void);
+void tracer_pause(long nanoseconds);
+
 /* Lets all threads go on, with the signals that they were about to get. */
 void tracer_release(struct tracer *tracer);
 

@@ -1,0 +1,270 @@
+#define _GNU_SOURCE
+#include "caller.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#if defined(__x86_64__)
+
+enum { LEAVE_ROUNDS = 60, LEAVE_FIRST_NS = 50 * 1000, LEAVE_LONGEST_NS = 1000 * 1000 };
+enum { ALONE_NS = 300 * 1000 * 1000 }; /* a call has this long before the other threads run too */
+enum { NT_PRSTATUS_SET = 1, NT_X86_XSTATE_SET = 0x202 };
+enum { RED_ZONE = 128, EXTENDED_BYTES = 1 << 16, DIRECTION_FLAG = 1 << 10, TRAP_FLAG = 1 << 8 };
+enum { HEAP_ALIGNMENT = 64 << 20, HEAP_HEADER_SMALL = 32, HEAP_HEADER = 48 };
+
+/* What a blocked system call returns that is to be restarted, or was interrupted. */
+enum { RESTART_FIRST = -516, RESTART_LAST = -512, INTERRUPTED = -4 };
+
+static bool get_registers(pid_t number, struct user_regs_struct *registers)
+{
+    struct iovec vector = {registers, sizeof *registers};
+    return ptrace(PTRACE_GETREGSET, number, (void *)NT_PRSTATUS_SET, &vector) == 0;
+}
+
+static bool set_registers(pid_t number, struct user_regs_struct *registers)
+{
+    struct iovec vector = {registers, sizeof *registers};
+    return ptrace(PTRACE_SETREGSET, number, (void *)NT_PRSTATUS_SET, &vector) == 0;
+}
+
+static bool is_in(uint64_t address, const struct range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].start <= address && address < ranges[i].end)
+            return true;
+    return false;
+}
+
+/* Returns whether a thread waits in the kernel for something outside, as a program's thread does that
+ * has nothing to do. An allocator waits for its locks alone, which are in its data or at the start of
+ * an arena's heap. */
+static bool waits(const struct user_regs_struct *registers, const struct allocator_memory *memory)
+{
+    int64_t answer = (int64_t)registers->rax;
+    if ((int64_t)registers->orig_rax < 0 ||
+        (answer != INTERRUPTED && (answer < RESTART_FIRST || answer > RESTART_LAST)))
+        return false;
+    uint64_t place = registers->rdi % HEAP_ALIGNMENT;
+    return registers->orig_rax != SYS_futex ||
+           (!is_in(registers->rdi, memory->data, memory->data_count) &&
+            place != HEAP_HEADER_SMALL && place != HEAP_HEADER);
+}
+
+static bool is_amid(const struct thread *thread, const struct allocator_memory *memory)
+{
+    struct user_regs_struct registers;
+    return thread->state == THREAD_STOPPED && get_registers(thread->number, &registers) &&
+           !waits(&registers, memory) && is_in(registers.rip, memory->code, memory->code_count);
+}
+
+int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
+{
+    long run = LEAVE_FIRST_NS;
+    for (int round = 0;; round++) {
+        int amid = 0;
+        for (size_t i = 0; i < tracer->count; i++) {
+            if (!is_amid(&tracer->threads[i], memory))
+                continue;
+            amid++;
+            if (round < LEAVE_ROUNDS)
+                tracer_let_go(&tracer->threads[i]);
+        }
+        if (amid == 0 || round == LEAVE_ROUNDS)
+            return amid;
+        tracer_pause(run);
+        run = run < LEAVE_LONGEST_NS ? run + LEAVE_FIRST_NS : LEAVE_LONGEST_NS;
+        if (!tracer_interrupt(tracer))
+            return -1;
+    }
+}
+
+struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory)
+{
+    for (size_t i = 0; i < tracer->count; i++) {
+        struct user_regs_struct registers;
+        struct thread *thread = &tracer->threads[i];
+        if (thread->state == THREAD_STOPPED && get_registers(thread->number, &registers) &&
+            !is_amid(thread, memory))
+            return thread;
+    }
+    return NULL;
+}
+
+uint64_t tracer_thread_pointer(const struct thread *thread)
+{
+    struct user_regs_struct registers;
+    bool known = thread->state == THREAD_STOPPED && get_registers(thread->number, &registers);
+    return known ? registers.fs_base : 0;
+}
+
+int tracer_write(const struct tracer *tracer, uint64_t address, const void *bytes, size_t count)
+{
+    struct iovec local = {(void *)(uintptr_t)bytes, count};
+    struct iovec remote = {(void *)(uintptr_t)address, count};
+    ssize_t written = process_vm_writev(tracer->process, &local, 1, &remote, 1, 0);
+    return written < 0 ? errno : (size_t)written == count ? 0 : EFAULT;
+}
+
+/* All of a thread that a call changes. */
+struct saved {
+    struct user_regs_struct registers;
+    uint8_t extended[EXTENDED_BYTES];
+    struct iovec extended_vector;
+    uint64_t signals; /* that are blocked */
+    uint64_t code;    /* at the entry of the program */
+};
+
+static bool save(struct saved *saved, const struct thread *thread, uint64_t entry)
+{
+    saved->extended_vector = (struct iovec){saved->extended, sizeof saved->extended};
+    errno = 0;
+    saved->code = (uint64_t)ptrace(PTRACE_PEEKTEXT, thread->number, (void *)entry, NULL);
+    return errno == 0 && get_registers(thread->number, &saved->registers) &&
+           ptrace(PTRACE_GETREGSET, thread->number, (void *)NT_X86_XSTATE_SET,
+                  &saved->extended_vector) == 0 &&
+           ptrace(PTRACE_GETSIGMASK, thread->number, (void *)sizeof saved->signals,
+                  &saved->signals) == 0;
+}
+
+static void restore(struct saved *saved, const struct thread *thread, uint64_t entry)
+{
+    ptrace(PTRACE_POKETEXT, thread->number, (void *)entry, (void *)saved->code);
+    ptrace(PTRACE_SETREGSET, thread->number, (void *)NT_X86_XSTATE_SET, &saved->extended_vector);
+    ptrace(PTRACE_SETSIGMASK, thread->number, (void *)sizeof saved->signals, &saved->signals);
+    set_registers(thread->number, &saved->registers);
+}
+
+/* The code that is put at the program's entry: call *%rax, int3. */
+static const uint64_t TRAMPOLINE = UINT64_C(0x9090909090ccd0ff);
+enum { AFTER_TRAP = 3 };
+
+/* Has the thread begin the call. No signal handler of the program runs in it meanwhile. */
+static bool enter(const struct saved *saved, const struct thread *thread, const struct call *call)
+{
+    static const int faults[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+    struct user_regs_struct registers = saved->registers;
+    uint64_t blocked = ~UINT64_C(0);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        blocked &= ~(UINT64_C(1) << (faults[i] - 1));
+    uint64_t stack = call->stack != 0 ? call->stack : registers.rsp - RED_ZONE;
+    registers.rip = call->entry;
+    registers.rsp = stack & ~UINT64_C(15);
+    registers.rax = call->function;
+    registers.orig_rax = (uint64_t)-1; /* no system call is to be restarted */
+    registers.eflags &= ~(uint64_t)(DIRECTION_FLAG | TRAP_FLAG);
+    registers.rdi = call->arguments[0];
+    registers.rsi = call->arguments[1];
+    registers.rdx = call->arguments[2];
+    registers.rcx = call->arguments[3];
+    registers.r8 = call->arguments[4];
+    registers.r9 = call->arguments[5];
+    return ptrace(PTRACE_POKETEXT, thread->number, (void *)call->entry, (void *)TRAMPOLINE) == 0 &&
+           ptrace(PTRACE_SETSIGMASK, thread->number, (void *)sizeof blocked, &blocked) == 0 &&
+           set_registers(thread->number, &registers);
+}
+
+/* What a stop in the middle of a call means: 0, an errno, or EAGAIN if the call goes on. */
+static int examine(struct thread *thread, const struct call *call, uint64_t *result)
+{
+    struct user_regs_struct registers;
+    int signal = thread->signal;
+    if (signal == 0)
+        return EAGAIN;
+    thread->signal = 0;
+    if (!get_registers(thread->number, &registers))
+        return ESRCH;
+    if (signal == SIGTRAP && registers.rip == call->entry + AFTER_TRAP) {
+        *result = registers.rax;
+        return 0;
+    }
+    return signal == SIGTRAP || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+                   signal == SIGFPE
+               ? EFAULT
+               : -signal;
+}
+
+/* Runs a call to its end. A signal that cannot be blocked is kept in `*kept` for later. */
+static int run(struct tracer *tracer, struct thread *thread, const struct call *call,
+               uint64_t *result, int *kept)
+{
+    bool alone = true;
+    int64_t deadline = tracer_now() + ALONE_NS;
+    pid_t number = thread->number;
+    for (;;) {
+        tracer_let_go(thread);
+        while (thread->state == THREAD_RUNNING) {
+            tracer_await(thread, alone ? deadline : tracer_now() + ALONE_NS);
+            if (thread->state == THREAD_RUNNING && alone) {
+                alone = false;
+                for (size_t i = 0; i < tracer->count; i++)
+                    if (tracer->threads[i].number != number &&
+                        tracer->threads[i].state == THREAD_STOPPED)
+                        tracer_let_go(&tracer->threads[i]);
+            }
+        }
+        if (thread->state == THREAD_GONE)
+            return ESRCH;
+        int answer = examine(thread, call, result);
+        if (answer < 0)
+            *kept = -answer;
+        else if (answer != EAGAIN)
+            return answer;
+    }
+}
+
+int tracer_call(struct tracer *tracer, struct thread *thread, const struct call *call,
+                uint64_t *result)
+{
+    struct saved saved;
+    int kept = thread->signal;
+    if (!save(&saved, thread, call->entry))
+        return errno;
+    thread->signal = 0;
+    int error = enter(&saved, thread, call) ? run(tracer, thread, call, result, &kept) : errno;
+    if (error == ESRCH)
+        return error;
+    restore(&saved, thread, call->entry);
+    thread->signal = kept;
+    return error == 0 && !tracer_interrupt(tracer) ? ETIMEDOUT : error;
+}
+
+#else
+
+int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
+{
+    (void)tracer, (void)memory;
+    return -1;
+}
+
+struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory)
+{
+    (void)tracer, (void)memory;
+    return NULL;
+}
+
+int tracer_call(struct tracer *tracer, struct thread *thread, const struct call *call,
+                uint64_t *result)
+{
+    (void)tracer, (void)thread, (void)call, (void)result;
+    return ENOSYS;
+}
+
+int tracer_write(const struct tracer *tracer, uint64_t address, const void *bytes, size_t count)
+{
+    (void)tracer, (void)address, (void)bytes, (void)count;
+    return ENOSYS;
+}
+
+uint64_t tracer_thread_pointer(const struct thread *thread)
+{
+    (void)thread;
+    return 0;
+}
+
+#endif

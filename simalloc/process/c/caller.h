@@ -1,0 +1,43 @@
+/* Has a stopped process call functions of its own. */
+#ifndef SIMALLOC_CALLER_H
+#define SIMALLOC_CALLER_H
+
+#include "tracer.h"
+
+/* Memory of the C library, the loader and the allocator. */
+struct allocator_memory {
+    const struct range *code;
+    size_t code_count;
+    const struct range *data;
+    size_t data_count;
+};
+
+enum { CALL_ARGUMENTS = 6 };
+
+struct call {
+    uint64_t entry;    /* of the program: code that never runs again, which the call overwrites */
+    uint64_t function;
+    uint64_t arguments[CALL_ARGUMENTS];
+    uint64_t stack; /* the end of memory for it; 0: the thread's own stack */
+};
+
+/* Lets threads run until none is amid the allocator or the loader; returns how many still are, after
+ * many rounds, or -1 if they could not be stopped again. */
+int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory);
+
+/* Returns a stopped thread that is not amid the allocator or the loader, or NULL. */
+struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory);
+
+/* Calls a function in a stopped thread, which is as before afterwards; puts what it returned into
+ * `*result`. If the call does not end soon, all other threads run until it does. Returns 0 or an
+ * errno; EFAULT: the call failed by a signal, and the thread is as before. */
+int tracer_call(struct tracer *tracer, struct thread *thread, const struct call *call,
+                uint64_t *result);
+
+/* Writes bytes into the process; returns 0 or an errno. */
+int tracer_write(const struct tracer *tracer, uint64_t address, const void *bytes, size_t count);
+
+/* Returns the thread pointer of a stopped thread; 0: unknown. */
+uint64_t tracer_thread_pointer(const struct thread *thread);
+
+#endif
