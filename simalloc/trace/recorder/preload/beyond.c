@@ -34,8 +34,8 @@ enum beyond_way beyond_find(struct beyond *beyond, const void *caller, void (*ow
     int error = errno;
     if (!next_is_known())
         return BEYOND_MISSING;
-    void *found = dlsym(RTLD_NEXT, beyond->symbol);
-    if (found == NULL)
+    void *found = function_behind(beyond->symbol);
+    if (found == NULL && !is_late)
         found = found_from(caller, beyond->symbol, (void *)(uintptr_t)own);
     enum beyond_way way = BEYOND_MISSING;
     if (found != NULL) {

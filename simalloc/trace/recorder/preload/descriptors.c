@@ -3,7 +3,6 @@
 #include "malloc.h"
 #include "process.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,9 +14,14 @@ int close_own(int descriptor)
 
 static int (*behind)(int); /* the close after ours */
 
-__attribute__((constructor)) static void find_close(void)
+void find_close(void)
 {
-    behind = (int (*)(int))dlsym(RTLD_NEXT, "close");
+    behind = (int (*)(int))function_behind("close");
+}
+
+__attribute__((constructor)) static void find_early(void)
+{
+    find_close();
 }
 
 /* To the program, the recorder's descriptors are not open. */

@@ -5,4 +5,7 @@
 /* Closes any descriptor. */
 int close_own(int descriptor);
 
+/* Asks again for the program's close, to which all but the recorder's descriptors are passed on. */
+void find_close(void);
+
 #endif

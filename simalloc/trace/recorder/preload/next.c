@@ -1,5 +1,7 @@
 #include "next.h"
 
+#include "takeover.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
@@ -12,6 +14,7 @@ static _Alignas(BOOTSTRAP_ALIGNMENT) unsigned char bootstrap[BOOTSTRAP_BYTES];
 static size_t bootstrap_used; /* a multiple of BOOTSTRAP_ALIGNMENT */
 
 struct allocator next;
+bool is_late;
 __thread const struct module *inside;
 
 bool is_bootstrap(const void *address)
@@ -35,11 +38,16 @@ void *bootstrap_malloc(size_t size)
     return address;
 }
 
+void *function_behind(const char *name)
+{
+    return is_late ? takeover_original(name) : dlsym(RTLD_NEXT, name);
+}
+
 static void *found(const char *name)
 {
     static const char complaint[] = "simalloc: this program has no allocator to record\n";
-    void *address = dlsym(RTLD_NEXT, name);
-    if (address == NULL) {
+    void *address = function_behind(name);
+    if (address == NULL && !is_late) {
         ssize_t written = write(STDERR_FILENO, complaint, sizeof complaint - 1);
         (void)written;
         _exit(127);
@@ -50,7 +58,7 @@ static void *found(const char *name)
 /* An allocator may lack malloc_usable_size; another's cannot tell the size of its blocks. */
 static size_t (*usable_size_of(void *allocate))(void *)
 {
-    void *found = dlsym(RTLD_NEXT, "malloc_usable_size");
+    void *found = function_behind("malloc_usable_size");
     Dl_info one, other;
     bool same = found != NULL && dladdr(found, &one) != 0 && dladdr(allocate, &other) != 0 &&
                 one.dli_fbase == other.dli_fbase;

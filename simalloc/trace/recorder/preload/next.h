@@ -32,6 +32,13 @@ struct allocator {
 /* All NULL until the loader has been asked. */
 extern struct allocator next;
 
+/* Set once for a library that was loaded into a running process: the loader searches it last, and
+ * the program's calls reach it through rewritten entries (takeover.h). */
+extern bool is_late;
+
+/* Returns the program's function of this name that a function of ours replaces, or NULL. */
+void *function_behind(const char *name);
+
 /* Asks the loader, once, and ends the process if there is no next allocator. Returns false while
  * it is being asked: looking up a name may itself allocate. */
 bool ask_for_next(void);

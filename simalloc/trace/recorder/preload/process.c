@@ -1,10 +1,12 @@
 #include "process.h"
 
+#include "attach.h"
 #include "descriptors.h"
 #include "mappings.h"
 #include "next.h"
 #include "sample.h"
 #include "sites.h"
+#include "stream.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +26,8 @@ enum { PATH_BYTES = 4096, MOST_IMAGES = 100000, DESCRIPTOR_FROM = 900 };
 
 /* What follows is inherited by a forked child as it is. */
 static struct process *process;
-static bool off; /* the environment does not ask for a recording */
+static bool off; /* nothing asks for a recording */
+static pid_t late_process; /* that has loaded us while it ran, as simalloc knows it; 0: none */
 static uint32_t columns;
 static uint32_t depth;
 static char directory[PATH_BYTES];
@@ -45,16 +48,42 @@ bool process_stopped(void)
     return off || (process != NULL && process->stopped);
 }
 
+/* What follows the bytes of memory that was given out: a list of all of it, newest first. */
+struct given {
+    struct given *next;
+    size_t before; /* bytes of the mapping in front of this */
+};
+
+static struct given *all_given;
+
 void *process_memory(size_t bytes)
 {
-    void *memory = map_own(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t before = (bytes + _Alignof(struct given) - 1) / _Alignof(struct given) *
+                    _Alignof(struct given);
+    size_t whole = before + sizeof(struct given);
+    char *memory = map_own(whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    if (madvise(memory, bytes, MADV_WIPEONFORK) != 0) {
-        unmap_own(memory, bytes);
+    if (madvise(memory, whole, MADV_WIPEONFORK) != 0) {
+        unmap_own(memory, whole);
         return NULL;
     }
+    struct given *given = (struct given *)(memory + before);
+    *given = (struct given){__atomic_load_n(&all_given, __ATOMIC_RELAXED), before};
+    while (!__atomic_compare_exchange_n(&all_given, &given->next, given, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+        ;
     return memory;
+}
+
+static void give_back_memory(void)
+{
+    while (all_given != NULL) {
+        struct given given = *all_given;
+        char *memory = (char *)all_given - given.before;
+        all_given = given.next;
+        unmap_own(memory, given.before + sizeof given);
+    }
 }
 
 void process_lock(struct process *of)
@@ -192,6 +221,10 @@ static int create_in(const char *where, int image)
 static bool create_file(void)
 {
     char left[64] = "";
+    if (late_process != 0) {
+        int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        return descriptor >= 0 && keep(&file, descriptor, F_DUPFD_CLOEXEC);
+    }
     if (is_open(&file))
         close_own(file.descriptor); /* the parent's */
     for (int image = 1; image < MOST_IMAGES; image++) {
@@ -289,7 +322,7 @@ static bool begin(void)
     header->columns = columns;
     header->depth = depth;
     header->every = sample_every();
-    header->process = (uint32_t)getpid();
+    header->process = (uint32_t)(late_process != 0 ? late_process : getpid());
     header->parent = (uint32_t)getppid();
     header->started = clock_now(CLOCK_REALTIME);
     header->clock = clock_now(CLOCK_MONOTONIC);
@@ -355,11 +388,15 @@ static void complain(int reason)
 
 struct process *process_begun(void)
 {
-    if (process_stopped() || (directory[0] == '\0' && !read_settings()))
+    if (process_stopped() || (late_process == 0 && directory[0] == '\0' && !read_settings()))
         return NULL;
     if (process == NULL && (process = process_memory(sizeof *process)) == NULL) {
         off = true;
         complain(errno);
+        return NULL;
+    }
+    if (process->header == NULL && late_process != 0) { /* a forked child, which is not recorded */
+        process->stopped = true;
         return NULL;
     }
     if (process->header == NULL && !begin()) {
@@ -393,6 +430,40 @@ struct segment_header *process_add_segment(struct process *of, uint64_t *bytes, 
     segment->stream = stream;
     __atomic_store_n(&segment->magic, SEGMENT_MAGIC, __ATOMIC_RELEASE);
     return segment;
+}
+
+int process_begin_late(const struct late_request *request)
+{
+    late_process = (pid_t)request->process;
+    columns = request->columns;
+    depth = request->depth;
+    snprintf(path, sizeof path, "%s", request->path);
+    sample_begin(request->every);
+    if ((process = process_memory(sizeof *process)) != NULL && begin())
+        return 0;
+    return errno != 0 ? errno : EIO;
+}
+
+void process_open(void)
+{
+    __atomic_store_n(&off, false, __ATOMIC_RELEASE);
+}
+
+void process_end_late(void)
+{
+    off = true;
+    if (process != NULL && process->header != NULL) {
+        process_lose_from_now(0);
+        stream_release_all(process);
+        unmap_own(process->header, first_segment(unit_bytes()));
+    }
+    if (is_open(&file))
+        close_own(file.descriptor);
+    file = (struct kept){.descriptor = -1};
+    process = NULL;
+    sites_forget();
+    sample_begin(0);
+    give_back_memory();
 }
 
 void process_release_segment(struct segment_header *segment, uint64_t bytes)

@@ -20,6 +20,7 @@ struct process {
     struct large_blocks *large;      /* likewise */
     uint64_t file_bytes;             /* how far the file has been given out */
     struct stream *idle, *last_idle; /* streams whose threads have ended, first come first */
+    struct stream *made;             /* all streams, the newest first */
     uint32_t streams;
     uint32_t threads;
     int locked;
@@ -89,5 +90,14 @@ void process_ended(void);
 
 /* Memory for the recorder's own state, zeroed in a forked child, or NULL. */
 void *process_memory(size_t bytes);
+
+/* For a library that was loaded into a running process. process_begin_late creates the recording in
+ * a file that must not exist; nothing is recorded until process_open. It returns 0 or an errno.
+ * process_end_late ends the recording and gives back all memory and descriptors; no other thread may
+ * run, and none may use a stream any more. */
+struct late_request;
+int process_begin_late(const struct late_request *request);
+void process_open(void);
+void process_end_late(void);
 
 #endif

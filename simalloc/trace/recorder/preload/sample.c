@@ -23,13 +23,18 @@ static int64_t every = -1; /* below 0: not known yet */
 static __thread int64_t left; /* bytes to the next one that is drawn */
 static __thread uint64_t dice;
 
+void sample_begin(uint64_t bytes)
+{
+    every = (int64_t)(bytes & INT64_MAX);
+    if (every > 0 && (sampled = process_memory(sizeof *sampled)) == NULL)
+        every = 0;
+}
+
 uint64_t sample_every(void)
 {
     if (__builtin_expect(every < 0, false) && environ != NULL) {
         const char *text = getenv("SIMALLOC_RECORD_EVERY");
-        every = text == NULL ? 0 : (int64_t)(strtoull(text, NULL, 10) & INT64_MAX);
-        if (every > 0 && (sampled = process_memory(sizeof *sampled)) == NULL)
-            every = 0;
+        sample_begin(text == NULL ? 0 : strtoull(text, NULL, 10));
     }
     return every > 0 ? (uint64_t)every : 0;
 }

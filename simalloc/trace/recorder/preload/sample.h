@@ -10,6 +10,9 @@
  * recorded. Known once the process has an environment. */
 uint64_t sample_every(void);
 
+/* Begins a sample anew, which has no block yet; 0: none. No other thread may run. */
+void sample_begin(uint64_t every);
+
 /* Says whether a block that the program has got is in the sample, and if so remembers it. */
 bool sample_takes(const void *address, size_t size);
 

@@ -3,7 +3,6 @@
 #include "malloc.h"
 #include "process.h"
 
-#include <dlfcn.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -29,7 +28,7 @@ EXPORT int prctl(int option, ...)
     va_end(list);
     static int (*behind)(int, ...);
     if (behind == NULL)
-        behind = (int (*)(int, ...))dlsym(RTLD_NEXT, "prctl");
+        behind = (int (*)(int, ...))function_behind("prctl");
     if (option == PR_SET_SECCOMP)
         end_recording();
     return behind(option, words[0], words[1], words[2], words[3]);
@@ -46,7 +45,7 @@ EXPORT long syscall(long number, ...)
     va_end(list);
     static long (*behind)(long, ...);
     if (behind == NULL)
-        behind = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+        behind = (long (*)(long, ...))function_behind("syscall");
     if (number == SYS_seccomp && words[0] != SECCOMP_GET_ACTION_AVAIL &&
         words[0] != SECCOMP_GET_NOTIF_SIZES)
         end_recording();

@@ -25,6 +25,12 @@ bool sites_begin(void)
     return sites != NULL && stack_begin();
 }
 
+void sites_forget(void)
+{
+    sites = NULL;
+    stack_forget();
+}
+
 struct module {
     const char *path; /* "" for the program itself */
     uint64_t base;

@@ -23,6 +23,9 @@ struct trail {
 /* Gets ready, once in a process; false if there is no memory. The process has one thread then. */
 bool sites_begin(void);
 
+/* Forgets all numbers. No other thread may run. */
+void sites_forget(void);
+
 /* Numbers the site of `depth` addresses at most from which `caller`, a return address, was called.
  * Of depth 1, a call by a C++ operator new counts as its caller's. What is new is described in the
  * stream. With `here` false, the stack is another's by now, and `caller` is all that is known.

@@ -38,6 +38,11 @@ _Bool stack_begin(void)
     return kept != NULL;
 }
 
+void stack_forget(void)
+{
+    kept = NULL;
+}
+
 void stack_begin_thread(void)
 {
     stack_find_bounds();
@@ -154,6 +159,10 @@ struct search {
 _Bool stack_begin(void)
 {
     return true;
+}
+
+void stack_forget(void)
+{
 }
 
 void stack_begin_thread(void)

@@ -11,6 +11,9 @@ uint32_t stack_epoch(void);
 /* Gets ready, once in a process; false if there is no memory. */
 _Bool stack_begin(void);
 
+/* Forgets what stack_begin got ready. No other thread may run. */
+void stack_forget(void);
+
 /* Gets ready in a thread. Signals must be blocked. */
 void stack_begin_thread(void);
 

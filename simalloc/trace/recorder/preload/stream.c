@@ -54,6 +54,10 @@ static struct stream *new_stream(struct process *process)
     stream->depth = process->header->depth;
     stream->codec.time = process->header->clock;
     stream->number = __atomic_fetch_add(&process->streams, 1, __ATOMIC_RELAXED);
+    process_lock(process);
+    stream->next_made = process->made;
+    process->made = stream;
+    process_unlock(process);
     return stream;
 }
 
@@ -148,6 +152,16 @@ struct stream *ready_stream(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return stream;
+}
+
+void stream_release_all(struct process *process)
+{
+    for (struct stream *stream = process->made; stream != NULL; stream = stream->next_made)
+        if (stream->segment != NULL)
+            process_release_segment(stream->segment, stream->segment_bytes);
+    if (thread_end_known)
+        pthread_key_delete(thread_end);
+    thread_end_known = false;
 }
 
 void stream_end(void)

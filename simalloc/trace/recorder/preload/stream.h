@@ -22,6 +22,10 @@ void record_realloc_end(enum special what, const void *address);
 /* Has this thread write nothing more, now that the recording has ended. */
 void stream_end(void);
 
+/* Gives back the memory of all streams of a process. No other thread may run. */
+struct process;
+void stream_release_all(struct process *process);
+
 struct stream;
 struct python_stack;
 

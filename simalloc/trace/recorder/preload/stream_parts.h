@@ -49,7 +49,8 @@ struct stream {
     struct python_stack python;
     int farewells; /* how often the thread's end has been told of */
     uint64_t bytes;           /* of all its segments */
-    struct stream *next_idle; /* for the list in struct process */
+    struct stream *next_idle; /* for the lists in struct process */
+    struct stream *next_made;
 };
 
 /* What a thread wrote into before its end; NULL: it has not ended. */

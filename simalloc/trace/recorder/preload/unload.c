@@ -1,7 +1,7 @@
 /* Libraries that a program unloads: their addresses may be another library's soon. */
+#include "next.h"
 #include "stack.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
 static uint32_t epoch;
@@ -29,7 +29,7 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 {
     static int (*next_dlclose)(void *);
     if (next_dlclose == NULL)
-        next_dlclose = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+        next_dlclose = (int (*)(void *))function_behind("dlclose");
     unsigned long long before = unloaded();
     int status = next_dlclose(handle);
     if (unloaded() != before)

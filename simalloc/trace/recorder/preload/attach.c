@@ -1,0 +1,54 @@
+#include "attach.h"
+
+#include "descriptors.h"
+#include "malloc.h"
+#include "process.h"
+#include "stream_parts.h"
+#include "takeover.h"
+
+#include <errno.h>
+
+static bool has_allocator(void)
+{
+    return next_is_known() && next.calloc != NULL && next.realloc != NULL && next.free != NULL &&
+           next.posix_memalign != NULL && next.aligned_alloc != NULL && next.memalign != NULL &&
+           next.valloc != NULL && next.pvalloc != NULL;
+}
+
+EXPORT int simalloc_attach(const struct late_request *request)
+{
+    if (!is_late) {
+        is_late = true;
+        find_close();
+    }
+    if (!has_allocator())
+        return ENOSYS;
+    int error = process_begin_late(request);
+    if (error == 0)
+        error = takeover_begin();
+    if (error != 0)
+        simalloc_detach(NULL, 0);
+    return error;
+}
+
+EXPORT void simalloc_begin(void)
+{
+    process_open();
+}
+
+/* All threads keep a variable of this library at one distance from their thread pointers. */
+static void *in_thread(uintptr_t thread, void *own)
+{
+    return (void *)(thread + (uintptr_t)own - (uintptr_t)__builtin_thread_pointer());
+}
+
+EXPORT void simalloc_detach(const uintptr_t *threads, size_t count)
+{
+    takeover_end();
+    for (size_t i = 0; i < count; i++) {
+        *(struct stream **)in_thread(threads[i], &current) = NULL;
+        *(struct ended *)in_thread(threads[i], &ended) = (struct ended){0};
+        *(const struct module **)in_thread(threads[i], &inside) = NULL;
+    }
+    process_end_late();
+}

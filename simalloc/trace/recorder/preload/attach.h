@@ -1,0 +1,31 @@
+/* What simalloc calls in a thread of a running process, while it holds all others. */
+#ifndef SIMALLOC_RECORDING_ATTACH_H
+#define SIMALLOC_RECORDING_ATTACH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LATE_PATH_BYTES = 4096 };
+
+/* As simalloc.process.attach.request packs it. */
+struct late_request {
+    char path[LATE_PATH_BYTES]; /* of the recording to create, as the process sees it */
+    uint64_t every;             /* bytes from one sampled byte to the next; 0: no sample */
+    uint32_t columns;           /* bits of format.h */
+    uint32_t depth;             /* return addresses of a site at most; 0: no sites */
+    uint32_t process;           /* its number, as simalloc sees it */
+    uint32_t padding;
+};
+
+/* Creates the recording and directs the program's calls to this library, which passes them on.
+ * Returns 0, or an errno; ENOSYS: the program has no allocator that can be replaced. */
+int simalloc_attach(const struct late_request *request);
+
+/* Begins to record. */
+void simalloc_begin(void);
+
+/* Ends the recording and directs the calls back. `threads` are the thread pointers of the process,
+ * none of whose threads executes code of this library. Afterwards simalloc_attach may come again. */
+void simalloc_detach(const uintptr_t *threads, size_t count);
+
+#endif

@@ -1,0 +1,46 @@
+/* An object that the loader has loaded: its exported symbols, and the entries through which it calls
+ * functions of others. */
+#ifndef SIMALLOC_RECORDING_ELF_OBJECT_H
+#define SIMALLOC_RECORDING_ELF_OBJECT_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_object {
+    uintptr_t base;
+    uintptr_t start, end;                     /* of its mappings */
+    uintptr_t protected_start, protected_end; /* read-only once it is loaded */
+    const ElfW(Sym) *symbols;
+    const char *names;
+    const uint32_t *hash;     /* the GNU hash table of exported symbols, or NULL */
+    const uint16_t *versions; /* by symbol, or NULL */
+    struct {
+        const ElfW(Rela) *relocations;
+        size_t count;
+    } tables[2]; /* calls, and all others */
+};
+
+/* An entry that holds the address of a function. */
+struct elf_entry {
+    void **place;
+    const char *name;
+    bool is_lazy; /* it may be filled at the first call */
+};
+
+/* Returns false for an object without symbols. */
+bool elf_object_of(const struct dl_phdr_info *info, struct elf_object *object);
+
+bool elf_object_has(const struct elf_object *object, const void *address);
+bool elf_object_protects(const struct elf_object *object, const void *address);
+
+/* Returns the object's own definition of a function and its `number` among the symbols, or NULL. */
+void *elf_object_symbol(const struct elf_object *object, const char *name, uint32_t *number);
+
+typedef void elf_visitor(const struct elf_object *object, const struct elf_entry *entry, void *of);
+
+/* Visits each entry with the address of a named function. */
+void elf_object_entries(const struct elf_object *object, elf_visitor *visit, void *of);
+
+#endif

@@ -1,0 +1,227 @@
+#include "takeover.h"
+
+#include "elf_object.h"
+#include "malloc.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MOST_OWN = 1024 }; /* more than this library exports */
+
+enum direction { TO_US, TO_THEM };
+
+struct walk {
+    enum direction direction;
+    bool alone; /* no other thread runs */
+    int error;  /* why an entry could not be written; 0: all were */
+};
+
+static struct elf_object self;           /* this library */
+static void *originals[MOST_OWN];        /* by number of this library's symbol; NULL: unknown yet */
+static unsigned long long walked;        /* objects ever loaded, when entries were last rewritten */
+static bool active;                      /* entries lead to this library */
+static int locked;                       /* a thread rewrites those of new objects */
+
+static void *watched_dlsym(void *handle, const char *name);
+static void *watched_dlvsym(void *handle, const char *name, const char *version);
+
+/* Functions that are watched only here: in a preloaded library they would be in its own way. */
+static const struct {
+    const char *name;
+    void *function;
+} watched[] = {{"dlsym", (void *)(uintptr_t)watched_dlsym},
+               {"dlvsym", (void *)(uintptr_t)watched_dlvsym}};
+
+struct search {
+    const char *name;
+    void *found;
+};
+
+static int search_object(struct dl_phdr_info *info, size_t size, void *of)
+{
+    struct search *search = of;
+    struct elf_object object;
+    uint32_t number;
+    (void)size;
+    if (!elf_object_of(info, &object) || elf_object_has(&object, originals))
+        return 0;
+    search->found = elf_object_symbol(&object, search->name, &number);
+    return search->found != NULL;
+}
+
+void *takeover_original(const char *name)
+{
+    struct search search = {.name = name};
+    dl_iterate_phdr(search_object, &search);
+    return search.found;
+}
+
+/* A program that this one starts is not recorded, so that it does not matter how it is started. Nor
+ * are mappings recorded: most of them were there before. */
+static bool is_left_alone(const char *name)
+{
+    static const char *const beginnings[] = {"exec", "mmap",   "mremap",   "munmap",
+                                             "posix_spawn", "set", "simalloc_"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the function of ours that replaces the program's of this name, which it puts into
+ * `*theirs`; NULL: none does. */
+static void *replacement(const char *name, void **theirs)
+{
+    uint32_t number;
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        if (strcmp(name, watched[i].name) == 0) {
+            *theirs = takeover_original(name);
+            return watched[i].function;
+        }
+    void *ours = elf_object_symbol(&self, name, &number);
+    if (ours == NULL || number >= MOST_OWN || is_left_alone(name))
+        return NULL;
+    if (originals[number] == NULL)
+        originals[number] = takeover_original(name);
+    *theirs = originals[number];
+    return ours;
+}
+
+/* Has the kernel add 0 to a word, which it does unless the word may not be written to. */
+static bool is_writable(void *word)
+{
+    uint32_t own = 0;
+    return syscall(SYS_futex, &own, FUTEX_WAKE_OP_PRIVATE, 0, NULL, word,
+                   FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
+}
+
+/* Writes to a page that the loader makes read-only when it has filled it. While it is writable,
+ * another thread's dlopen may be about to fill it. That thread's dlsym comes here again. */
+static void write_protected(struct walk *walk, void **entry, void *value)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    void *start = (void *)((uintptr_t)entry / page * page);
+    if (is_writable(entry)) {
+        if (walk->alone)
+            __atomic_store_n(entry, value, __ATOMIC_RELEASE);
+        return;
+    }
+    if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0) {
+        walk->error = errno;
+        return;
+    }
+    __atomic_store_n(entry, value, __ATOMIC_RELEASE);
+    mprotect(start, page, PROT_READ);
+}
+
+static void rewrite(const struct elf_object *object, const struct elf_entry *entry, void *of)
+{
+    struct walk *walk = of;
+    void *theirs = NULL, *ours = replacement(entry->name, &theirs);
+    if (ours == NULL || theirs == NULL)
+        return;
+    void *now = __atomic_load_n(entry->place, __ATOMIC_RELAXED);
+    /* An entry that the loader fills at the first call leads to its own object until then. */
+    bool waiting = entry->is_lazy && elf_object_has(object, now);
+    if (walk->direction == TO_US ? now != theirs && !waiting : now != ours)
+        return;
+    void *value = walk->direction == TO_US ? ours : theirs;
+    if (!elf_object_protects(object, entry->place))
+        __atomic_store_n(entry->place, value, __ATOMIC_RELEASE);
+    else
+        write_protected(walk, entry->place, value);
+}
+
+static int rewrite_object(struct dl_phdr_info *info, size_t size, void *of)
+{
+    struct elf_object object;
+    (void)size;
+    if (elf_object_of(info, &object) && object.base != self.base)
+        elf_object_entries(&object, rewrite, of);
+    return 0;
+}
+
+static int rewrite_all(enum direction direction, bool alone)
+{
+    struct walk walk = {direction, alone, 0};
+    dl_iterate_phdr(rewrite_object, &walk);
+    return walk.error;
+}
+
+static int find_self(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    struct elf_object object;
+    (void)size, (void)unused;
+    if (!elf_object_of(info, &object) || !elf_object_has(&object, originals))
+        return 0;
+    self = object;
+    return 1;
+}
+
+static int count_loaded(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(unsigned long long *)count = info->dlpi_adds;
+    return 1;
+}
+
+static unsigned long long loaded(void)
+{
+    unsigned long long count = 0;
+    dl_iterate_phdr(count_loaded, &count);
+    return count;
+}
+
+int takeover_begin(void)
+{
+    dl_iterate_phdr(find_self, NULL);
+    walked = loaded();
+    active = true;
+    return rewrite_all(TO_US, true);
+}
+
+void takeover_end(void)
+{
+    active = false;
+    rewrite_all(TO_THEM, true);
+    memset(originals, 0, sizeof originals); /* their libraries may be gone when we come again */
+}
+
+static void take_over_new(void)
+{
+    int error = errno;
+    unsigned long long now = loaded();
+    if (active && __atomic_exchange_n(&walked, now, __ATOMIC_RELAXED) != now) {
+        while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
+            sched_yield();
+        rewrite_all(TO_US, false);
+        __atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
+    }
+    errno = error;
+}
+
+/* The code of a library that the program has loaded runs when the program has asked where it is. The
+ * loader's answer depends on who asks: both functions end in a jump, which leaves no frame of
+ * ours. */
+static void *watched_dlsym(void *handle, const char *name)
+{
+    static void *(*behind)(void *, const char *);
+    take_over_new();
+    if (behind == NULL)
+        behind = (void *(*)(void *, const char *))takeover_original("dlsym");
+    return behind(handle, name);
+}
+
+static void *watched_dlvsym(void *handle, const char *name, const char *version)
+{
+    static void *(*behind)(void *, const char *, const char *);
+    take_over_new();
+    if (behind == NULL)
+        behind = (void *(*)(void *, const char *, const char *))takeover_original("dlvsym");
+    return behind(handle, name, version);
+}
