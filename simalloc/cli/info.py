@@ -11,10 +11,12 @@ from typing import Literal
 import click
 
 from simalloc.cli import completing
+from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.progress import progress
 from simalloc.files import keep_apart
 from simalloc.report import Format, write_table
+from simalloc.report.at_start import start_sentence
 from simalloc.report.mappings import mappings_table
 from simalloc.report.statistics import (
     statistics_record,
@@ -73,13 +75,14 @@ def command(
         raise click.UsageError("--plot draws one trace; call it once for each")
     if plot is not None:
         keep_apart(plot, map(find_trace, traces))
-    described, mapped = [], []
+    described, mapped, starts = [], [], []
     with progress("statistics", len(traces) + (plot is not None)) as advance:
         for name in traces:
             trace = open_source(name)
             refuse_sample(trace)
             described.append(describe(trace, added=added, progress=advance))
             mapped.append(mappings_table(trace.provenance))
+            starts.append(start_sentence(trace.provenance))
             if plot is not None:
                 _draw(trace, described[0], plot, "dark" if dark else "light", advance)
     _print(described, table_format, everything=everything or bool(added))
@@ -87,6 +90,9 @@ def command(
         for table in filter(None, mapped):
             sys.stdout.write("\n")
             write_table(table, table_format, sys.stdout)
+        for statistics, sentence in zip(described, starts, strict=True):
+            if sentence:
+                echo(f"{statistics.name}: {sentence}")
 
 
 def _draw(

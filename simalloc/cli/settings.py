@@ -40,6 +40,7 @@ from simalloc.heap import simulate
 from simalloc.heap.real import NativeRun, installed, passes, replay_natively
 from simalloc.measure.sites import best_apart, events_of_best_apart
 from simalloc.report import Format, write_table
+from simalloc.report.at_start import start_sentence
 from simalloc.report.held_arenas import arena_code_table, arenas_table, arenas_text
 from simalloc.report.mappings import mappings_table
 from simalloc.report.settings import (
@@ -204,6 +205,8 @@ def _print(found: _Found, form: Format, *, native: bool) -> None:
         echo(line)
     if (mapped := mappings_table(source.provenance)) is not None:
         write_table(mapped, form, sys.stdout)
+    if sentence := start_sentence(source.provenance):
+        echo(sentence)
     trace = source.in_memory() if len(source) <= SHORT else None
     possible = simulate(trace, "best-possible", scale=1) if trace is not None else None
     natives = _natives(trace) if native and trace is not None else []

@@ -115,6 +115,11 @@ def _device(value: object) -> bool:
     )
 
 
+def _start(value: object) -> bool:
+    names = {"objects", "bytes", "peak_live_bytes"}
+    return isinstance(value, Mapping) and value.keys() >= names and _by_name(_count)(value)
+
+
 _TEXT: Final = (_text, "text")
 _COUNT: Final = (_count, "a whole number from 0 to 2^63 - 1")
 _KNOWN: Final[Mapping[str, tuple[_Check, str]]] = {
@@ -137,6 +142,7 @@ _KNOWN: Final[Mapping[str, tuple[_Check, str]]] = {
         "an object with `places`, `parent` and `place`, as docs/trace-format.md says",
     ),
     "mappings": (_list_of(_mapping), "a list of objects, as docs/trace-format.md says"),
+    "live_at_start": (_start, "an object with `objects`, `bytes` and `peak_live_bytes`"),
     "device": (_device, "an object as `simalloc import` writes it"),
 }
 """Every key that simalloc reads, with the check of its value and a description of valid values."""

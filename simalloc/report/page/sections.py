@@ -13,6 +13,7 @@ from simalloc.heap.run_options import RunOptions
 from simalloc.measure import Pin
 from simalloc.plural import counted
 from simalloc.policy import spell
+from simalloc.report.at_start import start_sentence
 from simalloc.report.browser.cells import shared_scales
 from simalloc.report.html import html, with_code
 from simalloc.report.mappings import mappings_table
@@ -99,9 +100,9 @@ def _verdict(findings: Findings) -> str:
         for one in (findings.code.proposals[:1] if findings.code else ())
         if is_worth(one.apart.together_bytes, one.apart.saved)
     )
-    machine = (
-        f"<p>{escape(what_was_run(findings.trace.provenance))} {escape(findings.machine.text)}</p>"
-    )
+    provenance = findings.trace.provenance
+    sentences = (what_was_run(provenance), start_sentence(provenance), findings.machine.text)
+    machine = f"<p>{escape(' '.join(filter(None, sentences)))}</p>"
     return f'<p class="verdict">{with_code(advice.text + apart)}</p>{line}\n{machine}'
 
 

@@ -185,13 +185,14 @@ def convert(
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
         names = names or Names()
         stacks = _stacks(raw, tell, names) if raw.depth else {}
+        totals = Totals.of(writer.table, writer.events)
         writer.provenance = {
             **_provenance(raw, part),
+            **_live_at_start(raw, totals),
             **stacks,
             **_mappings(raw, part, names),
             **({"resident": kept} if kept else {}),
         }
-    totals = Totals.of(writer.table, writer.events)
     unnamed = _unnamed(raw, writer.provenance) if raw.depth else {}
     return Recorded(
         output,
@@ -286,6 +287,13 @@ def _mappings(raw: RawRecording, part: Part, names: Names) -> Mapping[str, Any]:
         return {}
     looks = [look.places for look in part.seen.kinds] or [{}]
     return {"mappings": mappings_told(found, looks[0], looks[-1], names)}
+
+
+def _live_at_start(raw: RawRecording, totals: Totals) -> Mapping[str, Any]:
+    if raw.start is None:
+        return {}
+    start = {"objects": raw.start.objects, "bytes": raw.start.bytes}
+    return {"live_at_start": {**start, "peak_live_bytes": totals.max_live_bytes}}
 
 
 def _stacks(raw: RawRecording, tell: Callable[[str], None], names: Names) -> Mapping[str, Any]:

@@ -45,6 +45,19 @@ def check_python(program: Path) -> None:
         )
 
 
+def check_process(process: int) -> None:
+    """Raise `ProgramError` unless the recorder's library can be loaded into a running process."""
+    path = Path(f"/proc/{process}/exe")
+    try:
+        name = path.readlink()
+        with path.open("rb") as file:
+            _check_binary(path, file.read(_LONGEST_FIRST_LINE), file)
+    except ProgramError as error:
+        raise ProgramError(str(error).replace(str(path), f"process {process} ({name})")) from None
+    except OSError as error:
+        raise ProgramError(f"process {process} cannot be examined: {error.strerror}") from None
+
+
 def find_program(command: Sequence[str]) -> Path:
     """Return the file that `command` runs, having looked whether it can be recorded.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simalloc.errors import TraceError
 from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.recorder._reader import Reader
+from simalloc.trace.recorder.start import read_start
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import Frame
 from simalloc.trace.symbols import Place
@@ -70,6 +71,10 @@ class RawRecording:
         except ValueError as error:
             raise self._damage(error) from None
         header = self._reader.header
+        self.start = read_start(self.path)
+        """What was live when the recording began, or None: nothing, or it is unknown."""
+        if self.start is not None:
+            self._reader.begin_with(self.start.address, self.start.size)
         self.process = header["process"]
         self.parent = header["parent"]
         self.started = header["started"] / 1e9
@@ -227,6 +232,7 @@ def _name_of(library: str, libc: str) -> str:
 def is_running(recording: RawRecording) -> bool:
     """Whether a process still writes this recording."""
     try:
-        return str(recording.path) in Path(f"/proc/{recording.process}/maps").read_text()
+        maps = Path(f"/proc/{recording.process}/maps").read_text("utf-8", "surrogateescape")
     except OSError as error:
         return error.errno in (errno.EACCES, errno.EPERM)
+    return f"/{recording.path.name}\n" in maps  # the process may see the folder by another path

@@ -120,7 +120,7 @@ def record(
             raise
         if process.returncode is not None:
             signals.leave()
-        with _recoverable(directory, output):
+        with recoverable(directory, output):
             recorded = list(
                 convert_all(
                     raw_recordings(directory),
@@ -159,7 +159,7 @@ def recover(directory: Path, output: Path, *, alone: bool = False) -> Recovered:
     with locked(directory):
         recordings = raw_recordings(directory, damaged.append)
         check_ended(directory, recordings)
-        with _recoverable(directory, output):
+        with recoverable(directory, output):
             main = recordings[0].process if recordings else 0
             recorded = list(convert_all(recordings, output, main, damaged.append, alone=alone))
     if not recordings and not damaged:
@@ -180,7 +180,7 @@ class _Recording:
         self._observer = observer
         self._bounds = bounds
         self._begun = time.monotonic()
-        self._follower = _Follower(directory, observer)
+        self._follower = Follower(directory, observer)
 
     def watch(self, signals: Signals, *, wait: bool) -> str:
         """Watch it until the recording ends; return why, "" if its programs have ended.
@@ -226,7 +226,7 @@ class _Recording:
         return False
 
 
-class _Follower:
+class Follower:
     """Tells an observer what a watch sees."""
 
     def __init__(self, directory: Path, observer: Observer) -> None:
@@ -234,7 +234,13 @@ class _Follower:
         self._watch = Watch(directory, count=observer.wants_progress)
         self._lost: set[Path] = set()
 
+    @property
+    def runs(self) -> bool:
+        """Whether a process still records, as far as the last look saw."""
+        return bool(self._watch.running)
+
     def look(self) -> None:
+        """Look, and tell."""
         progress = self._watch.look()
         if self._observer.wants_progress:
             self._observer.progress(progress)
@@ -244,13 +250,14 @@ class _Follower:
                 self._observer.lost(raw)
 
     def stop(self) -> None:
+        """Look once more, and end what is still recorded."""
         self.look()
         for raw in self._watch.running:
             raw.stop()
 
 
 @contextmanager
-def _recoverable(directory: Path, output: Path) -> Iterator[None]:
+def recoverable(directory: Path, output: Path) -> Iterator[None]:
     """Say in every error where the raw recordings are, and how to make traces of them."""
     try:
         yield

@@ -70,6 +70,25 @@ static PyObject *reader_refresh_method(PyObject *object, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *reader_begin_with_method(PyObject *object, PyObject *args)
+{
+    struct column columns[] = {{.name = "address", .width = 8}, {.name = "size", .width = 8}};
+    PyObject *given[2];
+    Py_ssize_t count;
+    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
+        !columns_hold(columns, given, 2, &count))
+        return NULL;
+    bool begun = reader_of(object)->start.address == NULL && reader_of(object)->events == 0;
+    bool kept = begun && reader_begin_with(reader_of(object), columns[0].view.buf,
+                                           columns[1].view.buf, (size_t)count);
+    columns_release(columns, 2);
+    if (!begun)
+        PyErr_SetString(PyExc_ValueError, "the recording has been read already");
+    else if (!kept)
+        PyErr_NoMemory();
+    return kept ? Py_NewRef(Py_None) : NULL;
+}
+
 static PyObject *reader_stop_method(PyObject *object, PyObject *path)
 {
     PyObject *encoded;
@@ -260,6 +279,8 @@ static PyObject *reader_object_method(PyObject *object, PyObject *address)
 static PyMethodDef reader_methods[] = {
     {"object", reader_object_method, METH_O,
      "object(address)\n--\n\nReturn the number of the live object at an address; -1: none."},
+    {"begin_with", reader_begin_with_method, METH_VARARGS,
+     "begin_with(address, size)\n--\n\nHave the recording begin with these live blocks."},
     {"refresh", reader_refresh_method, METH_NOARGS,
      "refresh()\n--\n\nLook for what has been recorded in the meantime."},
     {"stop", reader_stop_method, METH_O,

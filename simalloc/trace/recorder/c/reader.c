@@ -217,9 +217,25 @@ void reader_close(struct reader *reader)
     free(reader->places);
     free(reader->looks);
     free(reader->unwritten);
+    free(reader->start.address);
+    free(reader->start.size);
     free(reader->sites);
     objects_release(&reader->objects);
     recording_close(&reader->recording);
+}
+
+bool reader_begin_with(struct reader *reader, const int64_t *address, const int64_t *size,
+                       size_t count)
+{
+    size_t bytes = count * sizeof *address;
+    reader->start.address = malloc(bytes + 1);
+    reader->start.size = malloc(bytes + 1);
+    if (reader->start.address == NULL || reader->start.size == NULL)
+        return false;
+    memcpy(reader->start.address, address, bytes);
+    memcpy(reader->start.size, size, bytes);
+    reader->start.count = count;
+    return true;
 }
 
 static void refresh_it(void *argument)
@@ -383,10 +399,35 @@ static enum reader_answer enter_next(struct reader *reader, struct source *sourc
     return answer == READER_DONE ? advance(reader, source, &source->waiting) : answer;
 }
 
+static enum reader_answer enter_start(struct reader *reader, struct columns *out)
+{
+    while (reader->start.entered < reader->start.count &&
+           out->count + EVENTS_OF_A_RECORD <= out->capacity) {
+        size_t at = reader->start.entered++;
+        struct record record = {.kind = KIND_MALLOC,
+                                .address = (uint64_t)reader->start.address[at],
+                                .size = (uint64_t)reader->start.size[at]};
+        switch (objects_enter(&reader->objects, &record, 0, NULL, out)) {
+        case OBJECTS_DAMAGED:
+            reader->recording.complaint = "begins with a block that makes no sense";
+            reader->recording.place = 0;
+            return READER_DAMAGED;
+        case OBJECTS_MEMORY:
+            return READER_FAILED;
+        case OBJECTS_DONE:
+            break;
+        }
+    }
+    return READER_DONE;
+}
+
 static enum reader_answer read_before(struct reader *reader, uint64_t before, struct columns *out)
 {
     uint64_t lost_from = recording_progress(&reader->recording).lost_from;
     before = lost_from < before ? lost_from : before;
+    enum reader_answer start = enter_start(reader, out);
+    if (start != READER_DONE || reader->start.entered < reader->start.count)
+        return start;
     while (reader->heap_count > 0 && out->count + EVENTS_OF_A_RECORD <= out->capacity) {
         struct source *source = reader->heap[0];
         if (source->next.sequence >= before)

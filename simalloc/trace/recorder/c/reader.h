@@ -57,6 +57,10 @@ struct reader {
     size_t place_count, place_capacity;
     struct site *sites;
     size_t site_count, site_capacity;
+    struct {
+        int64_t *address, *size;
+        size_t count, entered;
+    } start; /* blocks that were live before the first record */
 };
 
 enum reader_answer { READER_DONE, READER_DAMAGED, READER_FAILED }; /* see recording.complaint */
@@ -65,6 +69,11 @@ enum reader_answer { READER_DONE, READER_DAMAGED, READER_FAILED }; /* see record
 
 enum reader_answer reader_open(struct reader *reader, const char *path);
 void reader_close(struct reader *reader);
+
+/* Has the recording begin with blocks that are live then. Must be called before anything is read, once;
+ * returns false if there is no memory. */
+bool reader_begin_with(struct reader *reader, const int64_t *address, const int64_t *size,
+                       size_t count);
 
 /* Looks for what has been recorded in the meantime. */
 enum reader_answer reader_refresh(struct reader *reader);

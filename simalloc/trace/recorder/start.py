@@ -1,0 +1,64 @@
+"""The blocks that were live when the recording of a running process began."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.errors import TraceError
+
+START_SUFFIX: Final = ".start"
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Live blocks in order of address, and their totals.
+
+    A recording that is a sample has the totals only.
+    """
+
+    address: NDArray[np.int64]
+    size: NDArray[np.int64]
+    """The bytes that the program may use; how many it requested is not known."""
+    objects: int
+    bytes: int
+
+    @classmethod
+    def of(cls, address: NDArray[np.int64], size: NDArray[np.int64]) -> Start:
+        """Return the start with these blocks."""
+        return cls(address, size, len(size), int(size.sum()))
+
+    def without_blocks(self) -> Start:
+        """Return the totals alone."""
+        return Start(self.address[:0], self.size[:0], self.objects, self.bytes)
+
+
+def write_start(raw: Path, start: Start) -> None:
+    """Write the start of a raw recording to a file beside it, which must not exist."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(raw.with_suffix(START_SUFFIX), flags, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        totals = np.array([start.objects, start.bytes], np.int64)
+        np.savez(file, address=start.address, size=start.size, totals=totals)
+
+
+def read_start(raw: Path) -> Start | None:
+    """Return the start of a raw recording; None if it has none. Raises `TraceError` if damaged."""
+    path = raw.with_suffix(START_SUFFIX)
+    try:
+        if path.is_symlink() or not path.is_file():
+            return None
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
+            address, size, totals = (saved[name] for name in ("address", "size", "totals"))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
+        raise TraceError("the file is damaged", path=path) from None
+    sound = all(one.dtype == np.int64 and one.ndim == 1 for one in (address, size, totals))
+    if not sound or len(address) != len(size) or len(totals) != 2 or (size < 0).any():
+        raise TraceError("the file is damaged", path=path)
+    return Start(address, size, int(totals[0]), int(totals[1]))
