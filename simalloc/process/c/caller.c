@@ -12,7 +12,7 @@
 
 #if defined(__x86_64__)
 
-enum { LEAVE_ROUNDS = 60, LEAVE_FIRST_NS = 50 * 1000, LEAVE_LONGEST_NS = 1000 * 1000 };
+enum { LEAVE_ROUNDS = 300, LEAVE_FIRST_NS = 20 * 1000, LEAVE_LONGEST_NS = 500 * 1000 };
 enum { ALONE_NS = 300 * 1000 * 1000 }; /* a call has this long before the other threads run too */
 enum { NT_PRSTATUS_SET = 1, NT_X86_XSTATE_SET = 0x202 };
 enum { RED_ZONE = 128, EXTENDED_BYTES = 1 << 16, DIRECTION_FLAG = 1 << 10, TRAP_FLAG = 1 << 8 };
