@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -34,7 +34,11 @@ from simalloc.trace.recorder import (
 )
 from simalloc.trace.recorder import snapshot as take_snapshot
 from simalloc.trace.recorder.built_in import FREE_THREADED
+from simalloc.trace.recorder.start import START_SUFFIX
 from simalloc.trace.symbols import symbolizer
+
+if TYPE_CHECKING:
+    from simalloc.process.attach import Begun
 
 _MOST_OTHERS: Final = 5
 _FEW_PLACES: Final = 9
@@ -65,13 +69,22 @@ class _WithStacks(click.Command):
     cls=_WithStacks,
     context_settings={"allow_interspersed_args": False},
     epilog="\b\nExample:\n  simalloc record -o sort.npz -- sort -u words.txt\n"
-    "  simalloc record --stacks -o mine.npz -- ./program",
+    "  simalloc record --stacks -o mine.npz -- ./program\n"
+    "  simalloc record --pid 1234 --for 60s -o server.npz",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Trace of COMMAND. Traces of other processes are written to NAME.PROCESS.npz beside it.",
+)
+@click.option(
+    "--pid",
+    "number",
+    type=click.IntRange(1),
+    metavar="PID",
+    help="Record this running process instead of COMMAND, until Ctrl-C. The trace begins with the "
+    "blocks that are live.",
 )
 @click.option(
     "--times", is_flag=True, help="Record the time of each event, in nanoseconds since the start."
@@ -148,6 +161,7 @@ def command(
     ctx: click.Context,
     output: Path | None,
     *,
+    number: int | None,
     times: bool,
     sites: bool,
     depth: int | None,
@@ -163,7 +177,7 @@ def command(
     directory: Path | None,
     command: Sequence[str],
 ) -> None:
-    """Run COMMAND and record its malloc calls.
+    """Run COMMAND, or take a running process, and record the malloc calls.
 
     COMMAND runs unmodified, with its own input, output and exit code. Every process that it starts
     gets a separate trace. If a process crashes or is killed, the events recorded so far are kept.
@@ -183,12 +197,16 @@ def command(
         )
     if given:
         ctx.exit(_write_recorded(output, snapshot, directory, alone=alone))
+    wanted = Wanted(times, depth or int(sites), every or 0, python)
+    teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
+    if number is not None:
+        excluded = bool(command or python or no_wait or alone)
+        bounds = Bounds(seconds, limit)
+        ctx.exit(_record_process(number, output, teller, wanted, bounds, excluded=excluded))
     if not command:
         raise click.UsageError(
             "COMMAND is missing: simalloc record -o TRACE -- COMMAND ARG...", ctx
         )
-    wanted = Wanted(times, depth or int(sites), every or 0, python)
-    teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     try:
         outcome = record(
             command,
@@ -210,9 +228,39 @@ def command(
     told = free or python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
     if not told and any(_is_python(one) for one in outcome.recorded):
         _say(_PYTHON)
+    _check_symbolizer(wanted)
+    ctx.exit(outcome.exit_code)
+
+
+def _record_process(
+    number: int,
+    output: Path,
+    teller: _Teller,
+    wanted: Wanted,
+    bounds: Bounds,
+    *,
+    excluded: bool,
+) -> int:
+    """Record a running process; return the exit code. `excluded` options were given too."""
+    if excluded:
+        raise click.UsageError("--pid excludes COMMAND, --python, --no-wait and --alone")
+    from simalloc.process.attach import record_process  # noqa: PLC0415 - on Linux only
+
+    try:
+        recorded = record_process(number, output, teller, wanted=wanted, bounds=bounds)
+    except ProgramError as error:
+        echo(f"simalloc: error: {error}", err=True)
+        return error.exit_code
+    finally:
+        teller.end_line()
+    _summarize(recorded)
+    _check_symbolizer(wanted)
+    return 0
+
+
+def _check_symbolizer(wanted: Wanted) -> None:
     if wanted.depth and symbolizer() is None:
         _say("there is neither llvm-symbolizer nor addr2line, so places have no files and lines")
-    ctx.exit(outcome.exit_code)
 
 
 class _Teller:
@@ -235,6 +283,17 @@ class _Teller:
             self._in_line = True
         else:
             _say(text)
+
+    def begun(self, begun: Begun, folder: str) -> None:
+        _say(
+            f"The process is recorded into {folder}. It was stopped for {begun.pause * 1000:.0f} "
+            "ms. Ctrl-C ends the recording, and the process continues"
+        )
+        if begun.start is not None:
+            live = counted(begun.start.objects, "block was", "blocks were")
+            _say(f"{live} live at that moment ({spell_bytes(begun.start.bytes)})")
+        for problem in begun.problems:
+            _say(problem)
 
     def waiting(self, processes: Sequence[int]) -> None:
         self.end_line()
@@ -285,8 +344,20 @@ def _stop(directory: Path) -> None:
     if is_attended(directory):
         who = "the command that records them writes their traces now"
     else:
+        _detach(directory)
         who = f"write their traces by simalloc record --recover {directory} -o TRACE"
     _say(f"{counted(len(processes), 'process', 'processes')} will be recorded no more; {who}")
+
+
+def _detach(directory: Path) -> None:
+    """Remove the recorder from a process that was attached to, by a command that was killed."""
+    if not list(directory.glob(f"*{START_SUFFIX}")):
+        return
+    from simalloc.process.attach import detach, process_of  # noqa: PLC0415 - on Linux only
+
+    number = process_of(directory)
+    if number is not None:
+        detach(number)
 
 
 def _say(text: str) -> None:

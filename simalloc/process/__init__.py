@@ -1,6 +1,7 @@
 """Heaps of running processes and core files, on Linux on x86-64.
 
-Nothing is written into a process. To import this package elsewhere raises `SimallocError`.
+Nothing is written into a process, except by the subpackage `attach`. To import this package
+elsewhere raises `SimallocError`.
 """
 
 from importlib.util import find_spec

@@ -51,6 +51,11 @@ class Mapping:
         return self.anonymous and self.writable and self.readable and not special
 
     @property
+    def deleted(self) -> bool:
+        """Whether its file has no name any more."""
+        return self.name.endswith(_DELETED)
+
+    @property
     def path(self) -> str:
         """The path of its file, without the mark of a deleted one."""
         return self.name.removesuffix(_DELETED)

@@ -60,7 +60,7 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
         resident=target.resident_bytes,
         threads=len(found.threads),
         parts=parts,
-        blocks=_blocks(found),
+        blocks=blocks_of(found),
         keepers=_keepers(keepers),
         others=others(target, found, foreign),
         foreign=foreign,
@@ -163,7 +163,7 @@ def _mapped_part(found: Capture, *, knows_pages: bool) -> Part:
     return part if knows_pages else _without_pages(part)
 
 
-def _blocks(found: Capture) -> Blocks:
+def blocks_of(found: Capture) -> Blocks:
     """Return all blocks as columns."""
     address: list[NDArray[np.uint64]] = []
     usable: list[NDArray[np.int64]] = []

@@ -1,0 +1,76 @@
+"""Ends the recording of a running process and leaves it as it was, but for the loaded library."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from typing import Final
+
+from simalloc.process.attach.held import Held
+from simalloc.process.attach.load import LIBRARY
+from simalloc.process.attach.loaded import LoadedObject
+from simalloc.process.live import LiveProcess
+from simalloc.process.target import ProcessError
+
+_MOST_THREADS: Final = 8192
+"""Thread pointers that have room where arguments are placed."""
+_RAW: Final = re.compile(r"(\d+)\.\d+\.raw$")
+
+
+def process_of(directory: Path) -> int | None:
+    """Return the number of the process that records into a folder because it was attached to."""
+    for path in directory.glob("*.raw"):
+        named = _RAW.search(path.name)
+        if named and _records_into(int(named[1]), path.name):
+            return int(named[1])
+    return None
+
+
+def detach(number: int) -> None:
+    """Have a process direct its calls of malloc back to its allocator, and close its recording.
+
+    Nothing happens if the process has ended. Raises `ProcessError` if it could not be done.
+    """
+    try:
+        _detach(LiveProcess(number))
+    except (ProcessError, FileNotFoundError, ProcessLookupError):
+        if _has_memory(number):
+            raise
+
+
+def _detach(process: LiveProcess) -> None:
+    recorders = [
+        LoadedObject(process, one.start, one.path)
+        for one in process.mappings()
+        if one.offset == 0 and one.path.rpartition("/")[2].startswith(LIBRARY)
+    ]
+    if not recorders:
+        return
+    held = Held(process)
+    with held.hold(everyone=True):
+        pointers = held.thread_pointers()
+        if len(pointers) > _MOST_THREADS:
+            raise ProcessError(
+                f"{process.name} has more than {_MOST_THREADS:,} threads; it goes on recording"
+            )
+        place = held.place(struct.pack(f"<{len(pointers)}Q", *pointers))
+        for recorder in recorders:
+            held.call(recorder.function("simalloc_detach"), place, len(pointers))
+
+
+def _has_memory(number: int) -> bool:
+    """Return whether a process has not ended, nor is about to."""
+    try:
+        return Path(f"/proc/{number}/statm").read_text("ascii").split()[0] != "0"
+    except OSError:
+        return False
+
+
+def _records_into(number: int, name: str) -> bool:
+    """Return whether a process has a recording of this name mapped, by a library loaded late."""
+    try:
+        text = Path(f"/proc/{number}/maps").read_text("utf-8", "surrogateescape")
+    except OSError:
+        return False
+    return f"/{name}\n" in text and f"/{LIBRARY}" in text

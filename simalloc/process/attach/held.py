@@ -1,0 +1,199 @@
+"""A process that is held: all its threads are stopped, and it calls functions for us."""
+
+from __future__ import annotations
+
+import random
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process import _walker
+from simalloc.process.attach.loaded import AllocatorMemory, LoadedObject, objects_of
+from simalloc.process.live import LiveProcess
+from simalloc.process.mappings import PAGE, Mapping
+from simalloc.process.target import ProcessError
+
+_TRIES: Final = 200
+"""Stops before the process is given up."""
+_PATIENT_TRIES: Final = 5
+"""Stops in which every thread has to leave the allocator; later ones need one that has."""
+_LONGEST_WAIT: Final = 0.005
+"""Seconds between two stops, at most."""
+_BLOCK: Final = 4 << 20
+"""Bytes of memory of which the page states are kept together."""
+_FEW_BLOCKS: Final = 4
+_AT_ENTRY: Final = 9
+_STACK_BYTES: Final = 256 << 10
+_READ_WRITE: Final = 3
+_PRIVATE_ANONYMOUS: Final = 0x22
+_NO_DESCRIPTOR: Final = (1 << 64) - 1
+
+
+class HeldProcess(LiveProcess):
+    """A running process of which all threads are stopped from outside while it is read."""
+
+    def __init__(self, process: int) -> None:
+        super().__init__(process)
+        self._states: dict[int, NDArray[np.uint8]] = {}
+
+    def pages(self, start: int, end: int) -> NDArray[np.uint8]:
+        """Return the states of pages; those of a block are read once, since nothing changes."""
+        blocks = range(start // _BLOCK, -(-end // _BLOCK))
+        if len(blocks) > _FEW_BLOCKS:
+            return super().pages(start, end)
+        for block in blocks:
+            if block not in self._states:
+                self._states[block] = super().pages(block * _BLOCK, (block + 1) * _BLOCK)
+        states = np.concatenate([self._states[block] for block in blocks])
+        first = (start - blocks[0] * _BLOCK) // PAGE
+        return states[first : first + (end - start) // PAGE]
+
+    @contextmanager
+    def stopped(self, locks: Sequence[int], code: Sequence[Mapping]) -> Iterator[None]:  # noqa: ARG002 - as LiveProcess
+        """Do nothing: the threads are stopped, and none is amid its allocator."""
+        yield
+
+
+class Held:
+    """Threads that are stopped, one of which calls functions; released at the end of `with`."""
+
+    def __init__(self, process: LiveProcess) -> None:
+        self.process = process
+        mappings = process.mappings()
+        self.objects = list(objects_of(process, mappings))
+        self.everyone_left = False
+        """Whether no thread was amid its allocator when the threads were last stopped."""
+        self.pause = 0.0
+        """Seconds for which the last stop lasted; before it, the process ran in between."""
+        self._stopped_at = 0.0
+        self._memory = AllocatorMemory(self.objects, mappings)
+        self._entry = _entry_of(process.process)
+        self._stop: _walker.Stop | None = None
+        self._errno: tuple[int, bytes] | None = None
+        self._stack = 0
+
+    @contextmanager
+    def hold(self, *, everyone: bool = False) -> Iterator[None]:
+        """Hold the process while the block runs; `everyone` must have left the allocator.
+
+        Raises `ProcessError` if no thread can be found that is outside the allocator.
+        """
+        try:
+            self._stop_outside(everyone=everyone)
+            self._begin_calls()
+            yield
+        finally:
+            try:
+                self._end_calls()
+            finally:
+                self.release()
+
+    def release(self) -> None:
+        """Let all threads go on."""
+        if self._stop is not None:
+            self._stop.release()
+            self.pause = time.perf_counter() - self._stopped_at
+        self._stop = None
+
+    def function(self, name: str, *, within: str = "") -> int:
+        """Return the address of the first function of a name, in a file named so; 0: none."""
+        for one in self.objects:
+            if one.path.rpartition("/")[2].startswith(within) and (found := one.function(name)):
+                return found
+        return 0
+
+    def call(self, function: int, *arguments: int) -> int:
+        """Call a function on a stack of our own, and return its result."""
+        return self._call(function, self._stack, *arguments)
+
+    def place(self, content: bytes) -> int:
+        """Write bytes where they stay until the process is released; return their address."""
+        assert self._stop is not None
+        address = self._stack - _STACK_BYTES
+        self._stop.write(address, content)
+        return address
+
+    def leave(self) -> bool:
+        """Let threads leave the allocator that were let go in a call; return whether all did."""
+        assert self._stop is not None
+        amid, caller = self._stop.leave(self._memory.code, self._memory.data)
+        self.everyone_left = amid == 0 and caller != 0
+        return self.everyone_left
+
+    def thread_pointers(self) -> list[int]:
+        """Return the thread pointers of the threads."""
+        assert self._stop is not None
+        return [one for one in self._stop.thread_pointers() if one]
+
+    def add(self, found: LoadedObject) -> None:
+        """Take note of an object that was loaded meanwhile."""
+        self.objects.append(found)
+
+    def _stop_outside(self, *, everyone: bool) -> None:
+        for attempt in range(_TRIES):
+            self._stopped_at = time.perf_counter()
+            try:
+                self._stop = _walker.Stop(self.process.process)
+                amid, caller = self._stop.leave(self._memory.code, self._memory.data)
+            except OSError as error:
+                raise self.process.explained(error) from error
+            self.everyone_left = amid == 0
+            if caller and (amid == 0 or (not everyone and attempt >= _PATIENT_TRIES)):
+                return
+            self.release()
+            time.sleep(random.uniform(0, _LONGEST_WAIT))  # noqa: S311 - out of step with the process
+        raise ProcessError(
+            f"{self.process.name} was stopped {_TRIES} times, and each time its threads were in "
+            "the middle of malloc or of the loader. Try again"
+        )
+
+    def _begin_calls(self) -> None:
+        """Keep the thread's errno, and get a stack."""
+        location = self._call(self._needed("__errno_location"), 0)
+        self._errno = (location, self.process.bytes_at(location, 4))
+        memory = self._call(
+            self._needed("mmap"), 0, 0, _STACK_BYTES, _READ_WRITE, _PRIVATE_ANONYMOUS,
+            _NO_DESCRIPTOR, 0,
+        )  # fmt: skip
+        if memory >> 63:
+            raise ProcessError(
+                f"{self.process.name} has no {_STACK_BYTES >> 10} KiB of memory left"
+            )
+        self._stack = memory + _STACK_BYTES
+
+    def _end_calls(self) -> None:
+        if self._stop is None:
+            return
+        if self._stack:
+            address = self._stack - _STACK_BYTES
+            self._stack = 0
+            self._call(self._needed("munmap"), 0, address, _STACK_BYTES)
+        if self._errno is not None:
+            self._stop.write(*self._errno)
+            self._errno = None
+
+    def _needed(self, name: str) -> int:
+        found = self.function(name, within="libc.so") or self.function(name, within="libc-2")
+        if not found:
+            raise ProcessError(f"{self.process.name} has no function {name} of the GNU C library")
+        return found
+
+    def _call(self, function: int, stack: int, *arguments: int) -> int:
+        assert self._stop is not None
+        try:
+            return self._stop.call(self._entry, function, stack, *arguments)
+        except OSError as error:
+            raise self.process.explained(error) from error
+
+
+def _entry_of(process: int) -> int:
+    """Return where the program began: code that does not run again."""
+    content = Path(f"/proc/{process}/auxv").read_bytes()
+    found = dict(struct.iter_unpack("<QQ", content[: len(content) // 16 * 16]))
+    return int(found[_AT_ENTRY])

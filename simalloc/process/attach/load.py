@@ -1,0 +1,148 @@
+"""Loads the recorder's library into a running process, and has it begin."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from simalloc.process.attach.held import Held, HeldProcess
+from simalloc.process.attach.loaded import LoadedObject
+from simalloc.process.attach.place import Place
+from simalloc.process.attach.request import request
+from simalloc.process.glibc.capture import Capture, capture
+from simalloc.process.glibc.chunks import LIVE, MAPPED_ALONE
+from simalloc.process.live import LiveProcess
+from simalloc.process.take import blocks_of
+from simalloc.process.target import ProcessError
+from simalloc.trace.recorder import Start, Wanted, preload_library, write_start
+
+LIBRARY: Final = "libsimalloc_record-"
+"""How the name of the library's copies begins; the digest of the file follows."""
+
+_RTLD_NOW: Final = 2
+_ATTACH: Final = "simalloc_attach"
+_RECORDING: Final = re.compile(r"/[^/]+\.recording/[^/]+\.raw$")
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A recording that has begun."""
+
+    raw: Path
+    pause: float
+    """Seconds for which the process was stopped."""
+    start: Start | None
+    """The blocks that were live, or None if the heap is not glibc's."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with these blocks; one sentence each."""
+
+
+def check_unrecorded(process: LiveProcess) -> None:
+    """Raise `ProcessError` if a process is recorded already."""
+    for one in process.mappings():
+        if one.inode and not one.deleted and _RECORDING.search(one.path):
+            folder = one.path.rpartition("/")[0]
+            raise ProcessError(
+                f"{process.name} is already recorded into {folder}. "
+                f"`simalloc record --stop {folder}` ends that recording"
+            )
+
+
+def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
+    """Begin to record a process, and write down which blocks are live at that moment.
+
+    The process is stopped once. Raises `ProcessError` if it cannot be recorded; it then runs on as
+    if nothing had happened.
+    """
+    assert process.process is not None
+    with preload_library() as library:
+        content = library.read_bytes()
+    name = f"{LIBRARY}{hashlib.sha256(content).hexdigest()[:16]}.so"
+    held = Held(process)
+    copy = None if _base_of(process, name) else place.write(name, content)
+    raw = f"{process.process}.1.raw"
+    told = request(f"{place.within}/{raw}", process.process, wanted)
+    still = HeldProcess(process.process)
+    try:
+        with held.hold():
+            if copy is not None:
+                _load(held, copy)
+            recorder = LoadedObject(process, _base_of(process, name), name)
+            held.add(recorder)
+            _begin(held, recorder, told)
+            try:
+                held.leave()
+                found = capture(still)
+                held.call(recorder.function("simalloc_begin"))
+            except BaseException:
+                held.call(recorder.function("simalloc_detach"), 0, 0)
+                raise
+    finally:
+        if copy is not None:
+            (place.path / name).unlink(missing_ok=True)
+    start = _start(found)
+    if start is not None:
+        write_start(place.path / raw, start if not wanted.every else start.without_blocks())
+    return Begun(place.path / raw, held.pause, start, _problems(found))
+
+
+def _load(held: Held, path: str) -> None:
+    """Have the process load the library."""
+    loader = held.function("dlopen") or held.function("__libc_dlopen_mode")
+    if not loader:
+        raise ProcessError(f"{held.process.name} has no dlopen, by which a library can be loaded")
+    if held.call(loader, held.place(os.fsencode(path) + b"\0"), _RTLD_NOW):
+        return
+    reason = held.function("dlerror")
+    text = held.call(reason) if reason else 0
+    why = held.process.bytes_at(text, 512).partition(b"\0")[0] if text else b"dlopen failed"
+    raise ProcessError(
+        f"{held.process.name} could not load the recorder: {why.decode('utf-8', 'replace')}"
+    )
+
+
+def _begin(held: Held, recorder: LoadedObject, told: bytes) -> None:
+    """Have the library take over the calls of malloc; nothing is recorded yet."""
+    result = held.call(recorder.function(_ATTACH), held.place(told))
+    error = ctypes.c_int(result & 0xFFFFFFFF).value
+    if error:
+        raise ProcessError(
+            f"{held.process.name} cannot record: {os.strerror(error)}. The recording would be "
+            f"{told.partition(bytes(1))[0].decode('utf-8', 'replace')}"
+        )
+
+
+def _base_of(process: LiveProcess, name: str) -> int:
+    """Return where a library is in the process's memory, or 0."""
+    found = (one for one in process.mappings() if one.offset == 0 and one.path.endswith(f"/{name}"))
+    return next((one.start for one in found), 0)
+
+
+def _start(found: Capture) -> Start | None:
+    if not found.heaps:
+        return None
+    blocks = blocks_of(found)
+    live = (blocks.state == LIVE) | (blocks.state == MAPPED_ALONE)
+    order = np.argsort(blocks.address[live], kind="stable")
+    address, usable = blocks.address[live][order], blocks.usable[live][order]
+    return Start.of(address.astype(np.int64), usable.astype(np.int64))
+
+
+def _problems(found: Capture) -> tuple[str, ...]:
+    if not found.heaps:
+        return (
+            "The blocks that were live before the recording are unknown: the heap is not glibc's.",
+        )
+    broken = [arena for heap in found.heaps for arena in heap.arenas if arena.walk is None]
+    return tuple(
+        f"The blocks that were live in the arena at {arena.state.address:#x} are unknown: "
+        f"{arena.problem}."
+        for arena in broken
+    )

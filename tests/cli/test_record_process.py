@@ -1,0 +1,153 @@
+"""`simalloc record --pid`."""
+
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from command import simalloc
+from patience import PATIENCE, ending
+
+from simalloc.process import LiveProcess, ProcessError
+from simalloc.trace import read_trace
+
+SERVICE = """
+import random, time
+kept = [bytes(random.randrange(600, 9000)) for _ in range(500)]
+print("ready", flush=True)
+while True:
+    kept[random.randrange(500)] = bytes(random.randrange(600, 9000))
+    time.sleep(0.001)
+"""
+
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="processes are attached to on x86-64 only"
+)
+
+
+@pytest.fixture
+def service():
+    """A Python process that replaces objects larger than those of Python's own allocator."""
+    command = [sys.executable, "-c", SERVICE]
+    with ending(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as process:
+        assert process.stdout.readline() == "ready\n"
+        try:
+            with LiveProcess(process.pid).stopped([], []):
+                pass
+        except ProcessError as error:
+            pytest.skip(f"processes may not be stopped: {error}")
+        yield process
+
+
+@contextmanager
+def recording(service, folder, *options):
+    """Record a process by a command in a process of its own; give it and the folder it names."""
+    words = [sys.executable, "-m", "simalloc", "record", "--pid", service.pid, "-o", "out.npz"]
+    command = [*map(str, words), *options]
+    streams = {"stderr": subprocess.PIPE, "text": True}
+    with ending(subprocess.Popen(command, cwd=folder, **streams)) as process:
+        line = process.stderr.readline()
+        assert "The process is recorded into " in line, line
+        (found,) = folder.glob("out.*.recording")
+        yield process, found
+
+
+def test_a_process_is_recorded_for_a_while_and_goes_on(service, tmp_path):
+    path = tmp_path / "out.npz"
+    result = simalloc("record", "--pid", service.pid, "--for", "0.5s", "-o", path)
+    assert result.exit_code == 0, result.stderr
+    assert "the recording ends after 0.5 s" in result.stderr
+    assert service.poll() is None
+    trace = read_trace(path)
+    start = trace.provenance["live_at_start"]
+    assert start["objects"] > 500
+    assert start["peak_live_bytes"] >= start["bytes"]
+    assert trace.provenance["process"] == service.pid
+    assert trace.provenance["frees_of_unknown"] == 0
+    assert trace.provenance["frees_unseen"] == 0
+    assert not trace.provenance["whole"]
+    assert trace.objects > start["objects"] + 100
+    assert not list(tmp_path.glob("*.recording"))
+    told = simalloc("info", path).stdout
+    assert f"{start['objects']:,} blocks were live when the recording began" in told
+
+
+@pytest.mark.parametrize("how", ["signal", "stop", "end"])
+def test_a_recording_ends(service, tmp_path, how):
+    with recording(service, tmp_path) as (process, folder):
+        time.sleep(0.2)
+        if how == "signal":
+            process.send_signal(signal.SIGINT)
+        elif how == "stop":
+            assert simalloc("record", "--stop", folder).exit_code == 0
+        else:
+            service.kill()
+            service.wait()
+        _, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, told
+    trace = read_trace(tmp_path / "out.npz")
+    assert trace.provenance["whole"] == (how == "end")
+    assert len(trace) > trace.provenance["live_at_start"]["objects"] > 500
+    assert (service.poll() is None) == (how != "end")
+
+
+def test_after_the_command_was_killed_the_process_is_freed_by_stop(service, tmp_path):
+    with recording(service, tmp_path) as (process, folder):
+        process.kill()
+        process.wait()
+    assert ".raw" in Path(f"/proc/{service.pid}/maps").read_text("utf-8")
+    assert simalloc("record", "--recover", folder, "-o", tmp_path / "out.npz").exit_code
+    assert simalloc("record", "--stop", folder).exit_code == 0
+    assert ".raw" not in Path(f"/proc/{service.pid}/maps").read_text("utf-8")
+    result = simalloc("record", "--recover", folder, "-o", tmp_path / "out.npz")
+    assert result.exit_code == 0, result.stderr
+    assert read_trace(tmp_path / "out.npz").provenance["live_at_start"]["objects"] > 500
+    assert service.poll() is None
+
+
+def test_a_process_of_another_user_in_a_mount_namespace(tmp_path):
+    if os.geteuid() != 0 or shutil.which("unshare") is None or shutil.which("setpriv") is None:
+        pytest.skip("this needs root, unshare and setpriv")
+    user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    command = ["unshare", "--mount", *user, "bash", "-c", "echo ready; while :; do a=$a; done"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+    with ending(child) as process:
+        if process.stdout.readline() != "ready\n":
+            pytest.skip("mount namespaces may not be made")
+        before = set(Path("/tmp").iterdir())
+        path = tmp_path / "out.npz"
+        result = simalloc("record", "--pid", process.pid, "--for", "0.3s", "-o", path)
+        assert result.exit_code == 0, result.stderr
+        assert f"/proc/{process.pid}/root/tmp/out." in result.stderr
+        assert process.poll() is None
+        left = set(Path("/tmp").iterdir()) - before
+        assert not [one for one in left if one.name.startswith("out.")]
+    assert len(read_trace(path)) > 100
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--", "true"], "--pid excludes COMMAND"),
+        (["--python"], "--pid excludes COMMAND, --python"),
+        (["--alone"], "--pid excludes"),
+    ],
+)
+def test_options_that_exclude_each_other(words, message):
+    result = simalloc("record", "--pid", os.getpid(), "-o", "out.npz", *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_process_that_does_not_exist(tmp_path):
+    result = simalloc("record", "--pid", 2**22, "-o", tmp_path / "out.npz")
+    assert result.exit_code == 2
+    assert "does not exist" in result.stderr
+    assert not list(tmp_path.iterdir())

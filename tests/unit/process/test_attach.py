@@ -1,0 +1,249 @@
+"""Recording a process that already runs."""
+
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from process_programs import running
+
+from simalloc.process import LiveProcess, ProcessError
+from simalloc.process.attach.detach import detach
+from simalloc.process.attach.load import LIBRARY, attach, check_unrecorded
+from simalloc.process.attach.place import make_place
+from simalloc.process.glibc.state import data_areas
+from simalloc.trace import Op
+from simalloc.trace.recorder import ProgramError, RawRecording, Wanted, check_process
+from simalloc.trace.recorder.wanted import EVENTS
+
+OWN = 64
+"""More blocks than the C library has for threads, streams and loaded libraries."""
+
+DELETED_KEY = 1
+"""The C library keeps the address of the destructor of a deleted key, and does not call it."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _may_trace():
+    if platform.machine() != "x86_64":
+        pytest.skip("processes are attached to on x86-64 only")
+    with subprocess.Popen(["sleep", "30"]) as child:
+        try:
+            with LiveProcess(child.pid).stopped([], []):
+                pass
+        except ProcessError as error:
+            pytest.skip(f"processes may not be stopped: {error}")
+        finally:
+            child.kill()
+
+
+def asked(told):
+    """Stop the program's threads and return the blocks that it has: usable bytes by address."""
+    told.child.stdin.write("stop\n")
+    told.child.stdin.flush()
+    blocks = {}
+    for line in told.child.stdout:
+        word, *rest = line.split()
+        if word == "ready":
+            return blocks
+        blocks[int(rest[0], 16)] = int(rest[1])
+    raise AssertionError("the program has ended")
+
+
+def live_in(raw):
+    """Return the blocks that are live at the end of a recording: requested bytes by address."""
+    live = {}
+    for chunk in raw.chunks():
+        columns = (chunk.op, chunk.key, chunk.columns["address"], chunk.size)
+        for op, key, address, size in zip(*(one.tolist() for one in columns), strict=True):
+            if op == Op.FREE:
+                del live[key]
+            elif op != Op.THREAD_END:
+                live[key] = (address, size)
+    return dict(live.values())
+
+
+@contextmanager
+def attached(told, folder, wanted=EVENTS):
+    """Attach to a program while the block runs."""
+    process = LiveProcess(told.process)
+    place = make_place(process, folder / "out.npz")
+    begun = attach(process, place, wanted)
+    try:
+        yield begun
+    finally:
+        detach(told.process)
+
+
+def recorders(process):
+    """Return where the recorder's library is mapped, a range for each copy of it."""
+    mappings = [one for one in LiveProcess(process).mappings() if LIBRARY in one.path]
+    return {
+        path: (
+            min(one.start for one in mappings if one.path == path),
+            max(one.end for one in mappings if one.path == path),
+        )
+        for path in {one.path for one in mappings}
+    }
+
+
+def open_files(process):
+    """Return the number of descriptors that a process has open."""
+    return len(list(Path(f"/proc/{process}/fd").iterdir()))
+
+
+def entries_into(process, start, end):
+    """Count words in the data of the program and its C library that lead into a range."""
+    target = LiveProcess(process)
+    mappings = target.mappings()
+    protected = [one for one in mappings if one.inode and one.permissions == "r--p" and one.offset]
+    ranges = [(path, first, last) for path, first, last in data_areas(mappings)]
+    ranges += [(one.path, one.start, one.end) for one in protected]
+    count = 0
+    for path, first, last in ranges:
+        if LIBRARY not in path and "ld-linux" not in path:
+            words = target.region(first, last).words
+            count += int(((words >= start) & (words < end)).sum())
+    return count
+
+
+@pytest.mark.parametrize("wanted", [EVENTS, Wanted(times=True, depth=8)])
+def test_the_live_set_is_what_the_program_knows(compiled, tmp_path, wanted):
+    with running(compiled("attached")) as told:
+        for _ in range(3):
+            with attached(told, tmp_path, wanted) as begun:
+                time.sleep(0.2)
+                known = asked(told)
+            told.ask("go")
+            raw = RawRecording(begun.raw)
+            live = live_in(raw)
+            assert known.keys() <= live.keys()
+            assert all(live[address] <= usable for address, usable in known.items())
+            assert len(live) - len(known) < OWN
+            counts = raw.counts
+            assert counts.records > 1000
+            assert counts.read == counts.records
+            assert counts.frees_of_unknown == 0
+            assert counts.reallocs_of_unknown == 0
+            assert counts.frees_unseen == 0
+
+
+def test_the_trace_begins_with_the_live_blocks_by_address(compiled, tmp_path):
+    with running(compiled("attached")) as told:
+        known = asked(told)
+        with attached(told, tmp_path) as begun:
+            told.ask("go")
+            time.sleep(0.05)
+    raw = RawRecording(begun.raw)
+    chunk = next(raw.chunks())
+    first = chunk.columns["address"][: begun.start.objects]
+    assert (chunk.op[: begun.start.objects] == Op.MALLOC).all()
+    assert (np.diff(first) > 0).all()
+    sizes = dict(zip(first.tolist(), chunk.size.tolist(), strict=False))
+    assert known.items() <= sizes.items()
+    assert begun.start.bytes == int(chunk.size[: begun.start.objects].sum())
+
+
+def test_a_library_that_is_loaded_later_is_recorded(compiled, tmp_path):
+    plugin = compiled("plugged", "-shared")
+    with running(compiled("attached")) as told:
+        with attached(told, tmp_path) as begun:
+            assert told.ask(f"load {plugin}") == ["loaded"]
+        assert told.ask(f"load {plugin}") == ["loaded"]
+    sizes = np.concatenate([chunk.size for chunk in RawRecording(begun.raw).chunks()])
+    assert (sizes == 54321).sum() == 1
+
+
+def test_nothing_but_an_idle_library_is_left(compiled, tmp_path):
+    with running(compiled("attached")) as told:
+        descriptors = open_files(told.process)
+        for _ in range(4):
+            with attached(told, tmp_path):
+                ((path, library),) = recorders(told.process).items()
+                assert entries_into(told.process, *library) > 4
+            asked(told)
+            assert recorders(told.process) == {path: library}
+            assert entries_into(told.process, *library) <= DELETED_KEY
+            told.ask("go")
+        assert open_files(told.process) == descriptors
+        names = [one.name for one in LiveProcess(told.process).mappings()]
+        assert not any(".raw" in name for name in names)
+        assert sum(LIBRARY in path.name for path in tmp_path.rglob("*")) == 0
+
+
+def test_registers_and_errno_are_as_before(compiled, tmp_path):
+    with running(compiled("steady")) as told:
+        for _ in range(5):
+            with attached(told, tmp_path):
+                pass
+        time.sleep(0.1)
+        assert told.child.poll() is None
+        told.child.kill()
+
+
+def test_a_sample_has_the_totals_of_the_live_blocks_alone(compiled, tmp_path):
+    with (
+        running(compiled("attached")) as told,
+        attached(told, tmp_path, Wanted(every=4096)) as begun,
+    ):
+        time.sleep(0.1)
+    raw = RawRecording(begun.raw)
+    assert raw.start.objects == begun.start.objects > 0
+    assert len(raw.start.address) == 0
+    assert raw.every == 4096
+    assert raw.counts.frees_of_unknown == 0
+
+
+def test_forked_children_and_the_end_of_the_process_are_no_trouble(tmp_path):
+    script = "while :; do x=$(echo child); done"
+    with subprocess.Popen(["bash", "-c", script]) as child:
+        told = type("Told", (), {"process": child.pid})
+        time.sleep(0.2)
+        with attached(told, tmp_path) as begun:
+            time.sleep(0.3)
+            child.kill()
+            child.wait()
+        raw = RawRecording(begun.raw)
+        assert live_in(raw)
+        assert raw.counts.frees_of_unknown == 0
+        assert [path.name for path in begun.raw.parent.glob("*.raw")] == [begun.raw.name]
+
+
+def test_a_process_is_recorded_once_at_a_time(compiled, tmp_path):
+    with running(compiled("attached")) as told:
+        with attached(told, tmp_path), pytest.raises(ProcessError, match="already recorded"):
+            check_unrecorded(LiveProcess(told.process))
+        check_unrecorded(LiveProcess(told.process))
+
+
+def test_a_static_program_is_refused(compiled):
+    with (
+        running(compiled("attached", "-static")) as told,
+        pytest.raises(ProgramError, match=f"process {told.process} .*linked statically"),
+    ):
+        check_process(told.process)
+
+
+def test_a_process_that_has_ended_is_left_alone():
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        child.wait()
+    detach(child.pid)
+
+
+def test_a_stopped_process_stays_stopped(compiled, tmp_path):
+    with running(compiled("attached")) as told:
+        os.kill(told.process, signal.SIGSTOP)
+        with attached(told, tmp_path):
+            pass
+        time.sleep(0.1)
+        status = (LiveProcess(told.process)._status())["State"]
+        os.kill(told.process, signal.SIGCONT)
+        assert status.startswith(("T", "t"))
+        assert asked(told)
+        told.ask("go")
