@@ -122,9 +122,11 @@ def _paths(item: Path, folder: Path) -> list[Path]:
         path = folder / item
         return [path if path.is_file() else find_trace(item)]
     start = Path(item.anchor or folder)
-    found = sorted(
-        path for path in start.glob(str(item.relative_to(item.anchor))) if path.is_file()
-    )
+    try:
+        matching = list(start.glob(str(item.relative_to(item.anchor))))
+    except (ValueError, NotImplementedError) as error:  # Python has no common base for them
+        raise TraceError(f"{str(item)!r} is not a pattern of paths: {error}") from None
+    found = sorted(path for path in matching if path.is_file())
     if not found:
         raise TraceError(f"no file matches {str(item)!r} in {folder.resolve()}")
     return found

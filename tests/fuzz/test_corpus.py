@@ -8,7 +8,9 @@ import pytest
 import real_addresses
 import zstandard
 
+from simalloc.errors import SimallocError
 from simalloc.heap import simulate
+from simalloc.sweep.planfile import read_plan
 from simalloc.trace.formats.importing import load_log
 
 CORPUS = Path(__file__).parents[1] / "data" / "fuzz"
@@ -29,6 +31,12 @@ def test_logs_are_read_or_refused_and_replayed(path):
 def test_files_are_read_or_refused(path):
     content = zstandard.ZstdDecompressor().decompress(path.read_bytes(), 1 << 24)
     file_inputs.READERS[path.parent.name](content)
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("plan/*.toml")), ids=lambda path: path.stem)
+def test_plans_are_refused_with_a_sentence(path):
+    with pytest.raises(SimallocError, match=path.name):
+        read_plan(path)
 
 
 def test_random_traces_have_the_addresses_of_the_real_malloc(tmp_path):
