@@ -320,7 +320,9 @@ def draw_ranking(
 
     """
     number = measure_number(measure)
-    return _from("ranking", "draw_ranking")(_ranks(compared, number), measure=number, theme=theme)
+    return _from("ranking", "draw_ranking")(
+        _ranks(compared, number, "draw_ranking"), measure=number, theme=theme
+    )
 
 
 def draw_fragmentation(
@@ -343,7 +345,7 @@ def draw_fragmentation(
     """
     number = measure_number(measure)
     return _from("fragmentation", "draw_fragmentation")(
-        _ranks(compared, number), measure=number, theme=theme
+        _ranks(compared, number, "draw_fragmentation"), measure=number, theme=theme
     )
 
 
@@ -397,9 +399,9 @@ def _title(run: Run) -> str:
     )
 
 
-def _ranks(compared: Iterable[Run] | Results, measure: int) -> list[Rank]:
+def _ranks(compared: Iterable[Run] | Results, measure: int, function: str) -> list[Rank]:
     if not isinstance(compared, Results):
-        return ranking(_several(compared, Run, "A comparison of policies"), measure)
+        return ranking(_several(compared, Run, function), measure)
     pivot = compared.pivot(measure).complete()
     names = pivot.varying()
     return rank_values(

@@ -28,7 +28,7 @@ from simalloc.cli.simulation_options import (
 from simalloc.heap import Run, simulate_all
 from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.heap.start import Start
-from simalloc.policy import Policy, expand_policies
+from simalloc.policy import ALL, Policy, expand_policies
 from simalloc.policy.range import Range
 from simalloc.report import Format, Table, write_table
 from simalloc.report.ranges import ranges_table
@@ -72,7 +72,8 @@ _BYTES_AN_EVENT: Final = 165
 @click.option(
     "--sort",
     metavar="COLUMN",
-    help="Sort the runs of each trace by a measure, '#1' to '#4', or by another column of the CSV.",
+    help="Sort the runs of each trace by a measure, '#1' to '#4', or by another column of the CSV. "
+    "Default: '#4' with -p all, else the order of -p.",
 )
 @click.option(
     "--range",
@@ -112,10 +113,11 @@ def command(
         table = _over_range(Range.read(values), sources, described, simulated, of)
         write_table(table, table_format, sys.stdout)
         return
+    column = "#4" if sort is None and ALL in policies else sort
     runs: list[Run] = []
     for source in sources:
         found = _run_all(source, described, simulated)
-        runs += found if sort is None else sorted_runs(found, sort, of=of)
+        runs += found if column is None else sorted_runs(found, column, of=of)
     if table_format == "json":
         json.dump([record(run, of) for run in runs], sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -11,7 +11,7 @@ from simalloc.policy.catalogue import (
     spell,
     spell_exactly,
 )
-from simalloc.policy.choice import Grid, expand_policies, is_policy_name
+from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
 from simalloc.policy.description import Policy
 from simalloc.policy.families import FAMILIES, Family, HeapFamily
 from simalloc.policy.mechanism import with_and_without_mechanism
@@ -37,6 +37,7 @@ from simalloc.policy.user import (
 )
 
 __all__ = [
+    "ALL",
     "CATALOGUE",
     "FAMILIES",
     "GROUPS",

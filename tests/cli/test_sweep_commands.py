@@ -146,7 +146,8 @@ def test_every_format_of_every_view(results):
 
 def test_json_holds_parameters_as_an_object(results):
     [first, *_] = json.loads(simalloc("results", results, "--format", "json").stdout)
-    assert first["parameters"] == {"fit": "first", "order": "ao", "growth": 4096}
+    own = {"fit": "first", "order": "ao", "growth": 4096, "coalescing": "immediate"}
+    assert first["parameters"] == own
     assert first["error"] is None
 
 

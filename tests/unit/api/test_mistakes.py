@@ -24,7 +24,10 @@ def test_measures_are_given_in_every_way(run):
             "unknown measure '#5'; write 1 to 4, or '#4'",
         ),
         (lambda _run: simalloc.fragmentation("make"), "takes a run, as simulate.. returns it, not"),
-        (lambda _run: simalloc.draw_ranking(simalloc.read_trace("make")), "takes a Run or several"),
+        (
+            lambda _run: simalloc.draw_ranking(simalloc.read_trace("make")),
+            r"draw_ranking\(\) takes a Run or several",
+        ),
         (lambda run: simalloc.draw_fragmentation([run], "#9"), "unknown measure '#9'"),
         (lambda _run: simalloc.draw_timelines("gcc"), "draw_timelines.. takes a Run .* not 'gcc'"),
         (lambda run: simalloc.draw_timelines([run, "gcc"]), "takes a Run or several, not a list"),
