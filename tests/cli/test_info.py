@@ -124,3 +124,12 @@ def test_what_cannot_be_drawn_leaves_nothing(path, tmp_path, traces, name, words
     assert result.exit_code == 2
     assert words in result.stderr
     assert {each.name for each in tmp_path.iterdir()} == {"full.pdf", "tiny.npz"}
+
+
+def test_record_counts_objects_as_info_does(tmp_path):
+    """A realloc makes no further object in either."""
+    recorded = tmp_path / "sorted.npz"
+    made = simalloc("record", "-o", recorded, "--", "sort", __file__)
+    (said,) = re.findall(r"events on ([\d,]+) objects", made.stderr)
+    (shown,) = re.findall(r"^ objects +([\d,]+) *$", info(str(recorded), "--all"), re.MULTILINE)
+    assert said == shown != "0"
