@@ -1,4 +1,4 @@
-"""What a policy's decisions do to the heap: the simulation, in C and in plain Python."""
+"""The effect of a policy's decisions on the heap: the simulation, in C and in plain Python."""
 
 from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.fragmentation import Fragmentation, fragmentation

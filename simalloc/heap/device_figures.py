@@ -1,4 +1,4 @@
-"""What a device allocator's replay is measured by, in either engine."""
+"""The figures of a device allocator's replay, in either engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DeviceFigures:
     final_reserved_bytes: int
     peak_inactive_split_bytes: int
     segments: int
-    """Segments that were ever taken; pages are none."""
+    """Number of segments ever taken; pages are not segments."""
     device_alloc: int
     device_free: int
     retries: int
@@ -41,7 +41,7 @@ class DeviceFigures:
     active_bytes_at_peak: int
     inactive_split_bytes_at_peak: int
     memory_stats: Mapping[str, int | float] = field(default_factory=dict)
-    """What the allocator reports of itself after the run, by its own names ."""
+    """The allocator's own statistics after the run, by its own names."""
 
 
 def figures_of(simulation: Simulation, description: object) -> DeviceFigures | None:

@@ -14,14 +14,14 @@ WASTE: Final = -2
 CACHED: Final = -3
 TABLE: Final = -4
 HOLE: Final = -5
-"""What a block holds instead of an object: its state (docs/policies.md). A hole is not mapped."""
+"""State of a block without an object (docs/policies.md). A hole is not mapped."""
 
 MAPPED_FROM: Final = 1 << 62
 """The scaled address from which on memory is mapped apart; the break lies below."""
 
 LOWEST_POWER: Final = -64
 SIZE_POWERS: Final = 128
-"""Sizes are told apart by their power of two, in bytes of the program: the number of classes."""
+"""Number of size classes, one for each power of two in program bytes."""
 
 
 class Tiling(NamedTuple):
@@ -34,7 +34,7 @@ class Tiling(NamedTuple):
 
     @classmethod
     def empty(cls, count: int) -> Tiling:
-        """Return room for this many blocks."""
+        """Return room for `count` blocks."""
         return cls(*(np.empty(count, np.int64) for _ in cls._fields))
 
 
@@ -66,7 +66,7 @@ class HeapSnapshot:
 
     @classmethod
     def joined(cls, parts: Sequence[HeapSnapshot]) -> HeapSnapshot:
-        """Return parts of a heap, of which there is at least one, as one."""
+        """Return parts of a heap, at least one, as one snapshot."""
         return cls(
             event=parts[0].event,
             heap_bytes=sum(part.heap_bytes for part in parts),

@@ -1,4 +1,4 @@
-"""What a policy's decisions cost."""
+"""Measures of a policy's decisions."""
 
 from simalloc.heap import Fragmentation, fragmentation
 from simalloc.measure.atlas import Atlas, atlas

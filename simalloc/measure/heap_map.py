@@ -1,4 +1,4 @@
-"""The heap map: time across, addresses up, what is live and how old."""
+"""The heap map: time across, addresses upwards, live bytes and their age."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ class HeapMap(ShownAsPicture):
     """Cells of equal size over a window of events and addresses; row 0 holds the lowest addresses.
 
     Column `c` holds the events `first_event + c * cell_events` up to the next column's, row `r` the
-    bytes from `lowest_address + r * cell_bytes` on. What is not live is free, or lost to rounding.
+    bytes from `lowest_address + r * cell_bytes` on. Bytes that are not live are free, or lost to
+    rounding.
     """
 
     live: NDArray[np.float64]
     """The share of each cell's bytes and events that objects cover, 0 to 1: (rows, columns)."""
     age: NDArray[np.float64]
-    """How many events ago what is live in the cell was put there, on average; nan where nothing."""
+    """Mean age in events of the live bytes in the cell; nan in an empty cell."""
     heap: NDArray[np.float64]
     """The most bytes that the heap has in each column: (columns,)."""
     first_event: int
@@ -46,8 +47,8 @@ class HeapMap(ShownAsPicture):
     """In bytes of the program, as all byte figures here."""
     cell_bytes: float
     mapped: NDArray[np.bool_] | None = None
-    """Which cells lie in memory, (rows, columns), where segments lie side by side; None: those
-    below `heap`."""
+    """Cells in mapped memory, (rows, columns), where segments are drawn side by side; None: all
+    cells below `heap`."""
     apart: int = 0
     """The most bytes that the window's objects have at once in memory mapped apart, which has no
     addresses here; `heap` counts it."""
@@ -99,12 +100,12 @@ def heap_map(
 
     The trace is replayed for it, unless the run was made with `addresses=True`.
 
-    `events` are the first and the one past the last, `addresses` in bytes of the program; both are
-    everything if not given. There are at most `columns` times `rows` cells. `progress` is called
+    `events` are the first event and one past the last, `addresses` are in program bytes; both
+    default to the whole run. There are at most `columns` times `rows` cells. `progress` is called
     with the number of events done since its last call.
 
-    Raises `SimallocError` if the run is not the trace's; `ValueError` for a window that is none, or
-    no cells.
+    Raises `SimallocError` if the run is not the trace's; `ValueError` for an invalid window, or no
+    cells.
     """
     drawing = Drawing(run, events=events, addresses=addresses, columns=columns, rows=rows)
     watch(source, run, [drawing], events=drawing.frame.last_event, progress=progress)

@@ -13,10 +13,10 @@ _PAGE: Final = 4096
 
 
 class Known(NamedTuple):
-    """What is known of a heap, in bytes.
+    """Bytes of a heap that the model knows.
 
-    `reported` is what the model of the malloc reports, by its own names. The others are parts of
-    the heap: `beyond` is what blocks have beyond requests, `ends` what no block fits.
+    `reported` has the figures of the malloc's model, by their own names. The others are parts of
+    the heap: `beyond` are the bytes of blocks beyond requests, `ends` the bytes that fit no block.
     """
 
     reported: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""What pins the heap: live objects without which free memory would lie together, or could go."""
+"""Pins of the heap: live objects that separate free blocks, or keep the heap high."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Pin:
     """Its number, in the order of allocation."""
     address: float
     requested: int
-    """Bytes asked for."""
+    """Requested bytes."""
     since: int
     """The event that put it there or gave it its size."""
     age: int
@@ -51,7 +51,7 @@ class Pin:
 
 @dataclass(frozen=True)
 class Pins(ShownAsTable):
-    """What pins the heap after an event; both lists have the worst first."""
+    """Objects that pin the heap after an event; both lists have the worst first."""
 
     event: int
     heap_bytes: float
@@ -120,7 +120,7 @@ class PinSearch:
             self._alone = alone.taken(worst_first[: self._most])
 
     def pins(self) -> Pins:
-        """Return what was found; the source is read for the sites."""
+        """Return the pins; the source is read for their sites."""
         held = (self._highest, self._alone)
         sites = _sites(self._source, np.concatenate([one.since for one in held]))
         highest, alone = (tuple(self._pins(one, sites)) for one in held)

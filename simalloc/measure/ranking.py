@@ -1,4 +1,4 @@
-"""Which policy wastes least: policies ranked over several traces, with the doubt that remains."""
+"""Rankings of policies over several traces, with their uncertainty."""
 
 from __future__ import annotations
 

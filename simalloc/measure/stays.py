@@ -1,4 +1,4 @@
-"""How long which object stayed where: the rectangles that a heap map is made of."""
+"""The stays of objects at their addresses: the rectangles of a heap map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the bytes of a heap go: what is live, and what each kind of waste takes."""
+"""The bytes of a heap by kind: live bytes, and each kind of waste."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FREE_PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "free_given_back": "free: purged",
     }
 )
-"""What is cached or free, by the pages that it lies in: their names in `Waste`, in words."""
+"""Kinds of pages of cached and free bytes: their names in `Waste`, in words."""
 
 _LONGEST_MARK: Final = 32
 """A table of at most these bytes at the break marks the heap's end; growth begins where it is."""
@@ -60,11 +60,11 @@ _LONGEST_MARK: Final = 32
 
 @dataclass(frozen=True)
 class Waste(ShownAsTable):
-    """Where the bytes of a heap are after an event. Bytes are the program's; they add up.
+    """The bytes of a heap after an event by kind. Bytes are program bytes; they add up.
 
-    What is cached or free is told once more by its pages: in resident ones, in those that were not
-    touched since they were mapped, and in those that were given back; the three add up to it. They
-    are None, and so is `resident`, where pages are not known.
+    Cached and free bytes are also split by their pages: resident pages, pages that were not touched
+    since they were mapped, and pages that were returned to the system; the three add up to the
+    whole. They are None, and so is `resident`, if pages are not known.
     """
 
     trace: str
@@ -75,11 +75,11 @@ class Waste(ShownAsTable):
     live: float
     """Bytes requested and not freed."""
     headers: float = 0.0
-    """What headers, footers, alignment and a minimum size add to requests."""
+    """Bytes that headers, footers, alignment and a minimum size add to requests."""
     rounding: float = 0.0
-    """What blocks have beyond that: size classes, remainders not split off, ends of no use."""
+    """Further bytes of blocks: size classes, remainders not split off, unusable ends."""
     tables: float = 0.0
-    """What the allocator keeps for itself."""
+    """Bytes of the allocator's own tables."""
     cached: float = 0.0
     """Free to the program, and not merged with its neighbours."""
     free_inside: float = 0.0
@@ -89,9 +89,9 @@ class Waste(ShownAsTable):
     untold: float = 0.0
     """All that is not live of a real allocator's heap, which does not tell."""
     threads: int = 1
-    """How many threads the trace's events are of."""
+    """Number of threads in the trace."""
     replayed_threads: int = 1
-    """How many of them the policy tells apart."""
+    """Number of threads that the policy distinguishes."""
     resident: float | None = None
     """All bytes in resident pages, whatever they are."""
     free_resident: float | None = None
@@ -99,7 +99,7 @@ class Waste(ShownAsTable):
     free_untouched: float | None = None
     """Cached or free, in pages that were not touched since they were mapped."""
     free_given_back: float | None = None
-    """Cached or free, in pages that the allocator has given back; they remain mapped."""
+    """Cached or free, in pages returned to the system by the allocator; they remain mapped."""
     scale: int = 1
     """The number that sizes were multiplied by; 1 for a real allocator."""
     realloc: str | None = None
@@ -208,7 +208,7 @@ class WasteSums:
     def _add_pages(
         self, heap: HeapSnapshot, in_pages: tuple[NDArray[np.int64], NDArray[np.int64]] | None
     ) -> None:
-        """Tell what is cached or free by its pages."""
+        """Split cached and free bytes by their pages."""
         if in_pages is None:
             return
         resident, touched = (counted / self._run.scale for counted in in_pages)
@@ -224,9 +224,9 @@ class WasteSums:
 
 
 def real_waste(run: NativeRun) -> Waste:
-    """Return the peak of a real allocator's mapped memory, of which it tells what is live only.
+    """Return the peak of a real allocator's mapped memory, of which only the live bytes are known.
 
-    Live are the most bytes that ever were: when the peak was reached is not known.
+    They are the peak of live bytes, because the moment of the mapped peak is not known.
     """
     live = float(run.max_live_bytes)
     return Waste(

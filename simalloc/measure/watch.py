@@ -11,7 +11,7 @@ from simalloc.trace.statistics import Ended, LifeReader
 
 
 class StayWatcher(Protocol):
-    """An object that is told of all stays of a run as they end."""
+    """A receiver of all stays of a run as they end."""
 
     def see(self, stays: Ended) -> None:
         """Take note of the stays that ended since the last call.

@@ -1,4 +1,4 @@
-"""What is seen after each event: where its object lies, and what the heap has then."""
+"""The address and the state of the heap after each event."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Sight(NamedTuple):
 
     @classmethod
     def empty(cls, events: int, figures: int) -> Sight:
-        """Return room for this many events."""
+        """Return room for `events` events."""
         columns = {name: np.empty(events, np.int64) for name in cls._fields[:-1]}
         return cls(**columns, figures=np.empty((events, figures), np.int64))
 

@@ -69,14 +69,14 @@ class _SlotContents:
 
 
 class HeapObserver(Protocol):
-    """Who looks at the heap of a run after some of its events."""
+    """An observer of a run's heap after some of its events."""
 
     @property
     def events(self) -> Sequence[int]:
         """The events after which it looks."""
 
     def look(self, heap: HeapReplay) -> None:
-        """Look at the heap as it is now."""
+        """Examine the heap in its present state."""
 
 
 def check_run(source: EventSource, run: Run) -> None:
@@ -134,7 +134,7 @@ class HeapReplay:
 
     @property
     def slots(self) -> int:
-        """How many objects are live at once at most."""
+        """Maximum number of simultaneously live objects."""
         return self._setting.source.slots
 
     def go(self) -> None:

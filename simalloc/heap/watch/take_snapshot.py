@@ -1,4 +1,4 @@
-"""A look at the whole heap of a run after one event."""
+"""A snapshot of the whole heap of a run after one event."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def heap_snapshot(
 
 
 def event_or_peak(source: EventSource, run: Run, event: int | None) -> int:
-    """Return an event, or if there is none the one after which the heap first has its peak."""
+    """Return an event, or by default the event of the heap's first peak."""
     if event is not None:
         return event
     if not len(source):

@@ -1,4 +1,4 @@
-"""What a program would need of a device's memory under other settings of its allocator."""
+"""The device memory that a program needs under other settings of its allocator."""
 
 from simalloc.measure.device.memory_map import DeviceMap, device_map
 from simalloc.measure.device.outcomes import DeviceOutcome

@@ -1,4 +1,4 @@
-"""What a program needs under several settings, worked out on all cores."""
+"""A program's device memory under several settings, computed on all cores."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DeviceOutcome:
 
     @property
     def rounding(self) -> int:
-        """What sizes were rounded up by, and rests that were not split off."""
+        """Bytes of rounding, and of remainders that were not split off."""
         return self.figures.active_bytes_at_peak - self.figures.requested_bytes_at_peak
 
     @property
@@ -53,7 +53,7 @@ class DeviceOutcome:
         return figures.peak_reserved_bytes - figures.active_bytes_at_peak - self.split_free
 
     def fits(self, capacity: int) -> bool:
-        """Whether the program runs to its end on a device of this capacity."""
+        """Return whether the program runs to its end on a device of this capacity."""
         return not self.at[capacity].first_refused_event
 
 

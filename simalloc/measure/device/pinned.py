@@ -1,4 +1,4 @@
-"""What keeps segments that are half empty from going back to the device."""
+"""Objects that keep half-empty segments from returning to the device."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HalfEmpty:
     size: int
     requested: int
     objects: int
-    """How many live in it."""
+    """Number of live objects in it."""
     last: int
     """The object that stays longest: as long as it does, the segment cannot go back."""
     last_requested: int
@@ -40,11 +40,11 @@ class HalfEmpty:
     last_until: int | None
     """The event that frees it, None if none does."""
     place: str | None
-    """Where in the program it was asked for, if the trace tells."""
+    """Call site of the request, if the trace has it."""
 
     @property
     def free(self) -> int:
-        """Bytes that nobody asked for."""
+        """Bytes that no object requested."""
         return self.size - self.requested
 
 

@@ -37,11 +37,12 @@ SETTINGS: Final = (
 
 @dataclass(frozen=True, repr=False)
 class WhatIf(ShownAsTable):
-    """What a program needed, what it would have needed, and what it could not do without.
+    """The device memory that a program needed, would have needed, and needs at least.
 
-    `recorded` has what the real allocator did, where the trace tells (`docs/device-memory.md`), and
-    `model` has the figures under the same settings on a device that refuses what the real one
-    refused. It begins as the record does if `model_has_start`, else empty, as all others do.
+    `recorded` has the figures of the real allocator, if the trace has them
+    (`docs/device-memory.md`), and `model` has the figures under the same settings on a device that
+    refuses the same requests. It begins like the record if `model_has_start`, otherwise empty, as
+    all others do.
     """
 
     trace: str
@@ -52,7 +53,7 @@ class WhatIf(ShownAsTable):
     model_capacity: int
     """Bytes of the model's device; 0: it has no end."""
     model_has_start: bool
-    """Whether the model begins with the segments and blocks that the record begins with."""
+    """True if the model begins with the segments and blocks of the record's start."""
     outcomes: tuple[DeviceOutcome, ...]
     live: int
     """Bytes live at once at most: no allocator needs less."""
@@ -62,9 +63,9 @@ class WhatIf(ShownAsTable):
     """The same with each rounded up to 2 MiB: every request a call to the device."""
     capacities: tuple[int, ...] = ()
     searched: int = 0
-    """How many settings a search tried besides; what it found comes last."""
+    """Number of further settings that a search tried; its result comes last."""
     interrupted: bool = False
-    """Whether Ctrl-C came before all was found."""
+    """True if Ctrl-C ended the work early."""
     misunderstood: str = ""
     """What is wrong with the recorded settings, if they cannot be modelled; `settings` has none."""
 

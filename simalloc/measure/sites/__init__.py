@@ -1,4 +1,4 @@
-"""Which code: what each call site has live, and what of the free memory its objects pin."""
+"""Memory by call site: live bytes, and free bytes that a site's objects pin."""
 
 from simalloc.measure.sites.apart import Apart, Parting
 from simalloc.measure.sites.best import Proposal, best_apart, events_of_best_apart

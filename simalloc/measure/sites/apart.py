@@ -1,4 +1,4 @@
-"""What the heap would be if some sites' objects had a region of their own."""
+"""The heap if some sites' objects had a region of their own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simalloc.shown import ShownAsTable
 from simalloc.trace import Trace
 
 LOOKS: Final = 256
-"""How much is resident is looked at this often, evenly spaced."""
+"""Number of evenly spaced moments at which resident memory is measured."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def moments_of(trace: Trace) -> list[int]:
 
 
 class _Search:
-    """Looks at a heap after some events, and keeps what is held when that is most."""
+    """Examines a heap after some events, and keeps the held bytes at their maximum."""
 
     worst: Held
     _score = -1.0
@@ -71,7 +71,7 @@ class _Search:
         self._run, self._page = run, page
 
     def look(self, heap: HeapReplay) -> None:
-        """Look at the whole heap."""
+        """Examine the whole heap."""
         seen = HeapSnapshot.joined(list(heap.parts()))
         held = held_by(
             seen,

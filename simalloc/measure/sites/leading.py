@@ -1,4 +1,4 @@
-"""A few lines of code that matter most, so that each can have a colour; and what they have live."""
+"""The call sites with the most bytes, few enough for a colour each, and their live bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.measure.sites.usage import sites_of, stays
 from simalloc.trace import Trace
 
 SHOWN: Final = 6
-"""As many as there are colours that all people tell apart."""
+"""Number of colours that all people can distinguish."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Leading:
 
     @property
     def groups(self) -> int:
-        """How many there are, with all others."""
+        """Number of groups, including the group of all others."""
         return len(self.frames) + 1
 
 
@@ -53,7 +53,7 @@ def live_by_group(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return events, and the live bytes of each group after them: (points,), (groups, points).
 
-    The events are evenly spaced; the last one, and that of the peak of live bytes, are among them.
+    The events are evenly spaced, and include the last one and that of the peak of live bytes.
     """
     column = sites_of(trace)
     start, end = stays(trace)

@@ -1,4 +1,4 @@
-"""The free bytes of pages that only some site's objects keep from being given back."""
+"""Free bytes of pages that are occupied only by one site's objects."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simalloc.heap import HOLE, HeapSnapshot
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What the objects of each site hold of a heap at one moment; an entry a site, bytes.
+    """Bytes of a heap that the objects of each site hold at one moment; an entry a site.
 
-    A page with a live byte in it cannot be given back. Its free bytes, which are all that are
-    mapped and not asked for by a live object, are **pinned** by a site if only its objects live in
-    the page; if those of several do, each of these sites has an equal **share** of them.
-    `rounding_bytes` are what its own blocks take beyond what was asked for; they are free bytes of
-    their pages too. The sums of `pinned_bytes` and `shared_bytes` are the free bytes of all
-    occupied pages.
+    A page with a live byte in it cannot be returned to the system. Its free bytes, all mapped bytes
+    that no live object requested, are **pinned** by a site if only its objects are in the page. If
+    several sites have objects there, each has an equal **share** of the free bytes.
+    `rounding_bytes` are the bytes of a site's own blocks beyond the requested sizes; they are free
+    bytes of their pages too. The sums of `pinned_bytes` and `shared_bytes` are the free bytes of
+    all occupied pages.
     """
 
     event: int
@@ -28,7 +28,7 @@ class Held:
     shared_bytes: NDArray[np.float64]
     rounding_bytes: NDArray[np.float64]
     free_bytes: float
-    """Mapped bytes of occupied pages that no live object has asked for."""
+    """Mapped bytes of occupied pages that no live object requested."""
 
 
 def held_by(

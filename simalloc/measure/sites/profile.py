@@ -1,4 +1,4 @@
-"""What every call path asked for and holds, in one place, and sums of it."""
+"""Requested and held bytes of every call path, and their sums."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASKED: Final[Mapping[str, str]] = {
     "never_freed": "allocations that are live at the end",
     "temporary": "allocations that the very next event frees",
 }
-"""What is known of a site without a policy: the measures and what they are."""
+"""Measures of a site without a policy, with their descriptions."""
 
 HELD: Final[Mapping[str, str]] = {
     "pinned_bytes": "free bytes that only this code keeps",
@@ -35,19 +35,19 @@ HELD: Final[Mapping[str, str]] = {
     "wasted_bytes": "both together",
     "rounding_bytes": "what its blocks take beyond what was asked for",
 }
-"""What is known of it under a policy."""
+"""Measures of a site under a policy, with their descriptions."""
 
 By = Literal["function", "site", "stack"]
-"""What is one row: a function, a line of it that allocates, or a whole call path."""
+"""The unit of a row: a function, a line that allocates, or a whole call path."""
 
 
 @dataclass(frozen=True, eq=False)
 class Profile(ShownAsTable):
-    """Call paths, innermost frame first, and what each has; an entry a path everywhere.
+    """Call paths, innermost frame first, with their measures; an entry a path everywhere.
 
-    `values` has an array for each measure, int64, or float64 for those of `HELD`. Each of them sums
-    to what the whole trace, or the whole heap, has. `lived_events` is the sum of the lifetimes of
-    the blocks that were freed.
+    `values` has an array for each measure, int64, or float64 for those of `HELD`. The entries of an
+    array add up to the value of the whole trace, or of the whole heap. `lived_events` is the sum of
+    the lifetimes of the freed blocks.
     """
 
     paths: Sequence[Sequence[Frame]]

@@ -1,4 +1,4 @@
-"""Which code lies where in a heap map."""
+"""The call sites of the cells of a heap map."""
 
 from __future__ import annotations
 

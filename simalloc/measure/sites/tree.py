@@ -1,4 +1,4 @@
-"""Call paths as a tree: top down, from main to what it calls, or bottom up, to who called it."""
+"""Call paths as a tree: top down, from main, or bottom up, from a function to its callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each call site asks for, whatever the policy."""
+"""Requests of each call site, independent of the policy."""
 
 from __future__ import annotations
 
