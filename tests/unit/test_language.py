@@ -1,15 +1,17 @@
-"""The language of what users read: a sentence names its subject, and says one thing.
+"""The language of docs, help, messages and comments: a sentence names its subject.
 
-The docs, the help of each command and the messages of errors are searched for sentences that start
-with a clause instead of a noun ("What is mapped ...", "Whether ...") and for phrases that have a
-plain equivalent. Sentences that were there before this check are counted in `language_left.json`;
-a count may fall, and `python tests/unit/test_language.py` lowers it, but it may not rise.
+The docs, the help of each command, the messages of errors, and the docstrings and comments of the
+package are searched for sentences that start with a clause instead of a noun ("What is mapped ...",
+"Whether ...") and for phrases that have a plain equivalent. `language_left.json` counts the older
+sentences by file, those of comments by folder. A count may fall, and
+`python tests/unit/test_language.py` lowers it, but it may not rise.
 """
 
 import ast
 import json
 import re
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,34 @@ def messages():
     return found
 
 
+def comments():
+    """Return the faults of the package's docstrings and C comments by folder."""
+    found = {}
+    for path in sorted((ROOT / "simalloc").rglob("*")):
+        if texts := COMMENTS.get(path.suffix):
+            folder = found.setdefault(path.parent.relative_to(ROOT).as_posix(), [])
+            for text in texts(path.read_text("utf-8")):
+                folder += (f"{path.name}: {fault}" for fault in faults(text))
+    return found
+
+
+def docstrings(source):
+    """Yield the docstrings of Python code, those of attributes included."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(ast.Constant(str(text))):
+                yield cleandoc(text)
+
+
+def block_comments(source):
+    """Yield the comments of C code without the stars of their lines."""
+    for match in re.finditer(r"/\*(.*?)\*/", source, re.DOTALL):
+        yield re.sub(r"\n *\* ?", "\n", match[1])
+
+
+COMMENTS = {".py": docstrings, ".c": block_comments, ".h": block_comments}
+
+
 def raises(node):
     """Return whether a node raises a new error."""
     return isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
@@ -129,7 +159,7 @@ def texts_in(node):
         yield from texts_in(child)
 
 
-KINDS = {"pages": pages, "helps": helps, "messages": messages}
+KINDS = {"pages": pages, "helps": helps, "messages": messages, "comments": comments}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -168,6 +198,12 @@ def test_a_fault_is_found(text):
 )
 def test_questions_headings_and_code_are_not_faults(text):
     assert not faults(text)
+
+
+def test_comments_are_found_in_python_and_c():
+    python = 'def f():\n    """Return it."""\n\nX = 1\n"""What it is."""\n'
+    assert sorted(docstrings(python)) == ["Return it.", "What it is."]
+    assert list(block_comments("/* One\n * comment. */ int i;")) == [" One\ncomment. "]
 
 
 def test_the_text_of_a_message_is_found_in_its_parts():
