@@ -16,14 +16,16 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import click
+
 from experiments.output import markdown, write_text
+from experiments.run import experiment
 from simalloc.heap import simulate
 from simalloc.policy.choice import expand_policies
 from simalloc.report import Table
@@ -142,5 +144,15 @@ def _toml(value: str | list[str]) -> str:
     return '"' + value + '"' if isinstance(value, str) else str(value).replace("'", '"')
 
 
+@experiment("python -m experiments.provenance growth/kept.csv")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Choice(sorted(entries())))
+def main(files: tuple[str, ...]) -> None:
+    """Write the digests of kept results anew, and docs/provenance.md.
+
+    A FILE is a path below experiments. Without a FILE only the page is written.
+    """
+    note(files)
+
+
 if __name__ == "__main__":
-    note(sys.argv[1:])
+    main()
