@@ -22,4 +22,4 @@ def test_there_is_the_command_with_its_options(module, options):
         found = importlib.import_module(f"{module}.__main__")
     (command,) = (one for one in vars(found).values() if isinstance(one, click.Command))
     with suppress(click.MissingParameter):  # a page may leave out what to work on
-        command.make_context(module, shlex.split(options))
+        command.make_context(module, shlex.split(options.replace("FOLDER", str(ROOT))))
