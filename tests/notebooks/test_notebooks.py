@@ -11,7 +11,7 @@ pytest.importorskip("ipykernel", reason="notebooks need the extra `notebook`")
 from notebooks.execute import VARIES, comparable, executed, notebooks, number_of, read, write
 
 PATHS = notebooks()
-MOST_BYTES = 2_100_000
+MOST_BYTES = 2_250_000
 NOBODYS = re.compile(r"/(home|root|tmp|work|usr|Users)/|localhost|0x[0-9a-f]{8,}")
 
 
