@@ -100,6 +100,13 @@ class Walk:
         """The bytes of all pieces."""
         return sum(piece.end - piece.start for piece in self.pieces)
 
+    def contains(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return which addresses are in the arena's memory."""
+        found = np.zeros(len(address), np.bool_)
+        for piece in self.pieces:
+            found |= (address >= piece.start) & (address < piece.writable_end)
+        return found
+
     def place(self, wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return where chunks are, by their addresses; -1 for one that the arena has not."""
         place = places_of(self.address[self.order], wanted)

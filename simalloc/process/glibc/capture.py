@@ -315,7 +315,7 @@ def _elsewhere(arenas: Sequence[ArenaHeap]) -> NDArray[np.uint64]:
     known = np.zeros(len(found), np.bool_)
     for one in arenas:
         if one.walk is not None:
-            known |= one.walk.place(found) >= 0
+            known |= one.walk.contains(found)
     return found[~known]
 
 

@@ -181,9 +181,10 @@ def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np
     """Mark an arena's chunks that caches and their tables take.
 
     Returns which of the cached chunks the arena contains, and those that cannot be in a cache: they
-    are not in use, or of another size.
+    are not in use, of another size, or in the arena's memory without being a chunk.
     """
     place = walk.place(lists.chunk)
+    astray = lists.chunk[walk.contains(lists.chunk) & (place < 0)]
     mine = place >= 0
     here, number = place[mine], lists.number[mine]
     layout = lists.tables[0].layout if lists.tables else None
@@ -201,7 +202,7 @@ def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np
         (at,) = walk.place(np.array([table.address - HEADER], np.uint64)).tolist()
         if at >= 0 and walk.kind[at] == LIVE:
             walk.kind[at] = OWN
-    return mine, lists.chunk[mine][~(right & once)]
+    return mine, np.concatenate([lists.chunk[mine][~(right & once)], astray])
 
 
 def orphans(walk: Walk, layout: TableLayout, places: int, words: Words, *, masked: bool) -> Lists:
