@@ -58,6 +58,8 @@ class Outcome:
     """The longest of each snapshot, in seconds."""
     stopped: float = 0.0
     """In seconds, all together."""
+    stopped_bytes: int = 0
+    """The bytes of arenas that were read under a stop, all together."""
     cpu: float = 0.0
     """Seconds of CPU of the reader."""
 
@@ -114,6 +116,7 @@ def examine(process: int, count: int, limit: float) -> Outcome:
         found.arena_bytes = max(found.arena_bytes, snapshot.total("bytes"))
         found.pauses.append(snapshot.pauses.longest)
         found.stopped += snapshot.pauses.total
+        found.stopped_bytes += snapshot.pauses.arena_bytes
     return found
 
 
@@ -137,7 +140,9 @@ def main(snapshots: int, threads: int, mebibytes: int, limit: float) -> None:
     click.echo(f"errors {len(found.errors)}, wrong sums {found.wrong_sums}, "
                f"other problems {len(found.problems)}")  # fmt: skip
     click.echo(f"pause of a snapshot: median {1e3 * median(found.pauses or [0.0]):.1f} ms, "
-               f"longest {1e3 * longest:.1f} ms; {found.stopped:.1f} s in all")  # fmt: skip
+               f"longest {1e3 * longest:.1f} ms; {found.stopped:.1f} s in total")  # fmt: skip
+    per_byte = found.stopped / max(found.stopped_bytes, 1)
+    click.echo(f"pause for 1 GiB of arenas read under a stop: {1e3 * per_byte * 2**30:.0f} ms")
     click.echo(f"CPU of a snapshot: {1e3 * found.cpu / max(found.taken, 1):.0f} ms")
     click.echo(f"blocks a second: {free_rate:,.0f} alone, {rate:,.0f} while it was read")
     for text in dict.fromkeys([*found.errors, *found.problems]):

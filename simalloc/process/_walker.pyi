@@ -1,5 +1,9 @@
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
+
+KNOWN_WORDS: Final[int]
 
 class Memory:
     def __init__(self, regions: list[tuple[int, NDArray[np.uint8]]]) -> None: ...
@@ -36,6 +40,14 @@ def copy(
     into: NDArray[np.uint8],
     /,
 ) -> int: ...
+def words(
+    process: int,
+    pagemap: int,
+    known: NDArray[np.uint64],
+    address: NDArray[np.uint64],
+    word: NDArray[np.uint64],
+    /,
+) -> None: ...
 def starts(
     bytes: NDArray[np.uint8],  # noqa: A002
     base: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from simalloc.process import _walker
 from simalloc.process.mappings import PAGE, Mapping, parse_maps
-from simalloc.process.region import ABSENT, PRESENT, SWAPPED
 from simalloc.process.target import GoneError, ProcessError, Target, Thread
 
 ROBUST_LIST: Final = 0x2E0
@@ -23,6 +22,9 @@ ROBUST_LIST: Final = 0x2E0
 
 _KERNEL_THREAD: Final = 0x0020_0000
 """The flag in `/proc/PID/stat` of a thread of the kernel."""
+
+_STATE_SHIFT: Final = 62
+"""Where an entry of `/proc/PID/pagemap` has the two bits of a page's state."""
 
 _LONGEST_FILE: Final = 1 << 28
 
@@ -32,6 +34,8 @@ class Pause:
     """A time for which the process was stopped."""
 
     seconds: float
+    arena_bytes: int
+    """The bytes of the arenas that were read meanwhile."""
     threads: int
     rounds: int
     """How often threads that held a lock were let go for a moment."""
@@ -49,6 +53,7 @@ class LiveProcess(Target):
         self.name = f"process {process}"
         self.pauses: list[Pause] = []
         self._pointers: dict[int, int] = {}
+        self._known_pages = np.zeros(_walker.KNOWN_WORDS, np.uint64)
         self._root = Path(f"/proc/{process}")
         status = self._status()
         self.command = status.get("Name", "")
@@ -115,10 +120,7 @@ class LiveProcess(Target):
             os.preadv(self._pagemap, [entries.data], start // PAGE * 8)
         except OSError as error:
             raise self.explained(error) from error
-        states = np.full(count, ABSENT, np.uint8)
-        states[(entries >> np.uint64(62) & np.uint64(1)) != 0] = SWAPPED
-        states[entries >> np.uint64(63) != 0] = PRESENT
-        return states
+        return (entries >> np.uint64(_STATE_SHIFT)).astype(np.uint8)
 
     def copy(
         self,
@@ -132,6 +134,16 @@ class LiveProcess(Target):
             return _walker.copy(self.process, start, length, place, into)
         except OSError as error:
             raise self.explained(error) from error
+
+    def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the words at addresses; 0 in absent pages, and where none can be read."""
+        into = np.empty(len(address), np.uint64)
+        try:
+            wanted = np.ascontiguousarray(address)
+            _walker.words(self.process, self._pagemap, self._known_pages, wanted, into)
+        except OSError as error:
+            raise self.explained(error) from error
+        return into
 
     def file_bytes(self, mapping: Mapping) -> bytes | None:
         """Return the bytes of a mapped file, as the process sees it; None if it cannot be read."""
@@ -147,26 +159,33 @@ class LiveProcess(Target):
         return None
 
     @contextmanager
-    def stopped(self, locks: Sequence[int], code: Sequence[Mapping]) -> Iterator[None]:
+    def stopped(
+        self, locks: Sequence[int], code: Sequence[Mapping], arena_bytes: int = 0
+    ) -> Iterator[None]:
         """Stop all threads while the block runs, none of which holds one of the locks.
 
         `locks` are the addresses of the words; threads in `code` are let go until none is set.
+        `arena_bytes` is the size of the arenas that the block reads.
         """
-        pairs = [(one.start, one.end) for one in code]
-        began = time.perf_counter()
-        try:
-            stop = _walker.Stop(self.process)
-        except OSError as error:
-            raise self.explained(error) from error
-        rounds = 0
-        try:
-            rounds = stop.settle(np.array(locks, np.uint64), np.array(pairs, np.uint64).reshape(-1))
-            yield
-        finally:
-            threads = stop.threads
-            stop.release()
-            seconds = time.perf_counter() - began
-            self.pauses.append(Pause(seconds, threads, max(rounds, 0), held=rounds < 0))
+        pairs = np.array([(one.start, one.end) for one in code], np.uint64).reshape(-1)
+        addresses = np.array(locks, np.uint64)
+        with _ahead_of_others():
+            began = time.perf_counter()
+            try:
+                stop = _walker.Stop(self.process)
+            except OSError as error:
+                raise self.explained(error) from error
+            rounds = 0
+            try:
+                rounds = stop.settle(addresses, pairs)
+                yield
+            finally:
+                threads = stop.threads
+                stop.release()
+                seconds = time.perf_counter() - began
+                self.pauses.append(
+                    Pause(seconds, arena_bytes, threads, max(rounds, 0), held=rounds < 0)
+                )
 
     def _status(self) -> dict[str, str]:
         """Return the lines of `/proc/PID/status`."""
@@ -241,6 +260,24 @@ _ABOUT_YAMA: Final = {
     2: "give the command the capability SYS_PTRACE",
     3: "restart the machine with a lower value: this one cannot be changed while it runs",
 }
+
+
+@contextmanager
+def _ahead_of_others() -> Iterator[None]:
+    """Let this thread run before all others while the block runs, if the kernel allows that.
+
+    A process that is stopped then does not wait for this command to get a processor.
+    """
+    usual, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
+    is_ahead = False
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        is_ahead = True
+    try:
+        yield
+    finally:
+        if is_ahead:
+            os.sched_setscheduler(0, usual, parameter)
 
 
 def _is_of_the_kernel(root: Path) -> bool:

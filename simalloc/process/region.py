@@ -13,9 +13,10 @@ from simalloc.process._walker import Memory
 from simalloc.process.mappings import PAGE
 
 ABSENT: Final = 0
-PRESENT: Final = 1
-SWAPPED: Final = 2
-"""The states of a page. An absent page reads as zero; a page of a core file counts as present."""
+SWAPPED: Final = 1
+PRESENT: Final = 2
+"""The states of a page, as the kernel numbers them. An absent page reads as zero; a page of a core
+file counts as present."""
 
 
 @dataclass(frozen=True, eq=False)

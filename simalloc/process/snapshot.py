@@ -132,6 +132,8 @@ class Pauses:
     total: float = 0.0
     rounds: int = 0
     """How often threads that held a lock were let go for a moment."""
+    arena_bytes: int = 0
+    """The bytes of the arenas that were read under a stop."""
 
 
 @dataclass(frozen=True, eq=False)

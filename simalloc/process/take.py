@@ -69,6 +69,7 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
             max((one.seconds for one in pauses), default=0.0),
             sum(one.seconds for one in pauses),
             sum(one.rounds for one in pauses),
+            sum(one.arena_bytes for one in pauses),
         ),
         seconds=time.perf_counter() - began,
         problems=_problems(found),

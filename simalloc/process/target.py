@@ -17,9 +17,6 @@ from simalloc.process.region import ABSENT, Region, down, up
 _HUGE: Final = 1 << 40
 """A mapping of more bytes is address space that somebody keeps, not one of malloc's."""
 
-_NEAR: Final = 512
-"""Pages so near to each other that the states of all between them are read in one call."""
-
 _SLACK: Final = 1 << 20
 """Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
 
@@ -117,29 +114,10 @@ class Target(ABC):
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the words at addresses; 0 in absent pages, and where none can be read."""
         into = np.zeros(len(address), np.uint64)
-        there = np.flatnonzero(self._resident(address))
-        length = np.full(len(there), 8, np.uint64)
-        place = there.astype(np.uint64) * np.uint64(8)
-        self.copy(address[there], length, place, into.view(np.uint8))
+        length = np.full(len(address), 8, np.uint64)
+        place = np.arange(len(address), dtype=np.uint64) * np.uint64(8)
+        self.copy(address, length, place, into.view(np.uint8))
         return into
-
-    def _resident(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return which addresses are in pages that may be read: to read others maps them."""
-        if not self.knows_pages:
-            return np.ones(len(address), np.bool_)
-        page, place = np.unique(address // np.uint64(PAGE), return_inverse=True)
-        breaks = np.flatnonzero(np.diff(page) > _NEAR) + 1
-        states = [
-            self.pages(int(run[0]) * PAGE, (int(run[-1]) + 1) * PAGE)[
-                (run - run[0]).astype(np.int64)
-            ]
-            for run in np.split(page, breaks)
-            if len(run)
-        ]
-        there: NDArray[np.bool_] = (np.concatenate([np.empty(0, np.uint8), *states]) != ABSENT)[
-            place
-        ]
-        return there
 
     def bytes_at(self, address: int, size: int) -> bytes:
         """Return a few bytes of memory; zeros where none can be read."""

@@ -55,7 +55,12 @@ class HeldProcess(LiveProcess):
         return states[first : first + (end - start) // PAGE]
 
     @contextmanager
-    def stopped(self, locks: Sequence[int], code: Sequence[Mapping]) -> Iterator[None]:  # noqa: ARG002 - as LiveProcess
+    def stopped(
+        self,
+        locks: Sequence[int],  # noqa: ARG002 - as LiveProcess
+        code: Sequence[Mapping],  # noqa: ARG002
+        arena_bytes: int = 0,  # noqa: ARG002
+    ) -> Iterator[None]:
         """Do nothing: the threads are stopped, and none is amid its allocator."""
         yield
 

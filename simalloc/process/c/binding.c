@@ -4,6 +4,7 @@
 #include "caller.h"
 #include "chains.h"
 #include "tracer.h"
+#include "words.h"
 
 #include <errno.h>
 
@@ -408,6 +409,40 @@ static PyObject *copy(PyObject *module, PyObject *args)
     return missing < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLongLong(missing);
 }
 
+static PyObject *words(PyObject *module, PyObject *args)
+{
+    struct column columns[] = {{.name = "address", .width = 8},
+                               {.name = "word", .width = 8, .writable = true}};
+    struct column known = {.name = "known", .width = 8, .writable = true};
+    PyObject *given[3];
+    Py_ssize_t count, room;
+    int process, pagemap, error = -1;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iiOOO", &process, &pagemap, &given[2], &given[0], &given[1]) ||
+        !columns_hold(columns, given, 2, &count))
+        return NULL;
+    if (!columns_hold(&known, &given[2], 1, &room)) {
+        columns_release(columns, 2);
+        return NULL;
+    }
+    bool fits = (size_t)room * 8 == sizeof(struct known_pages);
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS
+        error = copy_words(process, pagemap, known.view.buf, columns[0].view.buf, (size_t)count,
+                           columns[1].view.buf);
+        Py_END_ALLOW_THREADS
+    }
+    columns_release(&known, 1);
+    columns_release(columns, 2);
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "known pages of another length");
+        return NULL;
+    }
+    if (error < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    Py_RETURN_NONE;
+}
+
 static PyObject *starts(PyObject *module, PyObject *args)
 {
     struct column found = {.name = "found", .width = 8, .writable = true};
@@ -456,6 +491,10 @@ static PyMethodDef module_methods[] = {
     {"copy", copy, METH_VARARGS,
      "copy(process, start, length, place, into) -> missing\n--\n\n"
      "Copy ranges of a process's memory; what cannot be read is zero, and counted."},
+    {"words", words, METH_VARARGS,
+     "words(process, pagemap, known, address, word)\n--\n\n"
+     "Get the words at addresses; 0 in absent pages, and where none can be read.\n"
+     "`known` has KNOWN_WORDS words, 0 at first, which remember the pages that are there."},
     {"starts", starts, METH_VARARGS,
      "starts(bytes, base, end, step, found) -> count\n--\n\n"
      "Find from where a chain of chunks reaches `end`."},
@@ -466,7 +505,10 @@ static PyMethodDef module_methods[] = {
 
 static int module_exec(PyObject *module)
 {
-    return add_type(module, &memory_spec) < 0 ? -1 : add_type(module, &stop_spec);
+    if (PyModule_AddIntConstant(module, "KNOWN_WORDS", sizeof(struct known_pages) / 8) < 0 ||
+        add_type(module, &memory_spec) < 0)
+        return -1;
+    return add_type(module, &stop_spec);
 }
 
 EXTENSION_MODULE(_walker, "Heaps of other processes.", module_methods, module_exec)

@@ -17,15 +17,19 @@
 
 #if defined(__x86_64__)
 #define PROGRAM_COUNTER(registers) ((registers).rip)
+#define STACK_POINTER(registers) ((registers).rsp)
 #define WAITS_FOR_LOCK(registers) ((registers).orig_rax == SYS_futex)
 #else
 #define PROGRAM_COUNTER(registers) ((registers).pc)
+#define STACK_POINTER(registers) ((registers).sp)
 #define WAITS_FOR_LOCK(registers) 0
 #endif
 
 enum { PATIENCE_NS = 20 * 1000 * 1000 };  /* for a thread to stop, before its state is examined */
 enum { RELEASE_NS = 1000 * 1000 * 1000 }; /* for a thread in the kernel to stop, to be released */
-enum { ROUNDS = 500, FIRST_RUN_NS = 50 * 1000, LONGEST_RUN_NS = 1000 * 1000 };
+enum { ROUNDS = 500, ROUNDS_OF_OWNERS = 3 };
+enum { LOOK_NS = 20 * 1000, SHORTEST_RUN_NS = 1000 * 1000, LONGEST_RUN_NS = 10 * 1000 * 1000 };
+enum { STACK_WORDS = 128 }; /* in which the address of an arena is looked for */
 enum { RANGES_A_CALL = 1024, BYTES_A_CALL = 1 << 30, PAGE = 4096 };
 
 int64_t tracer_now(void)
@@ -178,32 +182,68 @@ int tracer_stop(struct tracer *tracer, pid_t process)
     return error;
 }
 
-static bool is_locked(pid_t process, const uint64_t *locks, size_t count)
+/* Locks of arenas; word[i] != 0 if lock i was held when it was last read. */
+struct locks {
+    const uint64_t *address;
+    uint32_t *word;
+    size_t count;
+};
+
+static bool is_any_held(pid_t process, const struct locks *locks)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t word = 0;
-        uint64_t length = sizeof word, place = 0;
-        if (copy_ranges(process, &locks[i], &length, &place, 1, (uint8_t *)&word) == 0 && word != 0)
-            return true;
+    bool held = false;
+    for (size_t i = 0; i < locks->count; i++) {
+        uint64_t length = sizeof *locks->word, place = 0;
+        uint8_t *word = (uint8_t *)&locks->word[i];
+        if (copy_ranges(process, &locks->address[i], &length, &place, 1, word) != 0)
+            locks->word[i] = 0;
+        held = held || locks->word[i] != 0;
     }
+    return held;
+}
+
+static bool is_address_of_held(const struct locks *locks, uint64_t value)
+{
+    for (size_t i = 0; i < locks->count; i++)
+        if (locks->word[i] != 0 && locks->address[i] == value)
+            return true;
     return false;
 }
 
-/* Returns whether a thread executes code in one of the ranges. One that waits for a lock does not:
- * it holds none of an arena. */
-static bool is_in(pid_t number, const struct range *ranges, size_t count)
+/* Returns whether a thread has the address of a held lock in its registers or on top of its stack.
+ * The address of an arena's lock is the arena's address, which the code that holds the lock uses. */
+static bool knows_lock(pid_t process, const struct user_regs_struct *registers,
+                       const struct locks *locks)
+{
+    uint64_t words[sizeof *registers / 8 + STACK_WORDS] = {0};
+    uint64_t start = STACK_POINTER(*registers), length = 8 * STACK_WORDS, place = sizeof *registers;
+    memcpy(words, registers, sizeof *registers);
+    copy_ranges(process, &start, &length, &place, 1, (uint8_t *)words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (is_address_of_held(locks, words[i]))
+            return true;
+    return false;
+}
+
+static bool is_in(uint64_t address, const struct range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].start <= address && address < ranges[i].end)
+            return true;
+    return false;
+}
+
+/* Returns whether a thread may hold one of the held locks: it executes code in one of the ranges
+ * and does not wait for a lock. `locks` is NULL if it does not matter which it knows. */
+static bool may_hold(const struct tracer *tracer, pid_t number, const struct locks *locks,
+                     const struct range *code, size_t code_count)
 {
     struct user_regs_struct registers;
     struct iovec vector = {.iov_base = &registers, .iov_len = sizeof registers};
     if (ptrace(PTRACE_GETREGSET, number, (void *)1 /* NT_PRSTATUS */, &vector) < 0)
         return false;
-    if (WAITS_FOR_LOCK(registers))
-        return false;
-    uint64_t at = PROGRAM_COUNTER(registers);
-    for (size_t i = 0; i < count; i++)
-        if (ranges[i].start <= at && at < ranges[i].end)
-            return true;
-    return false;
+    return is_in(PROGRAM_COUNTER(registers), code, code_count) && !WAITS_FOR_LOCK(registers) &&
+           (locks == NULL || knows_lock(tracer->process, &registers, locks));
 }
 
 void tracer_let_go(struct thread *thread)
@@ -222,24 +262,57 @@ bool tracer_interrupt(struct tracer *tracer)
     return await_stops(tracer) && stop_new(tracer) == 0;
 }
 
+/* Lets threads go on that may hold one of the held locks; returns their number. */
+static size_t let_owners_go(struct tracer *tracer, const struct locks *locks,
+                            const struct range *code, size_t code_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tracer->count; i++) {
+        struct thread *thread = &tracer->threads[i];
+        if (thread->state == THREAD_STOPPED &&
+            may_hold(tracer, thread->number, locks, code, code_count)) {
+            tracer_let_go(thread);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Lets threads run until no lock is held, or some time has passed; then interrupts them. */
+static bool run_and_interrupt(struct tracer *tracer, const struct locks *locks, int64_t time)
+{
+    int64_t deadline = tracer_now() + time;
+    while (tracer_now() < deadline && is_any_held(tracer->process, locks))
+        tracer_pause(LOOK_NS);
+    return tracer_interrupt(tracer);
+}
+
+static int settle(struct tracer *tracer, const struct locks *locks, const struct range *code,
+                  size_t code_count)
+{
+    int64_t time = SHORTEST_RUN_NS;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!is_any_held(tracer->process, locks))
+            return round;
+        bool only_owners = round % (ROUNDS_OF_OWNERS + 1) < ROUNDS_OF_OWNERS;
+        if (!only_owners || let_owners_go(tracer, locks, code, code_count) == 0)
+            let_owners_go(tracer, NULL, code, code_count);
+        if (!run_and_interrupt(tracer, locks, time))
+            return -1;
+        time = time < LONGEST_RUN_NS ? 2 * time : LONGEST_RUN_NS;
+    }
+    return -1;
+}
+
 int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_count,
                   const struct range *code, size_t code_count)
 {
-    long run = FIRST_RUN_NS;
-    for (int round = 0; round < ROUNDS; round++) {
-        if (!is_locked(tracer->process, locks, lock_count))
-            return round;
-        for (size_t i = 0; i < tracer->count; i++) {
-            struct thread *thread = &tracer->threads[i];
-            if (thread->state == THREAD_STOPPED && is_in(thread->number, code, code_count))
-                tracer_let_go(thread);
-        }
-        tracer_pause(run);
-        run = run < LONGEST_RUN_NS ? run + FIRST_RUN_NS : LONGEST_RUN_NS;
-        if (!tracer_interrupt(tracer))
-            return -1;
-    }
-    return -1;
+    uint32_t *words = calloc(lock_count + 1, sizeof *words);
+    if (words == NULL)
+        return -1;
+    int rounds = settle(tracer, &(struct locks){locks, words, lock_count}, code, code_count);
+    free(words);
+    return rounds;
 }
 
 void tracer_release(struct tracer *tracer)

@@ -36,7 +36,8 @@ struct range {
 int tracer_stop(struct tracer *tracer, pid_t process);
 
 /* Lets threads that execute code in one of the ranges run until none of the 32-bit words at the
- * addresses, the locks, is set. Returns the number of rounds, or -1 if a lock is still set after
+ * addresses, the locks of arenas, is set. Threads that know the address of such a lock run first.
+ * Returns the number of rounds, or -1 if a lock is still set after
  * many. */
 int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_count,
                   const struct range *code, size_t code_count);

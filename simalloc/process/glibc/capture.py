@@ -226,7 +226,8 @@ def _read_stopped(reading: _Reading, target: LiveProcess, mappings: Sequence[Map
     while left := [state for state in reading.order if state.address not in reading.done]:
         copied = []
         few = _next_few(left)
-        with target.stopped([state.address for state in few], code):
+        arena_bytes = sum(state.system_mem for state in few)
+        with target.stopped([state.address for state in few], code, arena_bytes):
             reading.threads = target.threads()
             reading.parameters = reading.libc.parameters(target) or reading.parameters
             order = arenas_of(target, reading.libc)
