@@ -69,7 +69,7 @@ def _bested(one: Advised) -> str:
     if best.advised or not any(row.advised for row in one.rows):
         return ""
     return (
-        f"But for {PROGRAMS[one.program]} another line was better: under {best.name} it held "
+        f"For {PROGRAMS[one.program]} another line was better: under {best.name} it held "
         f"{_mib(median(best.held))}."
     )
 

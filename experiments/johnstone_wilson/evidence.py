@@ -66,7 +66,7 @@ def grids_table() -> Table:
         f"the distinct percentages that one choice of peak live bytes explains, and their total. "
         f"Chance: the same for {draws:,} imitations of the table with heaps of multiples of "
         f"{DESCRIBED} bytes, as the text says; the mean, the maximum, and the number of imitations "
-        f"that explain at least as many as the printed table."
+        f"that explain no fewer than the printed table."
     )
     return Table("Growth units that explain the 4K rows of table 4", columns, rows, (note,))
 
