@@ -48,6 +48,13 @@ def test_bytes_that_the_capacity_allows_are_one_block_with_the_last(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_new_memory_that_does_not_merge_is_a_block_of_its_own(engine):
+    last = Trace.from_events([M, M, F], [0, 1, 1], [10, 50, 0])
+    policy = "first-fit-ao:growth=1,capacity=100,coalescing=none"
+    assert series(last, policy, engine=engine) == [90, 40, 50]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_blocks_of_fixed_sizes_are_not_one(engine):
     """New memory of 4,096 bytes is 64 blocks of 64 bytes."""
     trace = Trace.from_events([M, M], [0, 1], [50, 3000])

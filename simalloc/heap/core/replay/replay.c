@@ -81,7 +81,8 @@ static const char *verify(const struct replay *replay, uint32_t taken)
     if (wrong == NULL && heap->pymalloc != NULL)
         wrong = pymalloc_check(heap);
     if (wrong == NULL && heap->largest_free != NULL &&
-        heap_with_room(heap, largest_free_size(heap), true) != heap_largest_free(heap))
+        heap_with_room(heap, largest_free_size(heap), !heap->new_memory_is_apart) !=
+            heap_largest_free(heap))
         wrong = "the index of the largest free block has another size for it";
     /* An aligned allocation is one, and two frees. */
     uint32_t steps = heap->request.alignment > 0 ? 3 : 1;

@@ -246,7 +246,7 @@ static uint64_t largest_free(const struct replay *replay)
     const struct family *family = replay->family;
     return family->largest_free != NULL
                ? heap_with_room(heap, family->largest_free(heap), false)
-               : heap_with_room(heap, largest_free_size(heap), true);
+               : heap_with_room(heap, largest_free_size(heap), !heap->new_memory_is_apart);
 }
 
 /* Notes what all series have after an event. */
