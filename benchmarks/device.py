@@ -2,14 +2,17 @@
 
 `python -m benchmarks.device` makes a snapshot of a training-like program, runs `simalloc device`
 on it as users do, a process of its own, and removes it. With `--megabytes` the snapshot is as large
-as is said, and is imported alone: what is asked then is how much memory that takes.
+as is said, and is imported alone: what is asked then is how much memory that takes. `--unpickler`
+reads the snapshot by the standard library instead, with all classes refused and limited memory.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -18,8 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 MIB = 1 << 20
+LIMIT = 4 << 30
+"""Bytes of address space that the standard library's reader has."""
 SETTINGS = ("max_split_size_mb:200", "expandable_segments:True,max_split_size_mb:128")
 """Besides the eight that are tried always."""
 _FRAMES = 20
@@ -81,10 +87,51 @@ def measured(*arguments: str) -> tuple[float, float, int]:
     return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
+class _DataAlone(pickle.Unpickler):
+    """Reads numbers, texts and containers; classes and functions are refused."""
+
+    def find_class(self, module: str, name: str) -> None:
+        raise pickle.UnpicklingError(f"{module}.{name} is no data")
+
+
+def read_by_the_library(path: Path) -> None:
+    """Make rows of numbers of the entries of a snapshot, as the reader in C does."""
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    gc.disable()
+    with path.open("rb") as file:
+        whole = _DataAlone(file).load()
+    sites: dict[tuple[int, ...], int] = {}
+    for history in whole["device_traces"]:
+        rows = [
+            (
+                entry["action"] == "alloc",
+                *(entry[name] for name in ("addr", "size", "stream", "time_us")),
+                sites.setdefault(tuple(map(id, entry["frames"])), len(sites)),
+            )
+            for entry in history
+        ]
+        np.array(rows, np.int64)
+
+
+def _apart(path: Path) -> tuple[float, float, int]:
+    """Return what `measured` does of the standard library's reader, in a process of its own."""
+    started = time.perf_counter()
+    reader = os.fork()
+    if not reader:
+        read_by_the_library(path)
+        os._exit(0)
+    _, status, usage = os.wait4(reader, 0)
+    if status:
+        raise click.ClickException("the standard library could not read the snapshot")
+    used = usage.ru_utime + usage.ru_stime
+    return time.perf_counter() - started, used, usage.ru_maxrss * 1024
+
+
 @click.command()
 @click.option("--entries", default=1_000_000, show_default=True, type=click.IntRange(10_000))
 @click.option("--megabytes", type=click.IntRange(1), help="Import a snapshot of this many, alone.")
-def main(entries: int, megabytes: int | None) -> None:
+@click.option("--unpickler", is_flag=True, help="Read the snapshot by the standard library.")
+def main(*, entries: int, megabytes: int | None, unpickler: bool) -> None:
     """Measure `simalloc device`, or the import of a large snapshot."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "snapshot.pickle")
@@ -96,7 +143,9 @@ def main(entries: int, megabytes: int | None) -> None:
         if os.waitpid(made, 0)[1]:
             raise click.ClickException("the snapshot could not be made")
         size = path.stat().st_size
-        if megabytes is None:
+        if unpickler:
+            seconds, used, most = _apart(path)
+        elif megabytes is None:
             options = [part for text in SETTINGS for part in ("--settings", text)]
             seconds, used, most = measured("device", str(path), *options)
         else:
