@@ -12,7 +12,9 @@ from simalloc.memory import state_needs_by
 
 SECTIONS: Final = {
     "Trace": {
-        "record": Command("simalloc.cli.record", "Run COMMAND and record its malloc calls."),
+        "record": Command(
+            "simalloc.cli.record", "Record the malloc calls of COMMAND or of a running process."
+        ),
         "snapshot": Command(
             "simalloc.cli.snapshot",
             "Print what the memory of a running process or a core file holds.",

@@ -177,7 +177,7 @@ def command(
     directory: Path | None,
     command: Sequence[str],
 ) -> None:
-    """Run COMMAND, or take a running process, and record the malloc calls.
+    """Record the malloc calls of COMMAND or of a running process.
 
     COMMAND runs unmodified, with its own input, output and exit code. Every process that it starts
     gets a separate trace. If a process crashes or is killed, the events recorded so far are kept.
