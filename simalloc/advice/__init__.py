@@ -1,4 +1,4 @@
-"""Which malloc, and which setting: the same trace under what people install and what they set."""
+"""The adviser: one trace under the mallocs that people install and the settings that they use."""
 
 from simalloc.advice.advice import SHORT, Advice, advise, events_of_advice
 from simalloc.advice.candidates import (

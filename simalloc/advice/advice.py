@@ -26,21 +26,21 @@ from simalloc.advice.variation import Variation, events_of_variation, share, var
 from simalloc.trace import EventSource
 
 OF_ARENAS: Final = 0.25
-"""From this share of what is not live on, what is in the arenas of threads is named."""
+"""Share of the bytes that are not live above which the threads' arenas are named."""
 
 SHORT: Final = 2_000_000
-"""Of traces of up to this many events the run-to-run variation is estimated, by default."""
+"""Maximum number of events for which run-to-run variation is estimated by default."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The verdict: `sentences`, and `line` to paste (empty: leave everything as it is).
+    """The verdict: `sentences`, and the `line` to paste (empty for no change).
 
-    `now` is what the program uses, if that `is_known`, and `best` what is recommended (`now` if
-    nothing is), which helps at `moments`, that with the most bytes first. `moment` is the one at
-    which the best of other mallocs are compared. `spread` is by how much the resident bytes move,
-    as a fraction, in replays in which threads come in other orders and the heap begins elsewhere;
-    None if it was not estimated. `share` is what malloc's heap is of the process.
+    `now` is the program's setting, if that `is_known`, and `best` the recommended one (`now` for no
+    change), which helps at `moments`, the one with the most bytes first. The best of other mallocs
+    are compared at `moment`. `spread` is the relative variation of the resident bytes over replays
+    with other orders of threads and another start of the heap; None if it was not estimated.
+    `share` is the share of malloc's heap in the process.
     """
 
     sentences: Sequence[str]
@@ -59,7 +59,7 @@ class Advice:
 
     @property
     def moment(self) -> Moment:
-        """The moment that counts most: that of the largest saving, else the peak."""
+        """The decisive moment: the one with the largest saving, else the peak."""
         return self.moments[0] if self.moments else Moment.PEAK
 
     @property
@@ -78,12 +78,12 @@ def advise(
     limit: int = SHORT,
     progress: Callable[[int], None] | None = None,
 ) -> Advice:
-    """Return the verdict on settings, of which one is what the program uses.
+    """Return the verdict on settings, one of which the program uses.
 
-    With `perturb` the `source` is held in memory and replayed with what is left to chance; without,
-    the verdict says that it has more than `limit` events. `budget` is the share of CPU time that a
-    recommended setting costs at most. `progress` is called with the number of events done since its
-    last call, of at most `events_of_advice`.
+    With `perturb` the `source` is held in memory and replayed under perturbations; without, the
+    verdict says that the trace has more than `limit` events. `budget` is the maximum share of CPU
+    time that a recommended setting may cost. `progress` is called with the number of events done
+    since its last call, up to `events_of_advice`.
     """
     now = in_use(settings, process)
     known = process.has_model and process.is_named
@@ -188,7 +188,7 @@ def _arenas(
     moments: Sequence[Moment],
     progress: Callable[[int], None] | None,
 ) -> str:
-    """Say how much of what is not live is in arenas of threads under glibc, if that is much."""
+    """Return a sentence on unused bytes in threads' arenas under glibc, if they are many."""
     if now.candidate.allocator != "glibc" or now.run.threads == 1:
         return ""
     at_peak = not moments or moments[0] is Moment.PEAK

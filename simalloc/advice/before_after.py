@@ -12,7 +12,7 @@ from simalloc.policy import AnyPolicy, Policy, find_policy
 from simalloc.trace import Trace
 
 SITE_MEASURES = ("live_bytes", "final_bytes", "allocations")
-"""What is compared of code: live at the peak, live at the end, and how often it allocates."""
+"""Measures by which code is compared: live at the peak, live at the end, number of allocations."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Change:
 class BeforeAfter:
     """Two traces compared: figures of the whole, and of each function that differs.
 
-    `policies` are what each was replayed under: the model of the malloc that served it, or one that
-    was asked for. `sites` is None if a trace does not say where its calls are; those come first
-    whose live bytes at the peak have changed most, and each has a change for each of
+    `policies` are the policies of the replays: the model of the malloc that served the program, or
+    a requested policy. `sites` is None if a trace has no call sites. Sites are ordered by the
+    change of their live bytes at the peak, the largest first, and each has a change for each of
     `SITE_MEASURES`.
     """
 

@@ -15,7 +15,7 @@ from simalloc.heap.real.settings import environment_of
 from simalloc.policy import CATALOGUE, find_policy
 
 PYTHONS_OWN: Final = "pymalloc"
-"""What serves a Python program unless PYTHONMALLOC says otherwise; it lies over a malloc."""
+"""Python's own allocator, on top of a malloc; used unless PYTHONMALLOC selects another."""
 
 MODELS: Final[Mapping[str, str]] = {
     PYTHONS_OWN: "pymalloc",
@@ -30,7 +30,7 @@ TRIM: Final = "malloc_trim"
 """The name of a change of the program, not of a setting: it calls malloc_trim every N events."""
 
 _BY_CORES: Final = frozenset({"glibc", "jemalloc"})
-"""The mallocs whose number of arenas depends on that of the cores."""
+"""The mallocs whose number of arenas depends on the number of cores."""
 
 _TRIED: Final[Mapping[str, Sequence[str]]] = {
     "glibc": (
@@ -63,7 +63,7 @@ _TRIED: Final[Mapping[str, Sequence[str]]] = {
     ),
     "mimalloc": ("", "purge_delay=0", "purge_delay=100", "purge_decommits=off"),
 }
-"""The settings that people try; of mimalloc those of release 3, whose resets are no purges."""
+"""Settings that people try; for mimalloc those of release 3, where a reset is not a purge."""
 
 _TRIED_OF_MIMALLOC_2: Final = ("", "decommit_delay=0", "decommit_delay=1000", "allow_decommit=off")
 
@@ -123,7 +123,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """What it is called, such as `glibc` or `glibc:arena_max=2`."""
+        """Name of the candidate, such as `glibc` or `glibc:arena_max=2`."""
         return f"{self.allocator}:{self.settings}" if self.settings else self.allocator
 
     @property
@@ -145,22 +145,22 @@ class Candidate:
 
     @property
     def shown_settings(self) -> str:
-        """What is set, in words."""
+        """The settings in words."""
         replaces = self.python and self.allocator != PYTHONS_OWN
         said = ("PYTHONMALLOC=malloc" if replaces else "", self.settings)
         return ",".join(filter(None, said)) or "default"
 
     @property
     def can_be_set(self) -> bool:
-        """Whether it needs settings only, and no change of the program or of Python."""
+        """True if the candidate needs settings only, and no change of the program or of Python."""
         of_python = {"discard_pools", "version"} if self.allocator == PYTHONS_OWN else set()
         return not {TRIM, *of_python} & self.values.keys()
 
     def policy(self, version: str = "", machine: Machine | None = None) -> str:
-        """Return the text of the policy that is its model, in a release of the malloc if known.
+        """Return the text of the candidate's model, in a release of the malloc if known.
 
-        The release is that of the malloc below if it is Python's own. What the model takes from the
-        machine is that of `machine`, as far as it is known.
+        For Python's own allocator the release is that of the malloc below. Parameters that depend
+        on the machine come from `machine`, as far as it is known.
         """
         if self.allocator == PYTHONS_OWN:
             return self._pymalloc(Candidate(self.below).policy(version, machine))
@@ -176,7 +176,7 @@ class Candidate:
         return f"{model}:{kept}" if kept else model
 
     def _of_machine(self, machine: Machine, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the parameters of the model that depend on the machine, but for those given."""
+        """Return the parameters of the model that depend on the machine, except the given ones."""
         if self.allocator in _BY_CORES and machine.cores_known and "cores" not in given:
             return {"cores": str(machine.cores)}
         has_thp = _has(MODELS[self.allocator], {**given, "allow_thp": "0"})
@@ -193,7 +193,7 @@ class Candidate:
 
     @property
     def line(self) -> str:
-        """What to type before the program is started; empty for what it has anyway."""
+        """The line to type before the program is started; empty for its present setting."""
         if self.allocator == PYTHONS_OWN:
             return Candidate(self.below).line if self.can_be_set else ""
         line = self._own_line()
@@ -234,9 +234,9 @@ def first_candidates(*, python: str = "") -> list[Candidate]:
 
 
 def candidates(*, search: bool = False, python: str = "") -> list[Candidate]:
-    """Return what is tried, as far as the catalogue has models; with `search` a whole grid.
+    """Return the candidates for which the catalogue has models; with `search` a whole grid.
 
-    `python` is the release of Python that runs the program; empty: none does.
+    `python` is the release of Python that runs the program; empty for other programs.
     """
     tried, grid = dict(_TRIED_WITH_PYTHON if python else _TRIED), dict(_GRID)
     if installed_release("mimalloc").startswith("2"):
@@ -255,7 +255,7 @@ def candidates(*, search: bool = False, python: str = "") -> list[Candidate]:
 
 
 def _has(model: str, values: Mapping[str, str]) -> bool:
-    """Whether the release that is named among the settings has them all."""
+    """Return whether the release named among the settings supports all of them."""
     try:
         find_policy(f"{model}:{','.join(f'{name}={value}' for name, value in values.items())}")
     except PolicyError:
@@ -264,9 +264,9 @@ def _has(model: str, values: Mapping[str, str]) -> bool:
 
 
 def nearest_version(model: str, version: str) -> str:
-    """Return the latest release that a model knows and that is no later than `version`.
+    """Return the latest release that a model knows and that is not later than `version`.
 
-    If there is none, it is the earliest that the model knows.
+    The earliest release of the model is the fallback.
     """
     known = known_versions(model)
     earlier = [each for each in known if _numbers(each) <= _numbers(version)]

@@ -1,4 +1,4 @@
-"""Which setting to recommend: what helps at which moment, what that costs, how sure it is."""
+"""The choice of a setting: its savings by moment, its cost, and its certainty."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ LEAST_GAIN: Final = 0.05
 recording and the system's own pages move figures by as much."""
 
 LEAST_BYTES: Final = 256 << 10
-"""Nor is less than this: it is a few dozen pages of any process."""
+"""Minimum saving in bytes: a few dozen pages, as any process varies by."""
 
 MORE_AT_ONCE: Final = 0.01
-"""What makes more threads want one arena at once, by this share of the requests, is not advised."""
+"""Maximum increase in the share of requests at which threads compete for an arena."""
 
 LEAST_SECONDS: Final = 0.01
-"""A cost of less CPU time than this is that of starting up, and does not count."""
+"""CPU seconds below which a cost is start-up noise and does not count."""
 
 
 def is_worth(holds: float, gain: float) -> bool:
-    """Say whether holding this many bytes less is a reason to change something."""
+    """Return whether a saving of `gain` bytes justifies a change."""
     return gain >= max(LEAST_BYTES, LEAST_GAIN * holds)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is recommended, and what else is worth naming; `best` is `now` where nothing is.
+    """The recommended setting and other settings to name; `best` is `now` for no change.
 
-    `moments` are those at which `best` holds clearly less than `now`. `by_moment` has, if no
-    setting helps without holding clearly more at another moment, the best for each moment alone.
-    `beyond` is the best of those that cost more than the budget, if it saves clearly more than
-    `best`, and `refused` the best that cannot be recommended for another reason.
+    `best` holds clearly less than `now` at the `moments`. If no setting helps without holding
+    clearly more at another moment, `by_moment` has the best for each moment alone. `beyond` is the
+    best setting above the budget, if it saves clearly more than `best`, and `refused` the best that
+    cannot be recommended for another reason.
     """
 
     now: Setting
@@ -67,22 +67,22 @@ def choose(settings: Sequence[Setting], now: Setting, budget: float) -> Choice:
 
 
 def is_able(setting: Setting, now: Setting) -> bool:
-    """Whether it needs settings only, and makes no more threads want one arena at once."""
+    """Return whether a setting needs no other change, and adds no competition for arenas."""
     return setting.candidate.can_be_set and not waits(setting, now)
 
 
 def waits(setting: Setting, now: Setting) -> bool:
-    """Whether threads would want one arena at once clearly more often than now."""
+    """Return whether threads would compete for an arena clearly more often than now."""
     return (setting.at_once or 0) > (now.at_once or 0) + MORE_AT_ONCE
 
 
 def is_costly(setting: Setting, budget: float) -> bool:
-    """Whether it is known to cost more than the budget."""
+    """Return whether a setting is known to cost more than the budget."""
     return setting.cost.exceeds(budget) and setting.cost.seconds >= LEAST_SECONDS
 
 
 def saved(setting: Setting, now: Setting) -> dict[Moment, float]:
-    """Return by how many bytes a setting holds less than what is in use, at each moment."""
+    """Return the bytes that a setting saves against the present one, at each moment."""
     return {moment: now.moments[moment] - setting.moments[moment] for moment in Moment}
 
 
@@ -94,7 +94,7 @@ def helped(setting: Setting, now: Setting) -> list[Moment]:
 
 
 def _hurts(setting: Setting, now: Setting) -> bool:
-    """Whether a setting holds clearly more at some moment."""
+    """Return whether a setting holds clearly more at some moment."""
     gains = saved(setting, now)
     return any(is_worth(now.moments[moment], -gains[moment]) for moment in Moment)
 
@@ -104,10 +104,10 @@ def _total(setting: Setting, now: Setting) -> float:
 
 
 def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
-    """Return what saves most of what helps and never holds clearly more; None: nothing does.
+    """Return the setting with the largest saving that never holds clearly more, or None.
 
-    Of settings that save about as much, those of the malloc in use come first, then what costs
-    least, then what sets least.
+    Of settings with about the same saving, those of the present malloc come first, then the
+    cheapest, then those with the fewest settings.
     """
     fit = [one for one in some if helped(one, now) and not _hurts(one, now)]
     if not fit:
@@ -125,7 +125,7 @@ def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
 
 
 def _is_near(setting: Setting, best: Setting, now: Setting) -> bool:
-    """Whether a setting holds about as much as another at each moment."""
+    """Return whether a setting holds about the same as another at each moment."""
     return all(
         setting.moments[moment] - best.moments[moment]
         <= max(LEAST_BYTES, LEAST_GAIN * now.moments[moment])
@@ -134,7 +134,7 @@ def _is_near(setting: Setting, best: Setting, now: Setting) -> bool:
 
 
 def _better(found: Setting | None, best: Setting | None, now: Setting) -> Setting | None:
-    """Return what was found if it saves clearly more than the best."""
+    """Return `found` if it saves clearly more than `best`, else None."""
     if found is None:
         return None
     more = _total(found, now) - (_total(best, now) if best else 0)
@@ -152,7 +152,7 @@ def _second(some: Sequence[Setting], best: Setting | None, now: Setting) -> Sett
 
 
 def _by_moment(some: Sequence[Setting], now: Setting) -> list[tuple[Moment, Setting]]:
-    """Return for each moment what saves most then, if it is clearly less than what is held now."""
+    """Return for each moment the setting with the largest saving, if the saving is clear."""
     if not some:
         return []
     found = [(moment, min(some, key=lambda one: one.moments[moment])) for moment in Moment]

@@ -1,4 +1,4 @@
-"""What is known of a program besides its events, and what bounds the trust in a verdict."""
+"""Facts about a program besides its events, and limits of a verdict's certainty."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ LITTLE: Final = 256 << 10
 """with fewer bytes live gets no verdict: too little was recorded to judge by."""
 
 SMALL_SHARE: Final = 0.05
-"""Of a process, of which malloc's heap is a smaller share, no malloc setting saves anything."""
+"""Share of malloc's heap in a process below which no malloc setting helps."""
 
 _MANY_REMOTE: Final = 0.1
 
 
 @dataclass(frozen=True)
 class Share:
-    """The process at its peak, and the heap of the model then; bytes.
+    """The process at its peak, and the model's heap at that time; bytes.
 
-    `files` are those of mapped files, `other` those of all else that is not the heap; both are None
-    if the kinds of memory are not known. `mapped_by` names the function whose own mappings had most
-    resident bytes, which are `mapped`; "" if there is none.
+    `files` are the bytes of mapped files, `other` all bytes besides these and the heap; both are
+    None if the kinds of memory are not known. `mapped_by` names the function with the most resident
+    bytes in its own mappings, which are `mapped`; "" without own mappings.
     """
 
     process: int
@@ -65,7 +65,7 @@ def share_of_malloc(now: Setting, process: Recorded) -> Share | None:
 
 
 def is_too_small(source: EventSource, now: Setting) -> bool:
-    """Whether a trace has too few events and bytes to judge a malloc by."""
+    """Return whether a trace has too few events and bytes to judge a malloc."""
     return len(source) < FEW_EVENTS and now.run.max_live_bytes < LITTLE
 
 
@@ -81,7 +81,7 @@ class RemoteFrees:
 
     @property
     def are_many(self) -> bool:
-        """Whether they are enough to make a sequential replay miss memory."""
+        """True if they are enough to make a sequential replay miss memory."""
         return self.share >= _MANY_REMOTE
 
 
@@ -116,5 +116,5 @@ def distance(process: Recorded) -> tuple[str, str]:
 
 
 def are_of_mimalloc(settings: Sequence[Setting]) -> bool:
-    """Whether some of the settings are mimalloc's."""
+    """Return whether some of the settings are mimalloc's."""
     return any(one.candidate.below == "mimalloc" for one in settings)

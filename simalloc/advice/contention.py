@@ -1,7 +1,7 @@
-"""How often two threads would want one arena at once: from the times of a trace.
+"""Competition of threads for an arena, estimated from the times of a trace.
 
-A replay takes events one at a time, so that it never waits; a program with fewer arenas does. What
-is counted is defined in docs/settings.md.
+A replay carries out one event at a time and never waits; a program with fewer arenas does.
+docs/settings.md defines the counts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ AT_ONCE: Final = 1000
 """Nanoseconds within which two requests of an arena come at once: a lock is held as long."""
 
 MOST: Final = 400_000
-"""So many events are looked at, in the middle of the trace."""
+"""Maximum number of events that are examined, in the middle of the trace."""
 
 
 class Cache(NamedTuple):
-    """What a thread keeps for itself: `slots` blocks of each class up to `largest` bytes.
+    """A thread's cache: `slots` blocks of each class up to `largest` bytes.
 
-    When there is none left, `batch` come from the arena; when it is full, as many go back.
+    An empty cache takes `batch` blocks from the arena; a full one returns `batch` blocks.
     """
 
     slots: int
@@ -83,7 +83,7 @@ _SHARED: Final = {
     "tcmalloc": _tcmalloc,
     "mimalloc": _mimalloc,
 }
-"""What each malloc's threads keep for themselves, and how many arenas they share."""
+"""The thread cache of each malloc, and the number of arenas that the threads share."""
 
 
 class _Wants(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a setting costs in CPU time, estimated from its model's system calls and page faults."""
+"""The CPU time of a setting, estimated from its model's system calls and page faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IDLE: Final = 1_000_000
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run costs more than that of the setting in use; negative: less.
+    """Cost of a run above the present setting's; negative for a saving.
 
     `share` is the part of the program's CPU time, None if that is unknown.
     """
@@ -31,12 +31,12 @@ class Cost:
     share: float | None
 
     def exceeds(self, budget: float) -> bool:
-        """Whether it is known to cost more than this share of the CPU time."""
+        """Return whether the cost is known to exceed this share of the CPU time."""
         return self.share is not None and self.share > budget
 
 
 def cost_of(run: Run, now: Run, prices: Prices, cpu_seconds: float | None) -> Cost:
-    """Return what a run costs more than that of the setting in use."""
+    """Return the cost of a run above the present setting's."""
     if run.costs is None or now.costs is None:
         return Cost(0, 0, 0.0, None)
     faults = run.costs.faults - now.costs.faults

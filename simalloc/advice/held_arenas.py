@@ -1,4 +1,4 @@
-"""Which of Python's arenas are held, by how many blocks, and by which code."""
+"""Python's arenas that blocks hold, with the number and the code of the blocks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SPARSE: Final = 0.1
 
 @dataclass(frozen=True)
 class Arena:
-    """An arena of Python's own allocator that some block holds; bytes are those asked for."""
+    """An arena of Python's own allocator that some block holds; bytes are requested bytes."""
 
     number: int
     """In the order in which arenas were mapped, from 0."""
     blocks: int
     bytes: int
     place: str
-    """The code that asked for most of the blocks; empty if the trace does not tell."""
+    """Call site of most of the blocks; empty if the trace has no sites."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class HeldArenas:
 
     @property
     def sparse(self) -> tuple[Arena, ...]:
-        """Those that are nearly empty."""
+        """Nearly empty arenas."""
         return tuple(each for each in self.arenas if each.bytes <= SPARSE * self.arena_bytes)
 
 

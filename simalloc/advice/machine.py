@@ -9,7 +9,7 @@ from typing import Any, Final
 from simalloc.errors import SimallocError
 
 ASSUMED_CORES: Final = 8
-"""Cores of a machine of which nothing is known."""
+"""Cores of an unknown machine."""
 
 _MOST_CORES: Final = 1 << 12
 _PAGE: Final = 4096
@@ -18,11 +18,11 @@ _THP: Final = ("always", "madvise", "never")
 
 @dataclass(frozen=True)
 class Machine:
-    """What models take from the machine; `source` says how the number of cores is known.
+    """Parameters of the machine for the models; `source` is the origin of the number of cores.
 
-    `source` is `recorded` (the trace's provenance has it), `given` (an option) or `assumed`.
-    `quota` is the CPU time that a container may take, in cores, and `thp` the mode of transparent
-    huge pages; `quota` is 0, `thp` empty and `overcommit` -1 if unknown.
+    `source` is `recorded` (in the trace's provenance), `given` (an option) or `assumed`. `quota` is
+    a container's limit of CPU time in cores, and `thp` the mode of transparent huge pages; `quota`
+    is 0, `thp` empty and `overcommit` -1 if unknown.
     """
 
     cores: int = ASSUMED_CORES
@@ -53,10 +53,10 @@ class Machine:
 
 
 def machine_of(provenance: Mapping[str, Any], cores: int | None = None) -> Machine:
-    """Return the machine that a trace was recorded on, or one that has `cores` instead.
+    """Return the machine that a trace was recorded on, or a machine with `cores` cores.
 
-    What the provenance does not say, or says in a form that no recorder writes, is assumed. Raises
-    `SimallocError` for a number of cores that no machine has.
+    Values that the provenance lacks, or has in a form that no recorder writes, are assumed. Raises
+    `SimallocError` for an impossible number of cores.
     """
     if cores is not None and not 1 <= cores <= _MOST_CORES:
         raise SimallocError(f"{cores} cores; use 1 to {_MOST_CORES}")

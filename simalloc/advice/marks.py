@@ -1,4 +1,4 @@
-"""Replays that note what is resident after chosen events."""
+"""Replays that measure the resident bytes after chosen events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def replay_marked(
     marks: Sequence[NDArray[np.int64]],
     progress: Callable[[int], None] | None = None,
 ) -> list[Marked]:
-    """Replay traces on all cores, each under its setting, noting what is resident after its marks.
+    """Replay traces on all cores, each under its setting, measuring resident bytes at its marks.
 
     The marks of a setting are numbers of events in ascending order. Ctrl-C stops all within a
     stride. `progress` is called, by one thread at a time, with the number of events done since its

@@ -42,12 +42,12 @@ _WORDS: Final[Mapping[Moment, str]] = {
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Events after which replays note what is resident.
+    """Events after which replays measure the resident bytes.
 
-    `event` has their numbers, in ascending order, the last of the trace among them; `unused` is the
-    one after which most is resident that is not live. `pause` has the nanoseconds from each to the
-    event that follows it, `span` those from the mark before it (from the first event) to it; both
-    are empty if the trace has no times.
+    `event` has their numbers in ascending order, including the last of the trace; `unused` is the
+    one with the most resident bytes that are not live. `pause` has the nanoseconds from each to the
+    following event, `span` those from the previous mark (or the first event) to it; both are empty
+    if the trace has no times.
     """
 
     event: NDArray[np.int64]
@@ -57,7 +57,7 @@ class Marks:
 
     @property
     def has_times(self) -> bool:
-        """Whether the mean over time goes by the clock."""
+        """True if the mean over time uses the clock."""
         return len(self.pause) > 0
 
 
@@ -98,10 +98,10 @@ def moments_of(marked: Marked, marks: Marks, library: int) -> Mapping[Moment, fl
 
 
 def _mean(marked: Marked, marks: Marks) -> float:
-    """Return the mean resident bytes over time, or over events if there are no times.
+    """Return the mean resident bytes over time, or over events without times.
 
-    Between two marks the pause after the first one counts with what is resident then, the rest with
-    the mean over the events.
+    Between two marks the pause after the first one counts with the resident bytes at that time, the
+    rest with the mean over the events.
     """
     resident = marked.run.resident
     assert resident is not None, "residence has been asked for"

@@ -1,4 +1,4 @@
-"""What a trace comes to under each malloc and setting."""
+"""The outcome of a trace under each malloc and setting."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _NO_COST: Final = Cost(0, 0, 0.0, None)
 
 @dataclass(frozen=True)
 class Setting:
-    """A candidate, the run of its model, and what to type to have it.
+    """A candidate, the run of its model, and the line to type for it.
 
-    `moments` has the resident bytes at each moment, those of the malloc's library (`library_bytes`)
-    included, and `cost` what the setting costs more than the one in use. `unused_event` is the
-    event of `Moment.UNUSED`.
+    `moments` has the resident bytes at each moment, including those of the malloc's library
+    (`library_bytes`), and `cost` the cost above the present setting's. `unused_event` is the event
+    of `Moment.UNUSED`.
     """
 
     candidate: Candidate
@@ -59,17 +59,17 @@ class Setting:
 
     @property
     def peak_bytes(self) -> float:
-        """The resident bytes at their peak, those of the library included."""
+        """Peak of the resident bytes, including the library's."""
         return self.resident.peak_bytes + self.library_bytes
 
     @property
     def mean_bytes(self) -> float:
-        """The mean of the resident bytes over the events, those of the library included."""
+        """Mean of the resident bytes over the events, including the library's."""
         return self.resident.mean_bytes + self.library_bytes
 
     @property
     def final_bytes(self) -> float:
-        """The resident bytes after the last event, those of the library included."""
+        """Resident bytes after the last event, including the library's."""
         return self.resident.final_bytes + self.library_bytes
 
 
@@ -138,7 +138,7 @@ def marks_for(
 def _replayed(
     source: EventSource, candidate: Candidate, process: Recorded, machine: Machine
 ) -> Replayed:
-    """Return what is replayed for a candidate."""
+    """Return the replay of a candidate."""
     every = candidate.trims_every
     policy = candidate.policy(version_for(candidate, process), machine)
     trace = with_trims(source.in_memory(), every) if every else source
@@ -159,9 +159,9 @@ def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
 
 
 def version_for(candidate: Candidate, process: Recorded) -> str:
-    """Return the release that served the program, if the candidate needs that malloc.
+    """Return the release that served the program, if the candidate uses that malloc.
 
-    Else it is what is installed, as far as that is known, or nothing.
+    Otherwise return the installed release, or "" if it is unknown.
     """
     if candidate.below == process.allocator and process.version:
         return process.version

@@ -10,7 +10,7 @@ import numpy as np
 from simalloc.trace import Op, Trace
 
 PERTURBED: Final = 4
-"""So many traces `perturbed` yields at most."""
+"""Maximum number of traces that `perturbed` yields."""
 
 
 def perturbed(trace: Trace) -> Iterator[Trace]:
@@ -27,7 +27,7 @@ def perturbed(trace: Trace) -> Iterator[Trace]:
 
 
 def begun_elsewhere(trace: Trace, size: int) -> Trace:
-    """Return the trace after one more object of this many bytes, which is never freed."""
+    """Return the trace after one more object of `size` bytes, which is never freed."""
     columns = {name: np.insert(values, 0, values[:1] if name in {"time", "thread"} else 0)
                for name, values in trace.columns.items()}  # fmt: skip
     return Trace.from_events(

@@ -1,4 +1,4 @@
-"""What page faults, system calls and requests cost on this machine: measured once, and kept."""
+"""The prices of page faults, system calls and requests on this machine: measured once, and kept."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _REQUESTS: Final = 100_000
 class Prices:
     """Seconds of CPU time.
 
-    `page` is that of a page that becomes resident and is returned, `call` that of a system call,
-    and `request` what a request costs more that no thread cache serves.
+    `page` is the price of a page that becomes resident and is returned, `call` of a system call,
+    and `request` the extra price of a request that no thread cache serves.
     """
 
     page: float

@@ -1,4 +1,4 @@
-"""The processes of one recording on one clock: what they hold together at each time."""
+"""The processes of one recording on one clock, with their total memory at each time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ProcessTree:
 
     @property
     def large(self) -> list[Process]:
-        """Those that are no trifles; the largest at the least."""
+        """Processes above the minimum share, or at least the largest one."""
         least = _TRIFLE * self.resident.max()
         return [one for one in self.processes if one.resident.max() >= least] or [self.processes[0]]
 
@@ -70,10 +70,10 @@ class ProcessTree:
 def process_tree(
     traces: Sequence[Trace], *, progress: Callable[[int], None] | None = None
 ) -> ProcessTree:
-    """Return the processes that traces were recorded of, on the clock of the first.
+    """Return the processes of several traces, on the clock of the first.
 
     Without times (`record --times`) a trace's events are spread over the samples of its process.
-    What a process holds is counted up to its last event. `progress` is called with the number of
+    The memory of a process counts up to its last event. `progress` is called with the number of
     events done since its last call.
     """
     begun = [_begun(trace.provenance) for trace in traces]

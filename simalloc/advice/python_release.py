@@ -1,4 +1,4 @@
-"""Whether a trace is of a Python program, and of which release of Python."""
+"""Detection of Python programs, and of their release of Python."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _PYTHON: Final = re.compile(r"python\d*(?P<release>(?<=3)\.\d+)?")
 """The file that a Python program is run by."""
 
 _NEWEST: Final = "3.13"
-"""The release that is meant where the file's name has none."""
+"""The release that a file name without a release stands for."""
 
 _SMALL: Final = 512
-"""Python's own allocator serves requests of up to this many bytes."""
+"""Maximum size in bytes of requests that Python's own allocator serves."""
 
 _MOST_ARE_SMALL: Final = 0.75
 
 
 def python_of(source: EventSource) -> str:
-    """Return the release of the Python whose small objects are in a trace; empty if none are.
+    """Return the release of the Python whose small objects are in a trace, or "".
 
-    With Python's own allocator a recording has hardly any requests but for large blocks.
+    With Python's own allocator a recording has hardly any requests except for large blocks.
     """
     program = _PYTHON.fullmatch(PurePath(str(source.provenance.get("executable", ""))).name)
     if program is None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simalloc.advice.candidates import MODELS
 
 _LIBRARY: Final = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/]*$")
-"""The file of a malloc that is none of the C library's, as a recording names it."""
+"""File name of the library of a malloc other than the C library's, as a recording names it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +42,17 @@ class Recorded:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is a model of the malloc that served the program."""
+        """True if the malloc that served the program has a model."""
         return self.allocator in MODELS
 
     @property
     def has_samples(self) -> bool:
-        """Whether the process was looked at while it ran."""
+        """True if the process was sampled during its run."""
         return len(self.event) > 0
 
 
 def recorded(provenance: Mapping[str, Any]) -> Recorded:
-    """Return what a trace's provenance tells of the process; glibc's malloc if it names none."""
+    """Return the process in a trace's provenance; glibc's malloc is the default."""
     samples = np.array(provenance.get("resident") or np.empty((0, 4)), np.int64).reshape(-1, 4)
     served = str(provenance.get("malloc", "glibc"))
     allocator, _, version = served.partition(" ")

@@ -1,4 +1,4 @@
-"""Which release of a malloc is installed, and what its library is called."""
+"""The installed release of a malloc, and the file name of its library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
     "tcmalloc": {"": "libtcmalloc_minimal.so.4"},
     "mimalloc": {"2": "libmimalloc.so.2", "": "libmimalloc.so.3"},
 }
-"""The names of libraries, by what a release begins with."""
+"""Names of libraries, by the beginning of a release."""
 
 _SAID: Final = {
     "jemalloc": re.compile(rb"\b(5\.\d+\.\d+)-\d+-g[0-9a-f]"),

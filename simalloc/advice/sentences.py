@@ -20,7 +20,7 @@ from simalloc.plural import counted
 from simalloc.trace.recorder.built_in import FREE_THREADED, GO
 
 MOSTLY_LIVE: Final = 0.9
-"""From this share on, what is resident is live data, and no malloc can help."""
+"""Share of live bytes in the resident bytes above which no malloc can help."""
 
 
 def spelled(number: float) -> str:
@@ -88,7 +88,7 @@ def too_small(events: int, live: int) -> str:
 
 
 def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
-    """Say what to type, and what it saves at each moment at which it helps."""
+    """Return the line to type, and its saving at each moment at which it helps."""
     now, best = choice.now, choice.best
     changes = []
     for number, moment in enumerate(moments):
@@ -145,7 +145,7 @@ def no_change(choice: Choice, settings: Sequence[Setting]) -> str:
 
 
 def _near(choice: Choice, settings: Sequence[Setting]) -> str:
-    """Say how near the setting in use comes to the best at the moments."""
+    """Return a sentence on the distance of the present setting from the best at the moments."""
     now, name = choice.now, choice.now.candidate.name
     of_those = " that can be recommended" if choice.refused or choice.beyond else ""
     least = {
@@ -181,7 +181,7 @@ def within_variation(choice: Choice) -> str:
 
 
 def resident(now: Setting) -> str:
-    """Say what is resident at the peak, and how much of it is live."""
+    """Return a sentence on the resident bytes at the peak, and their live part."""
     holds, live = now.moments[Moment.PEAK], live_at(now, Moment.PEAK)
     share = f", and {min(100 * live / holds, 100):.0f} % of them are live" if holds else ""
     see = " `simalloc sites` shows which code allocated them." if live > MOSTLY_LIVE * holds else ""
@@ -196,7 +196,7 @@ def resident(now: Setting) -> str:
 
 
 def cost(best: Setting, what: str = "It") -> str:
-    """Say what a setting costs in CPU time."""
+    """Return a sentence on the CPU time of a setting."""
     spent = best.cost
     if spent.seconds < LEAST_SECONDS:
         return f"{what} costs no measurable CPU time."
@@ -204,7 +204,7 @@ def cost(best: Setting, what: str = "It") -> str:
 
 
 def _price(spent: Cost) -> str:
-    """Spell a cost: seconds, its share, and what it is made of."""
+    """Spell a cost: seconds, share, and components."""
     share = "" if spent.share is None else f" ({100 * spent.share:.1f} % of the program's)"
     unknown = (
         ", an unknown share of the program's because the trace has no times"
@@ -227,7 +227,7 @@ def beyond(setting: Setting, budget: float) -> str:
 
 
 def helped_words(setting: Setting) -> str:
-    """Spell what a setting holds at each moment."""
+    """Spell the bytes that a setting holds at each moment."""
     return _listed([f"{spelled(setting.moments[moment])} {moment.words}" for moment in Moment])
 
 
@@ -254,7 +254,7 @@ def refused(setting: Setting, now: Setting) -> str:
 
 
 def in_arenas(found: ThreadArenas) -> str:
-    """Say how much of what is not live is in the arenas of threads."""
+    """Return a sentence on the bytes in threads' arenas that are not live."""
     which = "the idle one" if found.idle == 1 else f"the {found.idle} idle ones"
     idle = f"; {spelled(found.idle_bytes)} are in {which}" if found.idle else ""
     arenas = counted(found.arenas, "thread arena")
@@ -264,7 +264,7 @@ def in_arenas(found: ThreadArenas) -> str:
 
 
 def variation(share: float | None, events: int) -> str:
-    """Say by how much what is held now moves from run to run."""
+    """Return a sentence on the run-to-run variation of the present bytes."""
     if share is None:
         return f"Run-to-run variation was not estimated: the trace has more than {events:,} events."
     if share < 0.005:
@@ -313,7 +313,7 @@ def freed_remotely(found: RemoteFrees) -> str:
 
 
 def machine(assumed: Machine) -> str:
-    """Say what was assumed of the machine, where the trace does not tell."""
+    """Return a sentence on the assumed machine, if the trace does not have it."""
     return assumed.text
 
 

@@ -1,4 +1,4 @@
-"""How much of what glibc's malloc holds lies in the arenas of threads, and of idle ones."""
+"""Memory of glibc's malloc in the arenas of threads, and in idle arenas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ThreadArenas:
     arenas: int
     bytes: int
     idle: int
-    """How many of the arenas have long served no request: their threads have ended, or wait."""
+    """Number of arenas without a recent request: their threads have ended, or wait."""
     idle_bytes: int
 
 
@@ -39,7 +39,7 @@ def thread_arenas(
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ThreadArenas:
-    """Replay a trace up to an event under a policy of the family ptmalloc and look at its arenas.
+    """Replay a trace up to an event under a policy of the family ptmalloc and examine its arenas.
 
     `progress` is called with the number of events done since its last call.
     """

@@ -17,9 +17,10 @@ from simalloc.trace import EventSource, Trace
 
 @dataclass(frozen=True)
 class Variation:
-    """Bytes: by how much what is held now moves at most, and the least that is saved, by moment.
+    """Maximum variation in bytes of the present memory, and the minimum saving, by moment.
 
-    When most is unused, what moves is what is not live: in each replay that is another event.
+    At the moment of most unused bytes the bytes that are not live vary; each replay has its own
+    event.
     """
 
     moves: dict[Moment, float]
@@ -64,7 +65,7 @@ def _unused(trace: Trace, now: Setting, progress: Callable[[int], None] | None) 
 
 
 def _live(trace: Trace, event: int) -> int:
-    """Return the live bytes after an event; before the first there are none."""
+    """Return the live bytes after an event, 0 before the first."""
     return int(trace.replayed.live[event]) if 0 <= event < len(trace) else 0
 
 
@@ -94,5 +95,5 @@ def events_of_variation(source: EventSource) -> int:
 
 
 def share(variation: Variation, now: Setting) -> float:
-    """Return by how much what is held now moves at most, as a share of its peak."""
+    """Return the maximum variation of the present memory as a share of its peak."""
     return max(variation.moves.values()) / max(now.moments[Moment.PEAK], 1)
