@@ -39,23 +39,23 @@ class Apart(ShownAsTable):
 
     @property
     def counts_then(self) -> bool:
-        """Whether more is saved then than at the peak."""
+        """True if the saving then is larger than at the peak."""
         at_peak = self.peak_resident_bytes - self.peak_apart_bytes
         return self.then_resident_bytes - self.then_apart_bytes >= at_peak
 
     @property
     def together_bytes(self) -> float:
-        """What is resident with everything together, when more is saved."""
+        """Resident bytes with all objects in one heap, at the moment of the largest saving."""
         return self.then_resident_bytes if self.counts_then else self.peak_resident_bytes
 
     @property
     def apart_bytes(self) -> float:
-        """What is resident then with these objects elsewhere."""
+        """Resident bytes at that moment with these objects elsewhere."""
         return self.then_apart_bytes if self.counts_then else self.peak_apart_bytes
 
     @property
     def saved(self) -> float:
-        """What is resident less."""
+        """Saved resident bytes."""
         return self.together_bytes - self.apart_bytes
 
 

@@ -1,4 +1,4 @@
-"""Which code's objects are best moved to a region of their own."""
+"""The functions whose objects should move to a region of their own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simalloc.trace import EventSource, Trace
 from simalloc.trace.sample import sampled_every
 
 TRIED_EVENTS: Final = 2_000_000
-"""How much of a trace is replayed in two heaps, at first."""
+"""Maximum number of events that are first replayed in two heaps."""
 
 _ALONE: Final = 4
 _TOGETHER: Final = (2, 3)
@@ -101,7 +101,7 @@ def _run(trace: Trace, policy: AnyPolicy | Run, progress: Callable[[int], None])
 
 
 def _is_enough(better: Sequence[Proposal], one: Proposal) -> bool:
-    """Whether a better proposal moves only functions that this one moves too."""
+    """Return whether a better proposal moves only functions that this one moves too."""
     return any(set(each.frames) <= set(one.frames) for each in better)
 
 

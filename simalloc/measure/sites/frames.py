@@ -1,4 +1,4 @@
-"""Call paths as frames: which function, in which file and line, is meant by a site's name."""
+"""Call paths as frames: the function, file and line behind a site's name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WRAPPERS: Final = (
     r"Perl_safesys\w+|sqlite3Mem\w+",
     r"_(_GI__)?IO_\w+|allocate_(dtv|stack)|_dl_allocate_tls",
 )
-"""Functions that allocate for others: who called them is meant."""
+"""Allocation wrappers, whose callers are charged."""
 
 _LIBRARIES: Final = re.compile(r".*/include/c\+\+/.*|/rustc/\w+/library/.*").match
 """Files of the languages' own libraries, whose functions may lack their `std::`."""

@@ -1,4 +1,4 @@
-"""Which code holds what of the heap of a trace under a policy."""
+"""The bytes of a trace's heap under a policy that each call site holds."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from simalloc.trace import Trace
 from simalloc.trace.sample import sampled_every
 
 At = Literal["worst", "peak", "end"]
-"""When a heap is looked at."""
+"""The moment at which a heap is examined."""
 
 MOMENTS: Final = 32
-"""The worst is that of the peak and of this many moments."""
+"""Number of moments besides the peak among which the worst is chosen."""
 
 
 def held_under(

@@ -40,11 +40,10 @@ def held_by(
     page: int = 4096,
     payload: int = 0,
 ) -> Held:
-    """Return what each site holds, of `sites` in all; `site` has that of each block of the heap.
+    """Return the bytes that each of `sites` sites holds; `site` is the site of each block.
 
-    The `page` is in bytes of the program, of which the heap's are `scale` times as many; an
-    object begins `payload` scaled bytes after its block. Blocks that hold no object may have any
-    site.
+    The `page` is in program bytes, the heap is in bytes `scale` times as large, and an object
+    begins `payload` scaled bytes after its block. Blocks without an object may have any site.
     """
     taken = (snapshot.object >= 0) & (snapshot.requested > 0)
     start = snapshot.exact_address[taken] + payload

@@ -124,11 +124,11 @@ def profile_of(
     wrappers: Sequence[str] | None = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> Profile:
-    """Return what each call path of a trace asks for, and what it holds under a policy.
+    """Return the requests of each call path of a trace, and the bytes that it holds under a policy.
 
-    Functions that allocate for others are left out of the paths' inner ends, and so are those that
-    match one of `wrappers`; None leaves everything in. `at`, `page`, `progress` and what is raised
-    are those of `held_under`.
+    Allocation wrappers at the inner ends of paths are left out, and so are functions that match one
+    of `wrappers`; None keeps all of them. `at`, `page`, `progress` and errors are those of
+    `held_under`.
     """
     usage = usage_of(trace)
     used = np.flatnonzero(usage.allocations)

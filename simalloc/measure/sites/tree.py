@@ -25,8 +25,9 @@ class Tree:
     """Nodes of call paths; an entry a node everywhere, and a node comes after its parent.
 
     Node 0 is the whole; it has no frame (an empty one) and the parent -1. `totals` are the sums of
-    all paths through a node, by measure; those of its children, and of the paths that end with
-    it, come to the same. Callers are told apart by function and have no line; what allocates does.
+    all paths through a node, by measure; they equal the sums over its children and the paths that
+    end in the node. Callers are distinguished by function and have no line; the allocating frame
+    has one.
     """
 
     frames: Sequence[Frame]

@@ -17,11 +17,11 @@ from simalloc.trace.sample import blocks_like, sampled_every
 class Usage:
     """An entry a site in every array (int64), by the site's number.
 
-    A block belongs to the site that asked for it last: a realloc's, if there was one. `live_bytes`
-    are those at the peak of all live bytes, `final_bytes` at the end; `allocated_bytes` and
-    `allocations` are of the whole trace; `never_freed` and `temporary` count allocations, the
-    latter those that the very next event frees. `lived_events` sums up over the blocks that are
-    freed or reallocated how many events that took.
+    A block belongs to the site of its last request, which can be a realloc. `live_bytes` are those
+    at the peak of all live bytes, `final_bytes` at the end. `allocated_bytes` and `allocations`
+    cover the whole trace. `never_freed` and `temporary` count allocations; temporary ones are freed
+    by the next event. `lived_events` adds up the lifetimes in events of the blocks that are freed
+    or reallocated.
     """
 
     peak_event: int
@@ -44,9 +44,9 @@ def sites_of(trace: Trace) -> NDArray[np.uint32]:
 
 
 def usage_of(trace: Trace) -> Usage:
-    """Return what each site of a trace asks for. Raises `SimallocError` if it has no sites.
+    """Return the requests of each site of a trace; raises `SimallocError` without sites.
 
-    Of a sample, the figures are estimates for the whole, but for the peak's event.
+    For a sample the figures are estimates for the whole, except the peak's event.
     """
     column = sites_of(trace)
     start, end = stays(trace)

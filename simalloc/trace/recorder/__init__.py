@@ -1,4 +1,4 @@
-"""Record what a program asks of malloc (docs/recording.md)."""
+"""Recordings of a program's malloc calls (docs/recording.md)."""
 
 from simalloc.trace.recorder.convert import Recorded, convert, convert_all, raw_recordings
 from simalloc.trace.recorder.launch import preload_library

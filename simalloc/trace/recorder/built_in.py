@@ -24,14 +24,14 @@ _FUNCTIONS: Final = {
     "rpmalloc": ("rpmalloc",),
     ANY_MALLOC: ("malloc",),
 }
-"""By what a program that has an allocator built in defines; any other malloc comes last."""
+"""Functions that identify a built-in allocator; any other malloc comes last."""
 
 _TEXTS: Final = {
     "jemalloc": b"<jemalloc>: ",
     "mimalloc": b"mimalloc: ",
     "tcmalloc": b"tcmalloc: large alloc ",
 }
-"""What an allocator's messages begin with: all that is left of it in a program without symbols."""
+"""Beginnings of an allocator's messages, the only evidence of it in a program without symbols."""
 
 _OF_PYTHON: Final = "PyMem_RawMalloc"
 """CPython contains mimalloc, and serves nothing by it unless it is free-threaded."""
@@ -46,7 +46,7 @@ _SANITIZERS: Final = {
     "MemorySanitizer": (b"__msan_init",),
     "ThreadSanitizer": (b"__tsan_init", b"libtsan.so", b"libclang_rt.tsan"),
 }
-"""By which names a program gives away what it was built with."""
+"""Names that identify the sanitizer a program was built with."""
 
 
 def sanitizer(path: str | os.PathLike[str]) -> str | None:
@@ -59,9 +59,9 @@ def sanitizer(path: str | os.PathLike[str]) -> str | None:
 
 
 def built_in(path: str | os.PathLike[str]) -> str | None:
-    """Return the name of the allocator that is built into a program; None if none is found.
+    """Return the name of the allocator that is built into a program, or None.
 
-    The recorder sees nothing of what such an allocator serves. One that is known by nothing but
+    The recorder does not see the blocks of such an allocator. An allocator that is known only by
     its `malloc` is `ANY_MALLOC`.
     """
     try:

@@ -33,17 +33,17 @@ UNSEEN: Final = Seen()
 _MAGIC_BYTES: Final = 8
 _MANY_RECORDS: Final = 5_000_000
 _MANY_PLACES: Final = 2000
-"""Of more it is said that they are being worked on, for that may take seconds."""
+"""Number of places above which their conversion is reported, because it may take seconds."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A trace that was written: where, of which process, and what it holds.
+    """A trace that was written: its file, its process, and its totals.
 
-    `is_main` says that it is the trace of the command itself. `unnamed` has for each file how many
-    places of call paths there are of which nothing tells the function. `built_in` names an
-    allocator that is part of the program itself, whose blocks are not recorded. `is_snapshot` says
-    that the process is still recorded.
+    `is_main` marks the trace of the command itself. `unnamed` has for each file the number of
+    places in call paths without a known function. `built_in` names an allocator that is part of the
+    program itself, whose blocks are not recorded. `is_snapshot` is true while the process is still
+    recorded.
     """
 
     path: Path
@@ -58,11 +58,11 @@ class Recorded:
 
 
 def tell_nobody(_: str) -> None:
-    """Tell nobody what is being done."""
+    """Ignore a report of work in progress."""
 
 
 def give_up(error: TraceError) -> None:
-    """Raise what is wrong with a recording."""
+    """Raise the fault of a recording."""
     raise error
 
 
@@ -71,8 +71,8 @@ def raw_recordings(
 ) -> list[RawRecording]:
     """Return the recordings in a directory in the order in which they began.
 
-    A file whose process was killed before it could begin is left out. Of a file that is damaged,
-    `complain` is told.
+    A file whose process was killed before it could begin is left out. A damaged file is reported to
+    `complain`.
     """
     recordings = []
     for path in raw_files(directory):
@@ -106,16 +106,15 @@ def convert_all(
     keep: bool = False,
     tell: Callable[[str], None] = tell_nobody,
 ) -> Iterator[Recorded]:
-    """Write a trace for each recording, in order of time, and remove it when that is done.
+    """Write a trace for each recording, in order of time, and remove the recording afterwards.
 
     The last program that process `main_process` became goes to `output`, and the last of another
-    process to NAME.PROCESS.npz beside it. Where a process became another program (exec), the
-    earlier ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... If `alone`, there is only the
-    first of these. Of a recording that is damaged, which stays, `complain` is told. `seen`
-    has what was seen of each recording's process from outside. `ended`
-    says why the recording of those was ended that still run. Of the recordings in `before` only
-    records up to this number are written; with `keep`, all recordings stay. `tell` is told what is
-    being done that may take seconds.
+    process to NAME.PROCESS.npz beside it. If a process became another program (exec), the earlier
+    ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... With `alone` only the first of these is
+    written. A damaged recording stays and is reported to `complain`. `seen` has the observations of
+    each recording's process from outside. `ended` is the reason for ending the recording of
+    processes that still run. Of the recordings in `before` only records up to this number are
+    written; with `keep`, all recordings stay. `tell` is called before work that may take seconds.
     """
     names = Names()
     last = {raw.process: raw for raw in recordings}
@@ -143,9 +142,10 @@ def convert_all(
 
 @dataclass(frozen=True)
 class Part:
-    """Which records of a recording make a trace, and what its provenance says beside.
+    """The records of a recording that make a trace, and further entries of its provenance.
 
-    That is why the recording was ended, if it was, and what was seen of the process from outside.
+    These are the reason for ending the recording, if it was ended, and the observations of the
+    process from outside.
     """
 
     before: int = EVERY_RECORD
@@ -208,9 +208,9 @@ def convert(
 
 
 class _Appender:
-    """Adds events to a trace, with their optional columns of these names and what was unwritten.
+    """Adds events to a trace, with the named optional columns and the unwritten bytes.
 
-    Times never run backwards.
+    Times never decrease.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the resident memory of a process is: files, stacks, or memory without a name."""
+"""The resident memory of a process by kind: files, stacks, or memory without a name."""
 
 from __future__ import annotations
 

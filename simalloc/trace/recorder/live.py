@@ -62,10 +62,10 @@ def snapshot(
     alone: bool = False,
     tell: Callable[[str], None] = tell_nobody,
 ) -> Sequence[Recorded]:
-    """Write traces of what is recorded in a directory so far, and leave the recordings as they are.
+    """Write traces of the recordings in a directory so far, and leave the recordings unchanged.
 
-    The command itself is taken to be the process that began first. Raises `TraceError` if there is
-    no recording, or one is damaged.
+    The process that began first is taken to be the command itself. Raises `TraceError` for a
+    missing or damaged recording.
     """
     recordings = raw_recordings(directory)
     if not recordings:

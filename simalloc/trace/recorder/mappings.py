@@ -40,7 +40,7 @@ class Range(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """A record: `place` is None where the range is unmapped."""
+    """A record; `place` is None for an unmapped range."""
 
     start: int
     end: int
@@ -108,10 +108,9 @@ def _calls(raw: RawRecording, before: int) -> Iterator[_Call]:
 
 
 def resident_by_place(raw: RawRecording, areas: Iterable[Area]) -> Mapping[Place, int]:
-    """Return the resident bytes of the live mappings, from what the kernel says of the process.
+    """Return the resident bytes of the live mappings, from the kernel's view of the process.
 
-    `areas` are those with resident memory. Where an area is not of one place alone, its pages are
-    looked at.
+    `areas` are those with resident memory. The pages of an area with several places are examined.
     """
     live = OwnMappings.of(raw).live
     found: Counter[Place] = Counter()
@@ -128,7 +127,7 @@ def resident_by_place(raw: RawRecording, areas: Iterable[Area]) -> Mapping[Place
 
 
 def _parts(live: Sequence[Range], area: Area) -> list[Range]:
-    """Return the parts of an area that are mapped, those of one place in a row as one."""
+    """Return the mapped parts of an area; adjacent parts of one place are joined."""
     at = max(bisect_left(live, (area.start,)) - 1, 0)
     parts: list[Range] = []
     while at < len(live) and live[at].start < area.end:
@@ -157,8 +156,7 @@ def mappings_told(
 ) -> list[dict[str, Any]]:
     """Return rows for a trace's provenance, the most resident place first.
 
-    `largest` and `last` have resident bytes: when the process held most, and when it was last
-    looked at.
+    `largest` and `last` have resident bytes: at the process's maximum, and at the last observation.
     """
     places = sorted(found.calls, key=lambda one: (-largest.get(one, 0), -found.peak[one], one))
     return [

@@ -1,4 +1,4 @@
-"""Which program a command runs, and whether the recorder can get into it."""
+"""The program that a command runs, and whether the recorder can be loaded into it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_INTERPRETERS: Final = 5
 
 
 class ProgramError(SimallocError):
-    """The program cannot be recorded; `exit_code` is what a shell would return, or else 2."""
+    """The program cannot be recorded; `exit_code` is the code that a shell would return, or 2."""
 
     def __init__(self, message: str, exit_code: int = EXIT_NOT_RECORDABLE) -> None:
         super().__init__(message)

@@ -33,8 +33,8 @@ _NOTHING_LOST: Final = 2**64 - 1
 def raw_files(directory: Path) -> list[Path]:
     """Return the raw recordings in a directory, and in its folders of users.
 
-    In these, processes go on that have given up root's rights. What is there is not believed, and
-    is a recording only if it is a regular file.
+    Processes that have given up root's rights continue in these folders. Their contents are not
+    trusted, and only a regular file is a recording.
     """
     found = [*directory.glob(f"*{RAW_SUFFIX}"), *directory.glob(f"{_USERS}/*{RAW_SUFFIX}")]
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
@@ -42,12 +42,12 @@ def raw_files(directory: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was met up to the last event that was read.
+    """Counts up to the last event that was read.
 
-    `records` are numbers given out to begin an event, `read` those found in the recording. Frees
-    and reallocs of `unknown` blocks are of those allocated before the recording began. A free is
+    `records` are the numbers issued for events, `read` those found in the recording. Frees and
+    reallocs of `unknown` blocks concern blocks allocated before the recording began. A free is
     `unseen` if its address was allocated again without it. `lost_reason` is None unless the
-    recording ends before the program did, and then an errno, or 0 where it was asked to end.
+    recording ends before the program did, and then an errno, or 0 for a requested end.
     """
 
     records: int
@@ -62,7 +62,7 @@ class Counts:
 
 
 class RawRecording:
-    """One process' raw recording. What is wrong with the file is a `TraceError` that names it."""
+    """One process's raw recording. A fault in the file is a `TraceError` that names it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -72,7 +72,7 @@ class RawRecording:
             raise self._damage(error) from None
         header = self._reader.header
         self.start = read_start(self.path)
-        """What was live when the recording began, or None: nothing, or it is unknown."""
+        """Blocks that were live when the recording began; None if there are none or unknown."""
         if self.start is not None:
             self._reader.begin_with(self.start.address, self.start.size)
         self.process = header["process"]
@@ -83,14 +83,14 @@ class RawRecording:
         words = os.fsdecode(header["command"]).removesuffix("\0")
         self.command = words.split("\0")
         self.malloc = _name_of(os.fsdecode(header["allocator"]), os.fsdecode(header["libc"]))
-        """Which malloc served the program: "glibc 2.36", or the file of its library."""
+        """The malloc that served the program: "glibc 2.36", or the file of its library."""
         optional = [name for name in ("time", "site") if header[name]]
         self.depth = header["depth"]
         """Return addresses of a site at most; 0: sites were not recorded."""
         self.every = header["every"]
         """Bytes from one sampled byte to the next; 0: all blocks were recorded."""
         self.has_unwritten = header["unwritten"] > 0
-        """Whether a large block was not written whole."""
+        """True if a large block was not written completely."""
         self.columns = tuple(
             name for name in OPTIONAL_COLUMNS if name in {"alignment", "thread", *optional}
         )
@@ -115,10 +115,10 @@ class RawRecording:
 
     @property
     def places(self) -> list[Place | tuple[Frame, ...]]:
-        """The calls that were met, by number; 0 is none, without a frame.
+        """The recorded calls, by number; 0 stands for no call and has no frame.
 
-        A call is told by the byte before the address to which it returns, one of a Python program
-        by its frame.
+        A call is identified by the byte before its return address, a call of a Python program by
+        its frame.
         """
         met = (self._place(text, offset) for text, offset in self._reader.places[1:])
         return [(), *met]
@@ -136,7 +136,7 @@ class RawRecording:
 
     @property
     def looks(self) -> NDArray[np.uint64]:
-        """What the process saw of its memory at new peaks, up to the last event that was read.
+        """The process's observations of its memory at new peaks, up to the last event read.
 
         Columns: events so far, nanoseconds since the recording began, resident and mapped bytes.
         """
@@ -144,9 +144,9 @@ class RawRecording:
 
     @property
     def unwritten(self) -> NDArray[np.int64]:
-        """What the program never wrote of large objects, up to the last event that was read.
+        """Bytes of large objects that the program never wrote, up to the last event that was read.
 
-        By row: how many events there had been, the object's number, and how many of its bytes.
+        A row has the number of events before it, the object's number, and the number of bytes.
         """
         return np.frombuffer(self._reader.unwritten, np.int64).reshape(-1, 3)
 
@@ -160,11 +160,11 @@ class RawRecording:
 
     @property
     def mapping_records(self) -> bytes:
-        """What the program has mapped and unmapped by itself, in records of preload/format.h."""
+        """The program's own mappings and unmappings, in records of preload/format.h."""
         return self._reader.mappings
 
     def object_at(self, address: int) -> int | None:
-        """Return the number of the object that is live at an address after what was read."""
+        """Return the number of the live object at an address after the records read so far."""
         number = self._reader.object(address)
         return number if number >= 0 else None
 
@@ -190,14 +190,13 @@ class RawRecording:
         self._reader.stop(self.path)
 
     def chunks(self, before: int = EVERY_RECORD) -> Iterator[ReadEvents]:
-        """Yield the events from where the last call ended, each chunk in memory of its own.
+        """Yield the events from the end of the last call, each chunk in memory of its own.
 
-        Keys are numbers in order of allocation; -1 at the end of a thread. The columns are
-        `address` (of the object after the event, or of what is freed), `alignment`, `thread`,
-        `time` (nanoseconds since the recording began) and `site` (0: unknown); the last two are 0
-        unless they were recorded. While the process runs, `before` must be a number of records from
-        `counts` of a while ago: a thread may be about to write a record that has got its number
-        already.
+        Keys are numbers in order of allocation; -1 at thread exit. The columns are `address` (of
+        the object after the event, or of the freed object), `alignment`, `thread`, `time`
+        (nanoseconds since the recording began) and `site` (0: unknown); the last two are 0 unless
+        they were recorded. While the process runs, `before` must be a number of records from an
+        earlier `counts`, because a thread may still write a record whose number is already issued.
         """
         while True:
             op = np.empty(CHUNK_EVENTS, np.uint8)
@@ -230,7 +229,7 @@ def _name_of(library: str, libc: str) -> str:
 
 
 def is_running(recording: RawRecording) -> bool:
-    """Whether a process still writes this recording."""
+    """Return whether a process still writes this recording."""
     try:
         maps = Path(f"/proc/{recording.process}/maps").read_text("utf-8", "surrogateescape")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Runs a command and records what it asks of malloc."""
+"""Runs a command and records its malloc calls."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ _SIGNALLED: Final = 128
 
 
 class Observer(Protocol):
-    """Is told what happens while a command is recorded."""
+    """Receives the events of a recording."""
 
     wants_progress: bool
 
     def progress(self, progress: Progress) -> None:
-        """Told twice a second, if `wants_progress`."""
+        """Receive the progress twice a second, if `wants_progress`."""
 
     def waiting(self, processes: Sequence[int]) -> None:
-        """Told once if the command has ended and processes that it started have not."""
+        """Learn, once, that the command has ended and processes that it started have not."""
 
     def lost(self, raw: RawRecording) -> None:
-        """Told once a process if its recording ends before the process does."""
+        """Learn, once a process, that its recording ends before the process does."""
 
     def working(self, what: str) -> None:
-        """Told what is being done after the command has ended, if that may take seconds."""
+        """Learn of work after the command's end that may take seconds."""
 
     def ended(self, why: str) -> None:
-        """Told once if the recording ends before the command does."""
+        """Learn, once, that the recording ends before the command does."""
 
     def waiting_for_command(self, recorded: Sequence[Recorded]) -> None:
-        """Told once what was recorded if the command goes on without being recorded."""
+        """Receive the traces if the command continues without being recorded."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much is recorded at most: seconds, and bytes of raw recordings. None: all."""
+    """Limits of a recording: seconds, and bytes of raw recordings. None: no limit."""
 
     seconds: float | None = None
     bytes: int | None = None
@@ -142,7 +142,7 @@ def record(
 
 @dataclass(frozen=True)
 class Recovered:
-    """The traces that were written, and what is wrong with the recordings that stay."""
+    """The traces that were written, and the faults of the recordings that stay."""
 
     recorded: Sequence[Recorded]
     damaged: Sequence[TraceError]
@@ -227,7 +227,7 @@ class _Recording:
 
 
 class Follower:
-    """Tells an observer what a watch sees."""
+    """Reports the observations of a watch to an observer."""
 
     def __init__(self, directory: Path, observer: Observer) -> None:
         self._observer = observer
@@ -236,7 +236,7 @@ class Follower:
 
     @property
     def runs(self) -> bool:
-        """Whether a process still records, as far as the last look saw."""
+        """True if a process was still recording at the last observation."""
         return bool(self._watch.running)
 
     def look(self) -> None:
@@ -250,7 +250,7 @@ class Follower:
                 self._observer.lost(raw)
 
     def stop(self) -> None:
-        """Look once more, and end what is still recorded."""
+        """Observe once more, and end the recordings that still run."""
         self.look()
         for raw in self._watch.running:
             raw.stop()

@@ -20,14 +20,14 @@ from simalloc.trace.recorder.raw import RawRecording, raw_files
 from simalloc.trace.symbols import Place
 
 SECONDS: Final = 0.01
-"""How long it waits between two looks."""
+"""Seconds between two observations."""
 MOST: Final = 1000
-"""How many samples of a process are kept at most."""
+"""Maximum number of samples of a process that are kept."""
 
 _KINDS_SECONDS: Final = 0.25
-"""How long it waits at least between two looks at what the memory of a process is."""
+"""Minimum seconds between two observations of the kinds of memory of a process."""
 _PAUSE: Final = 20
-"""By so many times a look's own length the next one is put off at least."""
+"""Minimum delay of the next observation, in multiples of an observation's own duration."""
 _GROWTH: Final = 1.02
 """By this much a process has grown when its memory is worth another look."""
 
@@ -38,10 +38,10 @@ _PAGE: Final = os.sysconf("SC_PAGESIZE")
 
 
 class Sample(NamedTuple):
-    """What a process held; bytes, of the whole process."""
+    """The memory of a process; bytes, of the whole process."""
 
     records: int
-    """How many records it had begun; in a trace, how many events there were."""
+    """Number of records begun; in a trace, the number of events."""
     time: int
     """Nanoseconds since the recording began."""
     resident: int
@@ -81,7 +81,7 @@ def thinned(samples: Iterable[Sample]) -> Sequence[Sample]:
 
 
 class Kinds(NamedTuple):
-    """What the resident memory of a process was; nanoseconds since it began, and bytes by kind."""
+    """The resident memory of a process by kind; nanoseconds since its start, and bytes."""
 
     time: int
     kinds: Mapping[str, int]
@@ -105,7 +105,7 @@ class _Looks:
         self._last: Kinds | None = None
         self._seconds = 0.0
         self.unwritten: Mapping[Large, int] = {}
-        """What the process had not written of its live large blocks at the last look."""
+        """Bytes of live large blocks that the process had not written at the last observation."""
 
     def look(self, raw: RawRecording, sample: Sample) -> None:
         """Look again if it is time."""
@@ -130,18 +130,18 @@ class _Looks:
             self._largest = self._last
 
     def kept(self) -> Sequence[Kinds]:
-        """Return the look at which most was resident, and the last one."""
+        """Return the observation with the most resident bytes, and the last one."""
         looks = (self._largest, None if self._last is self._largest else self._last)
         return [look for look in looks if look is not None]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of a recording's process from outside.
+    """Observations of a recording's process from outside.
 
-    `samples` are of its memory, and `kinds` what that was. `processor` is how many seconds of
-    processor time it had used, and `unwritten` what it had not written of its live large blocks,
-    when it was last looked at.
+    `samples` are of its memory, and `kinds` of its memory by kind. At the last observation,
+    `processor` is the processor time used in seconds, and `unwritten` has the bytes of its live
+    large blocks that it had not written.
     """
 
     samples: Sequence[Sample] = ()
@@ -182,7 +182,7 @@ class Sampler:
         self._running.clear()
 
     def seen(self) -> Mapping[Path, Seen]:
-        """Return what was seen of each recording."""
+        """Return the observations of each recording."""
         return {
             path: Seen(
                 samples.kept(),

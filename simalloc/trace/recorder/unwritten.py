@@ -1,4 +1,4 @@
-"""What a recorded program never wrote of its large objects, as a column of its trace."""
+"""The bytes of large objects that a recorded program never wrote, as a column of its trace."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Unwritten:
         return cls(*_placed(np.concatenate(begun), np.concatenate(objects), seen, first + 1))
 
     def next(self, events: int) -> NDArray[np.int64]:
-        """Return the column of so many events more."""
+        """Return the column of `events` more events."""
         column = np.zeros(events, np.int64)
         first, end = np.searchsorted(self._events, (self._begun, self._begun + events))
         column[self._events[first:end] - self._begun] = self._values[first:end]

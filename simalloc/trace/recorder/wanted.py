@@ -1,4 +1,4 @@
-"""What is to be recorded."""
+"""The parts of a recording that are requested."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Final
 
 DEPTH: Final = 32
-"""Return addresses of a call path that are recorded unless another number is asked for."""
+"""Default number of return addresses of a call path."""
 
 MOST_DEPTH: Final = 256
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is recorded beside events, sizes, alignments and threads.
+    """Requested parts of a recording besides events, sizes, alignments and threads.
 
-    `depth` is the most return addresses of a call site: 0 records no sites, 1 the caller alone.
-    `every` records a sample alone: the blocks that hold one of the bytes that are drawn, on average
-    one in `every`; 0 records all. `python` has Python serve its objects from malloc, and its own
-    functions stand in call paths.
+    `depth` is the maximum number of return addresses of a call site: 0 records no sites, 1 only the
+    caller. `every` records a sample: the blocks that hold one of the drawn bytes, on average one
+    byte in `every`; 0 records all. With `python`, Python serves its objects from malloc, and its
+    own functions are in call paths.
     """
 
     times: bool = False
@@ -30,7 +30,7 @@ class Wanted:
     python: bool = False
 
     def environment(self) -> Mapping[str, str]:
-        """Return what tells the recorder's library, and Python if it is to be told."""
+        """Return the environment for the recorder's library, and for Python if requested."""
         own = str(Path(__file__).with_name("in_python"))
         paths = [own, *filter(None, [os.environ.get("PYTHONPATH")])]
         python = {"PYTHONMALLOC": "malloc"}

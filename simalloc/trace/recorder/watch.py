@@ -1,4 +1,4 @@
-"""Looks at the recordings of running processes."""
+"""Observes the recordings of running processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simalloc.trace.recorder.raw import RawRecording, is_running, raw_files
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the recording has come: events, and live bytes of the `processes` that run."""
+    """Progress of a recording: events, and live bytes of the running `processes`."""
 
     events: int
     live_bytes: int
@@ -73,7 +73,7 @@ class Watch:
         return [watched.raw for watched in self._watched.values()]
 
     def look(self) -> Progress:
-        """Look at every recording that may have grown."""
+        """Examine every recording that may have grown."""
         for path in raw_files(self._directory):
             if path not in self._watched and path not in self._ended:
                 self._find(path)

@@ -1,8 +1,8 @@
 # ruff: noqa: INP001, PLC0415 - a module that Python looks for by this name; it imports what it must
 """Runs when a recorded Python program starts, before the program (docs/recording.md).
 
-It asks the recorder's library, which is in the process already, to be told of the functions that
-each thread calls, and then does what another sitecustomize would have done.
+It registers the recorder's library, which is already in the process, for the function calls of each
+thread, and then runs any other sitecustomize.
 """
 
 import os
