@@ -8,7 +8,7 @@ static uint64_t header(const struct heap *heap)
     return heap->setting.payload;
 }
 
-/* The bytes of the block that a request needs; UINT64_MAX: there is none so large. */
+/* Returns the bytes of the block that a request needs, or UINT64_MAX for an impossible request. */
 static uint64_t wanted(const struct heap *heap)
 {
     uint64_t size = heap->request.size;

@@ -1,9 +1,9 @@
-/* Free blocks in lists by size, equally many to each doubling, and bits that say which have one: the
- * lowest list at or above a number is found without a search.
+/* Free blocks in lists by size, with a fixed number of lists for each doubling, and a bitmap of the
+ * non-empty lists: the lowest non-empty list from a number up is found without a search.
  *
- * What a block is listed by is the caller's key: the bytes that it holds, or units of them. With
- * `grain` and `division` as powers of two, keys below grain * division have a list for each multiple
- * of the grain; above there are `division` lists, equally wide, to each doubling. */
+ * The caller defines a block's key: the bytes that it holds, or units of them. `grain` and
+ * `division` are powers of two. Keys below grain * division have a list for each multiple of the
+ * grain; above, each doubling has `division` lists of equal width. */
 #ifndef SIMALLOC_CLASS_LISTS_H
 #define SIMALLOC_CLASS_LISTS_H
 
@@ -46,7 +46,7 @@ ALWAYS_INLINE uint64_t class_round_up(const struct class_lists *lists, uint64_t 
     return class_begin(lists, class) == key ? key : class_begin(lists, class + 1);
 }
 
-/* The first list with a block, from a number up; NO_CLASS if there is none. */
+/* Returns the first non-empty list from a number up, or NO_CLASS. */
 ALWAYS_INLINE unsigned class_with_block(const struct class_lists *lists, unsigned from)
 {
     unsigned level = from >> lists->division;
@@ -61,7 +61,7 @@ ALWAYS_INLINE unsigned class_with_block(const struct class_lists *lists, unsigne
     return (level << lists->division) + (unsigned)__builtin_ctz(bits);
 }
 
-/* The last list with a block; NO_CLASS if there is none. */
+/* Returns the last non-empty list, or NO_CLASS. */
 ALWAYS_INLINE unsigned class_last(const struct class_lists *lists)
 {
     if (lists->levels == 0)
@@ -99,11 +99,11 @@ ALWAYS_INLINE uint32_t class_leave(struct class_lists *lists, uint32_t id, uint6
     return NO_BLOCK;
 }
 
-/* The bytes of the largest block; 0 if there is none. */
+/* Returns the bytes of the largest block, or 0. */
 uint64_t class_lists_largest(const struct class_lists *lists);
 
-/* How many blocks the lists have, or UINT64_MAX if a list and its bit disagree, or a block is in the
- * list of another key. */
+/* Returns the number of blocks in the lists, or UINT64_MAX if a list and its bit disagree, or a
+ * block is in the list of another key. */
 uint64_t class_lists_count(const struct class_lists *lists,
                            uint64_t (*key_of)(const struct heap *heap, uint32_t id));
 

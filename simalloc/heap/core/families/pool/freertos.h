@@ -1,4 +1,4 @@
-/* What the heaps of FreeRTOS have in common (simalloc/policy/pool/freertos.md). */
+/* The common part of FreeRTOS's heaps (simalloc/policy/pool/freertos.md). */
 #ifndef SIMALLOC_FREERTOS_H
 #define SIMALLOC_FREERTOS_H
 
@@ -17,7 +17,7 @@ ALWAYS_INLINE uint64_t freertos_start(const struct pool *pool, uint64_t address)
     return round_up(absolute, pool->heap.setting.alignment) - pool->skew;
 }
 
-/* The bytes of the block that a request needs; 0: there is none so large. */
+/* Returns the bytes of the block that a request needs, or 0 for an impossible request. */
 ALWAYS_INLINE uint64_t freertos_wanted(const struct pool *pool)
 {
     const struct heap *heap = &pool->heap;

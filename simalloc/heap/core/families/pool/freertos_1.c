@@ -32,7 +32,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Nothing is ever given back. */
+/* This heap never frees. */
 static void release(struct heap *heap, uint32_t id)
 {
     heap_mark(heap, id, STATE_TABLE);

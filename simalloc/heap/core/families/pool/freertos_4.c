@@ -152,7 +152,7 @@ static const char *const figure_names[] = {
     "xNumberOfSuccessfulAllocations", "xNumberOfSuccessfulFrees", "largest",
 };
 
-/* What vPortGetHeapStats() tells, and the largest request that would be served. */
+/* The figures of vPortGetHeapStats(), and the largest request that would be served. */
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct freertos_4 *state = (const struct freertos_4 *)heap;

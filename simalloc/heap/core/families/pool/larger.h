@@ -1,10 +1,10 @@
-/* Up to which size larger pools come to the same.
+/* The range of larger pools with the same outcome.
  *
- * A larger pool differs from a smaller one in its last block alone, which is larger by the
+ * A larger pool differs from a smaller one only in its last block, which is larger by the
  * difference, as long as every decision is the same. heap->same_for is the number of bytes that can
- * be added to the pool so that no decision has been different so far; 0 if a family does not say.
- * A family that does sets it to UINT64_MAX at first, has one region, and calls what is here at
- * each decision on which the size of the last block bears. */
+ * be added to the pool without a different decision so far; 0 if the family does not compute it. A
+ * family that computes it has one region, initialises same_for to UINT64_MAX, and calls these
+ * functions at each decision that depends on the size of the last block. */
 #ifndef SIMALLOC_LARGER_H
 #define SIMALLOC_LARGER_H
 
@@ -25,15 +25,15 @@ ALWAYS_INLINE void differs_from(struct heap *heap, uint64_t bytes)
         heap->same_for = bytes == 0 ? 0 : bytes - 1;
 }
 
-/* Notes that all of a block is used for want of `more` bytes: if it is the last one, a larger pool
- * would have split it. */
+/* Notes that all of a block is used because it lacks `more` bytes for a split. If it is the last
+ * block, a larger pool would have split it. */
 ALWAYS_INLINE void note_unsplit(struct heap *heap, uint32_t id, uint64_t more)
 {
     if (id == pool_last(heap))
         differs_from(heap, more);
 }
 
-/* Notes that no block has so many bytes: a larger last block may have them. */
+/* Notes that no block has `wanted` bytes. A larger last block may have them. */
 ALWAYS_INLINE void note_refusal(struct heap *heap, uint64_t wanted)
 {
     uint32_t last = pool_last(heap);
@@ -53,7 +53,7 @@ ALWAYS_INLINE void note_best_fit(const struct pool_list *list, uint32_t id, uint
     if (blocks[last].size < wanted) {
         differs_from(heap, wanted - blocks[last].size);
     } else if (id == last) {
-        uint32_t next = pool_list_behind(list, id); /* the first, if there is none */
+        uint32_t next = pool_list_behind(list, id); /* the first, or NO_BLOCK */
         if (blocks[next].size >= blocks[id].size && next != id)
             differs_from(heap, blocks[next].size - blocks[id].size);
     }

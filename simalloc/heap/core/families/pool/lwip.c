@@ -17,7 +17,7 @@ static uint64_t first_address(const struct lwip *state)
     return round_up(pool->skew, pool->heap.setting.alignment) - pool->skew;
 }
 
-/* The bytes of the block that a request needs; 0: there is none so large. */
+/* Returns the bytes of the block that a request needs, or 0 for an impossible request. */
 static uint64_t wanted(const struct lwip *state)
 {
     const struct heap *heap = &state->walked.pool.heap;

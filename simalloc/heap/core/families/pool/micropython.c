@@ -133,7 +133,7 @@ static const char *const figure_names[] = {
     "last_free_atb", "largest",
 };
 
-/* What gc_info() tells, and the largest request that would be served. */
+/* The figures of gc_info(), and the largest request that would be served. */
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct micropython *state = (const struct micropython *)heap;

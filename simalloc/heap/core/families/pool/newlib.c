@@ -19,7 +19,7 @@ static const struct {
 } bin_widths[] = {{512, 1},      {2560, 64},     {10752, 512},
                   {43520, 4096}, {174592, 32768}, {698880, 262144}};
 
-/* Whether two sizes belong in one bin. */
+/* Returns whether two sizes belong in one bin. */
 static bool share_bin(uint64_t one, uint64_t other)
 {
     for (size_t i = 0; i < sizeof bin_widths / sizeof *bin_widths; i++)
@@ -34,7 +34,7 @@ static uint64_t least(const struct heap *heap)
     return 4 * heap->setting.word;
 }
 
-/* The bytes of the chunk that a request needs; UINT64_MAX: there is none so large. */
+/* Returns the bytes of the chunk that a request needs, or UINT64_MAX for an impossible request. */
 static uint64_t chunk_of(const struct heap *heap, uint64_t size)
 {
     uint64_t chunk = round_up(size + heap->setting.word, heap->setting.alignment);
@@ -188,7 +188,7 @@ static bool fits_closely(const struct newlib *state, uint32_t id, uint64_t wante
     return wanted < SMALL ? found <= wanted + 8 : share_bin(found, wanted);
 }
 
-/* Returns a waste chunk of at least so many bytes. */
+/* Returns a waste chunk of at least `wanted` bytes. */
 static uint32_t find(struct newlib *state, uint64_t wanted, uint64_t *visited)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -224,7 +224,7 @@ static uint32_t serve(struct newlib *state, uint64_t wanted)
     return id;
 }
 
-/* Frees what a chunk in use has beyond so many bytes, if that can be a chunk. */
+/* Frees the part of a chunk in use beyond `wanted` bytes, if it is large enough for a chunk. */
 static void cut(struct newlib *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -311,7 +311,7 @@ static bool grow(struct newlib *state, uint32_t id, uint64_t wanted)
         join(state, id, false, true);
     else
         return false;
-    if (state->top == NO_BLOCK) /* the top was taken: what is beyond the request is it again */
+    if (state->top == NO_BLOCK) /* the top was taken: the part beyond the request is the new top */
         give_role(heap, &state->top, pool_split(&state->sbrk.pool, id, wanted));
     pool_hand_out(&state->sbrk.pool, id);
     return true;

@@ -4,7 +4,7 @@
 
 struct newlib_nano {
     struct sbrk_list base;
-    uint64_t old; /* is it that of the releases up to 4.1.0? */
+    uint64_t old; /* 1 for releases up to 4.1.0 */
 };
 
 enum { USER_ALIGNMENT = 8 };
@@ -16,7 +16,7 @@ static uint64_t least(const struct heap *heap)
     return heap->setting.word == 4 ? 12 : 16;
 }
 
-/* What lies between a chunk's header and the program's bytes. */
+/* Returns the bytes between a chunk's header and the program's bytes. */
 static uint64_t padding(const struct newlib_nano *state, uint64_t address, uint64_t alignment)
 {
     const struct pool *pool = &state->base.sbrk.pool;
@@ -41,7 +41,7 @@ static uint32_t extend_last(struct newlib_nano *state, uint64_t wanted)
     return id;
 }
 
-/* Takes so many bytes of a chunk of the list, or all of it. */
+/* Takes `wanted` bytes of a chunk of the list, or the whole chunk. */
 static uint32_t take(struct newlib_nano *state, uint32_t id, uint64_t wanted)
 {
     struct pool *pool = &state->base.sbrk.pool;
@@ -57,7 +57,7 @@ static uint32_t take(struct newlib_nano *state, uint32_t id, uint64_t wanted)
     return high;
 }
 
-/* Returns a block in use for so many bytes of the program, aligned to 8; NO_BLOCK: none. */
+/* Returns a block in use for `size` program bytes, aligned to 8, or NO_BLOCK. */
 static uint32_t serve(struct newlib_nano *state, uint64_t size)
 {
     struct sbrk_list *base = &state->base;

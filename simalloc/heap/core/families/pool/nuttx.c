@@ -3,14 +3,15 @@
 
 struct nuttx {
     struct pool pool;
-    struct pool_list list; /* by size, those of one size newest first */
+    struct pool_list list; /* by size, equal sizes newest first */
     uint64_t control;      /* bytes of the heap's own structure */
     uint64_t field;        /* bytes of a size in a chunk's header */
     uint64_t least;        /* bytes of a chunk */
     struct pool_memory memory;
     uint64_t chunks;        /* bytes of all regions' chunks, guards included */
     uint64_t counted, most; /* bytes in use as the heap counts them, and the most; in words */
-    uint64_t delay;         /* freed chunks that wait until there are so many; 0: none wait */
+    uint64_t delay;         /* number of freed chunks that wait before they are freed together; 0:
+                             * frees are immediate */
     uint32_t waiting;       /* the chunk freed last of those that wait, linked by family_data */
     uint64_t waiting_count;
 };
@@ -186,7 +187,8 @@ static uint64_t free_bytes(const struct heap *heap, uint32_t id)
     return heap_is_free(heap, id) ? heap->blocks[id].size : 0;
 }
 
-/* What is taken of a free neighbour: all, if what is left would be no chunk. */
+/* Returns the bytes taken from a free neighbour: all of it if the remainder would be too small for
+ * a chunk. */
 static uint64_t taken_of(const struct nuttx *state, uint64_t size, uint64_t wanted)
 {
     return wanted > 0 && size - wanted < state->least ? size : wanted;
@@ -257,7 +259,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->request.size > word_most(heap))
         return NO_BLOCK;
     if (wanted <= heap->blocks[id].size) {
-        count_less(state, heap->blocks[id].size - wanted); /* also if nothing is given back */
+        count_less(state, heap->blocks[id].size - wanted); /* also without a remainder */
         shrink(state, id, wanted);
         return id;
     }

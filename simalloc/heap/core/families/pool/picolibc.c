@@ -3,7 +3,7 @@
 
 struct picolibc {
     struct sbrk_list base;
-    uint64_t old; /* is it that of release 1.8.10? */
+    uint64_t old; /* 1 for release 1.8.10 */
 };
 
 static uint64_t least(const struct picolibc *state)
@@ -28,7 +28,7 @@ static uint64_t growth(const struct picolibc *state, uint32_t top, uint64_t want
     return more < least(state) ? least(state) : more;
 }
 
-/* Takes so many bytes of a chunk of the list; NO_BLOCK: none has them. */
+/* Takes `wanted` bytes of a chunk of the list, or returns NO_BLOCK. */
 static uint32_t take(struct picolibc *state, uint64_t wanted)
 {
     struct sbrk_list *base = &state->base;
@@ -53,7 +53,7 @@ static uint32_t take(struct picolibc *state, uint64_t wanted)
     return id;
 }
 
-/* Returns a waste block of so many bytes. */
+/* Returns a waste block of `wanted` bytes. */
 static uint32_t find(struct picolibc *state, uint64_t wanted)
 {
     const struct setting *setting = &state->base.sbrk.pool.heap.setting;

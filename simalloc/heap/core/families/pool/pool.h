@@ -1,19 +1,18 @@
-/* What the allocators of fixed pools share: memory that is handed over once and cannot grow.
+/* The common part of the fixed pools: memory that is handed over once and cannot grow.
  *
  *   0                                                                     capacity
  *   +-------+-------+------------+--------+-----------------------+-----+
  *   | table | block | free block | block  | free block            | end |
  *   +-------+-------+------------+--------+-----------------------+-----+
- *                                         ^ high-water mark: below it is what is mapped
+ *                                         ^ high-water mark: the memory below it is mapped
  *
- * The memory is the break segment, so that a block's address is its offset from where the memory
- * begins; regions that lie apart have a hole between them. A block begins with its header, and the
- * program's bytes lie behind it. What the allocator keeps for itself, and what it cannot use, is
- * STATE_TABLE. A block that is in no index and not allocated is STATE_WASTE: only while an event is
- * carried out.
+ * The memory is the break segment, so a block's address is its offset from the start of the memory;
+ * holes separate the regions. A block begins with its header, and the program's bytes follow. The
+ * allocator's own memory, and memory that it cannot use, is STATE_TABLE. A block that is in no index
+ * and not allocated is STATE_WASTE, only within an event.
  *
- * What the program asks for is heap->request.size: what is passed along with a request is 1 where the
- * program asks for nothing, which these allocators tell apart.
+ * The program's request is heap->request.size. The size argument of a request is 1 where the program
+ * requests 0 bytes, and these allocators distinguish the two.
  *
  * A family begins its state with a struct pool, has POOL_PARAMETERS among its parameters and
  * POOL_FAMILY in its struct, and refuses a request by NO_BLOCK
@@ -30,7 +29,7 @@
 
 enum { MOST_REGIONS = 8 };
 
-#define NO_FIGURE UINT64_MAX /* what is told where there is nothing to tell of */
+#define NO_FIGURE UINT64_MAX /* the figure of an allocator that does not report it */
 
 struct pool_region {
     uint64_t start, end; /* in bytes from where the first one's memory begins */
@@ -45,7 +44,7 @@ struct pool {
     struct pool_region regions[MOST_REGIONS];
 };
 
-/* The regions that a family is handed by parameters; those of no bytes do not exist. */
+/* The regions given by parameters; a region of 0 bytes does not exist. */
 struct pool_memory {
     uint64_t start[MOST_REGIONS], size[MOST_REGIONS];
 };
@@ -64,18 +63,17 @@ struct pool_memory {
     {"pool_bytes", offsetof(struct pool, capacity), 1, UINT64_C(1) << 50, NULL},           \
     {"skew", offsetof(struct pool, skew), 0, UINT64_C(1) << 16, NULL}
 
-/* What stands in struct family for all of them. */
+/* The entries of struct family for all of them. */
 #define POOL_FAMILY                                                                     \
     .refuses = true, .is_pool = true, .counts_frees = true, .locate = pool_locate
 
-/* What nearly every family of a pool has, by the names that it gives to its state and its
- * functions. */
+/* The entries of nearly every pool family, by the names of its state and its functions. */
 #define POOL_FAMILY_OF(state)                                                           \
     .state_size = sizeof(state), PARAMETERS(parameters), FIGURES(figure_names), .init = init, \
     .next_layer = next_layer, .check = check, .report = report, POOL_FAMILY
 
-/* The layer of a family, and its next_layer(). Requests may be refused, so that only the loop that
- * looks for it can carry them out. What else a layer has comes behind. */
+/* The layer of a family, and its next_layer(). Requests may be refused, which only the loop in
+ * requests.c handles. Further entries of the layer follow. */
 #define POOL_LAYER(allocate_, release_, resize_, reserve_, ...)                          \
     static const struct layer *next_layer(struct heap *heap)                             \
     {                                                                                    \
@@ -95,8 +93,8 @@ struct pool_memory {
  * which it may make up to three blocks for. */
 uint32_t pool_add_region(struct pool *pool, uint64_t start, uint64_t size);
 
-/* The low `size` bytes of a block in no index become the allocator's own, which are written; returns
- * what is left, waste, or NO_BLOCK if nothing is. */
+/* Makes the low `size` bytes of a block in no index the allocator's own, written memory. Returns
+ * the remainder, waste, or NO_BLOCK. */
 uint32_t pool_take_table(struct pool *pool, uint32_t id, uint64_t size);
 /* All but the low `size` bytes of a block in no index are of no more use: the allocator's. */
 void pool_close(struct pool *pool, uint32_t id, uint64_t size);
@@ -120,7 +118,8 @@ ALWAYS_INLINE uint32_t pool_free_instead(struct heap *heap, uint32_t block, free
     return NO_BLOCK;
 }
 
-/* What is wrong with the pool besides its indexes, or NULL: `free_blocks` are in these. */
+/* Returns a description of the first fault in the pool besides its indexes, or NULL; `free_blocks`
+ * are in these. */
 const char *pool_check(const struct pool *pool, uint64_t free_blocks);
 
 /* The largest number in a machine word: no program asks for more. */

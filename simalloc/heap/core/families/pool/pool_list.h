@@ -1,7 +1,7 @@
 /* The free blocks of a pool in one list, by address or by size, which is searched from its front.
  *
- * It is the tree of index/list/block_list.h: it finds what a walk along the list finds and knows how
- * many blocks the walk visits, without visiting them. */
+ * The list is the tree of index/list/block_list.h: it finds the result of a walk along the list and
+ * the number of its visits without walking. */
 #ifndef SIMALLOC_POOL_LIST_H
 #define SIMALLOC_POOL_LIST_H
 
@@ -32,8 +32,8 @@ ALWAYS_INLINE void pool_list_enter(struct pool_list *list, uint32_t id)
     heap_count_free(heap, id);
 }
 
-/* Enters a block that is waste by its size, before those of the same; returns how many blocks stand
- * before it. A list has either order. */
+/* Enters a waste block by its size, before blocks of equal size. Returns the number of blocks
+ * before it. A list has one of the two orders. */
 ALWAYS_INLINE uint64_t pool_list_enter_by_size(struct pool_list *list, uint32_t id)
 {
     struct heap *heap = list->tree.heap;
@@ -68,8 +68,7 @@ ALWAYS_INLINE uint32_t pool_list_cut(struct pool_list *list, uint32_t id, uint64
     return low;
 }
 
-/* The first block of at least a size, and the number that a walk visits; NO_BLOCK if there is
- * none. */
+/* Returns the first block of at least a size, or NO_BLOCK, and the number of visits of a walk. */
 ALWAYS_INLINE uint32_t pool_list_first(struct pool_list *list, uint64_t size,
                                           uint64_t *visited)
 {
@@ -78,7 +77,7 @@ ALWAYS_INLINE uint32_t pool_list_first(struct pool_list *list, uint64_t size,
     return found(at) ? block_at(&list->tree, at) : NO_BLOCK;
 }
 
-/* How many blocks a walk visits on its way to where a block belongs. */
+/* Returns the number of blocks that a walk visits on its way to a block's place. */
 ALWAYS_INLINE uint64_t pool_list_rank(const struct pool_list *list, uint64_t address)
 {
     return block_list_rank(&list->tree, block_list_position(&list->tree, address));

@@ -16,7 +16,7 @@ static uint64_t holds(const struct heap *heap, uint32_t id)
     return heap->blocks[id].size - heap->setting.payload;
 }
 
-/* What a block holds for a request. */
+/* Returns the bytes that a block holds for a request. */
 static uint64_t rounded(const struct rt_thread_memheap *state, uint64_t size)
 {
     const struct heap *heap = &state->pool.heap;
@@ -68,7 +68,7 @@ static uint32_t first_of(struct rt_thread_memheap *state, uint64_t held, uint64_
     return NO_BLOCK;
 }
 
-/* Enters a block that was freed and merged; returns how many blocks are looked at. */
+/* Enters a block that was freed and merged. Returns the number of visited blocks. */
 static uint64_t enter_freed(struct rt_thread_memheap *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
@@ -151,8 +151,8 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, visited, coalescings);
 }
 
-/* Takes what a block in use lacks from the free block behind it; false if too little would be
- * left. */
+/* Takes the missing bytes of a block in use from the free block behind it. Returns false if the
+ * remainder would be too small. */
 static bool grow(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
@@ -173,7 +173,7 @@ static bool grow(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
     return true;
 }
 
-/* Gives back what a block in use has beyond this much, if that is enough for a block. */
+/* Frees the part of a block in use beyond `held`, if it is large enough for a block. */
 static void shrink(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
@@ -204,7 +204,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         return NO_BLOCK;
     uint64_t held = rounded(state, heap->request.size);
     if (id == pool_last(heap))
-        differs_from(heap, 1); /* what follows looks at all that the block has */
+        differs_from(heap, 1); /* the following code reads the size of the block */
     if (!is_aligned && held <= holds(heap, id)) {
         shrink(state, id, held);
         return id;

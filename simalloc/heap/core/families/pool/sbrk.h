@@ -21,10 +21,10 @@ struct sbrk {
 /* Makes the pool, which is all room. */
 bool sbrk_init(struct sbrk *state);
 
-/* Raises the break and returns what is new, waste; NO_BLOCK if there is not so much room. */
+/* Raises the break and returns the new memory, waste; NO_BLOCK if the room is too small. */
 uint32_t sbrk_raise(struct sbrk *state, uint64_t size);
-/* As sbrk_raise(), but what is `header` bytes behind the start lies at a multiple of `alignment`: a
- * second sbrk asks for the bytes that this takes. If it is refused, the first one's are lost. */
+/* As sbrk_raise(), but the address `header` bytes behind the start is a multiple of `alignment`. A
+ * second sbrk requests the padding. If the second is refused, the memory of the first is lost. */
 uint32_t sbrk_raise_aligned(struct sbrk *state, uint64_t size, uint64_t header,
                             uint64_t alignment);
 /* Makes a waste block that ends at the break longer; false: there is not so much room. */

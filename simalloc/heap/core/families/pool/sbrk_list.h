@@ -10,7 +10,7 @@ struct sbrk_list {
     struct pool_list list;
 };
 
-/* What stands in struct family for all of them, as POOL_FAMILY_OF has it. */
+/* The entries of struct family for all of them, as in POOL_FAMILY_OF. */
 #define SBRK_LIST_FAMILY_OF(state)                                                        \
     .state_size = sizeof(state), PARAMETERS(parameters), FIGURES(figure_names), .init = init, \
     .release = sbrk_list_release, .next_layer = next_layer, .check = sbrk_list_check,         \
@@ -31,7 +31,7 @@ void sbrk_list_cut(struct sbrk_list *state, uint32_t id, uint64_t size);
 void sbrk_list_free(struct heap *heap, uint32_t id);
 /* The chunk of the list that ends at the break, or NO_BLOCK. */
 uint32_t sbrk_list_top(const struct sbrk_list *state);
-/* The bytes of the largest free chunk; 0: there is none. And of all of them. */
+/* Return the bytes of the largest free chunk, or 0, and of all free chunks. */
 uint64_t sbrk_list_largest(const struct sbrk_list *state);
 uint64_t sbrk_list_bytes(const struct sbrk_list *state);
 /* The bytes of the largest chunk that can be had: one of the list, or the room behind what an alignment

@@ -6,7 +6,7 @@ enum { LEAST_REST = 20 }; /* TX_BYTE_BLOCK_MIN */
 
 struct threadx {
     struct pool pool;
-    uint64_t checked;   /* are requests verified before the pool is asked? */
+    uint64_t checked;   /* 1 if requests are verified before the pool is searched */
     uint32_t mark;      /* no free block lies before it */
     uint64_t available; /* bytes of free blocks, headers included */
     uint64_t fragments; /* blocks, free and in use, with the one that ends the pool */
@@ -33,7 +33,7 @@ static void merge(struct threadx *state, uint32_t id)
     state->merges++;
 }
 
-/* Finds a block that holds this much, from the mark on and around; NO_BLOCK if there is none. */
+/* Returns a block that holds `held` bytes, searching around from the mark, or NO_BLOCK. */
 static uint32_t find(struct threadx *state, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;

@@ -1,14 +1,14 @@
 /* jserv's tlsf-bsd: TLSF over a heap that grows and shrinks in its pool
  * (simalloc/policy/pool/tlsf_bsd.md).
  *
- * What the heap does not have is one block, STATE_TABLE, which begins with the last header. */
+ * The memory beyond the heap is one block, STATE_TABLE, which begins with the last header. */
 #include "families/pool/larger.h"
 
 struct tlsf_bsd {
     struct pool pool;
     struct class_lists lists;
     uint64_t most; /* that a block may hold */
-    uint32_t end;  /* what is not the heap's */
+    uint32_t end;  /* the memory beyond the heap */
 };
 
 static uint64_t holds(const struct heap *heap, uint32_t id)
@@ -26,7 +26,7 @@ static void enter(struct tlsf_bsd *state, uint32_t id)
     class_enter(&state->lists, id, holds(&state->pool.heap, id), true);
 }
 
-/* What a block holds for a request; 0: there is no such block. */
+/* Returns the bytes that a block holds for a request, or 0 for an impossible request. */
 static uint64_t adjusted(const struct heap *heap, uint64_t size)
 {
     const struct tlsf_bsd *state = (const struct tlsf_bsd *)heap;
@@ -38,7 +38,7 @@ static uint64_t adjusted(const struct heap *heap, uint64_t size)
     return held <= state->most ? held : 0;
 }
 
-/* The bytes by which the heap may still grow, for what a block holds. */
+/* Returns the bytes by which the heap can still grow, for a block's contents. */
 static uint64_t room(const struct tlsf_bsd *state)
 {
     const struct heap *heap = &state->pool.heap;
@@ -79,7 +79,7 @@ static uint32_t find(struct tlsf_bsd *state, uint64_t size, uint64_t *begin)
     return id;
 }
 
-/* Splits off what a block that is in no list holds beyond `size`, if a block can be made of it. */
+/* Splits off the part of an unlisted block beyond `size`, if it is large enough for a block. */
 static void cut(struct tlsf_bsd *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->pool.heap;
@@ -204,7 +204,7 @@ static const char *check(const void *memory)
     return pool_check(&state->pool, class_lists_count(&state->lists, holds));
 }
 
-/* What the heap may grow by is a block, too. */
+/* The bytes by which the heap can grow count as a block. */
 static uint64_t largest_free(const struct heap *heap)
 {
     const struct tlsf_bsd *state = (const struct tlsf_bsd *)heap;

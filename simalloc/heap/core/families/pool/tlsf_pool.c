@@ -19,7 +19,8 @@ static void take_out(struct heap *heap, uint32_t id)
     class_leave(&((struct tlsf_pool *)heap)->lists, id, holds(heap, id));
 }
 
-/* What a block holds for a request of `size` bytes; 0: there is no such block. */
+/* Returns the bytes that a block holds for a request of `size` bytes, or 0 for an impossible
+ * request. */
 static uint64_t adjusted(const struct tlsf_pool *state, uint64_t size)
 {
     const struct heap *heap = &state->pool.heap;
@@ -31,8 +32,8 @@ static uint64_t adjusted(const struct tlsf_pool *state, uint64_t size)
     return rounded < state->top ? rounded : 0;
 }
 
-/* Takes a block out of the lists that holds `size` bytes and any in the same list; NO_BLOCK if there
- * is none. */
+/* Takes a block of at least `size` bytes from the first list whose blocks are all large enough.
+ * Returns NO_BLOCK if these lists are empty. */
 static uint32_t find(struct tlsf_pool *state, uint64_t size)
 {
     struct class_lists *lists = &state->lists;
@@ -47,7 +48,7 @@ static uint32_t find(struct tlsf_pool *state, uint64_t size)
     return id;
 }
 
-/* Splits off what a block that is in no list holds beyond `size`, if a block can be made of it. */
+/* Splits off the part of an unlisted block beyond `size`, if it is large enough for a block. */
 static void cut(struct tlsf_pool *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->pool.heap;
@@ -71,8 +72,8 @@ static uint32_t hand_out(struct tlsf_pool *state, uint32_t id, uint64_t size)
     return id;
 }
 
-/* Cuts what lies before a multiple of the alignment off a block that is in no list, and returns what
- * is left. A gap is large enough for a block. */
+/* Cuts the part before a multiple of the alignment off an unlisted block, and returns the
+ * remainder. A gap is large enough for a block. */
 static uint32_t align(struct tlsf_pool *state, uint32_t id, uint64_t alignment)
 {
     struct heap *heap = &state->pool.heap;
@@ -107,7 +108,7 @@ static uint32_t serve(struct tlsf_pool *state, uint64_t size, uint64_t alignment
     return hand_out(state, id, held);
 }
 
-/* Notes what is in use after a call. */
+/* Stores the bytes in use after a call. */
 static void note(struct tlsf_pool *state)
 {
     const struct heap *heap = &state->pool.heap;
@@ -266,7 +267,7 @@ uint64_t tlsf_pool_largest_free(const struct tlsf_pool *state)
     return largest == 0 ? 0 : largest - state->pool.heap.setting.word;
 }
 
-/* What all free blocks hold. */
+/* Returns the bytes that all free blocks hold. */
 uint64_t tlsf_pool_free_bytes(const struct tlsf_pool *state)
 {
     const struct counters *counters = &state->pool.heap.counters;

@@ -1,7 +1,7 @@
-/* TLSF in a fixed pool, and what ESP-IDF and LVGL have made of it (policy/pool/tlsf_bsd.md).
+/* TLSF in a fixed pool, and its versions in ESP-IDF and LVGL (policy/pool/tlsf_bsd.md).
  *
- * A block is a header of one word and what it holds. The three tell different things of themselves,
- * each in a file of its own. */
+ * A block is a header of one word and its contents. The three report different figures, each in its
+ * own file. */
 #ifndef SIMALLOC_TLSF_POOL_H
 #define SIMALLOC_TLSF_POOL_H
 
@@ -14,7 +14,7 @@ struct tlsf_pool {
     uint64_t control;       /* bytes in front of the first block */
     uint64_t division;      /* the logarithm of the lists to a doubling */
     uint64_t top;           /* blocks hold less than this */
-    uint64_t second;        /* bytes of a second pool; 0: there is none */
+    uint64_t second;        /* bytes of a second pool; 0: one pool only */
     uint64_t wraps;         /* does a request near the end of a word wrap around? */
     uint64_t cuts_to_class; /* does a request get all that was searched for? */
     uint64_t aligns;        /* is there a memalign? */
@@ -29,7 +29,7 @@ struct tlsf_pool {
 extern const struct parameter tlsf_pool_parameters[];
 enum { TLSF_POOL_PARAMETERS = 11 };
 
-/* What stands in struct family for all three. */
+/* The entries of struct family for all three. */
 #define TLSF_FAMILY                                                                          \
     .state_size = sizeof(struct tlsf_pool), .parameters = tlsf_pool_parameters,              \
     .parameter_count = TLSF_POOL_PARAMETERS, .blocks_an_event = 3,                           \
@@ -42,9 +42,9 @@ const char *tlsf_pool_check(const void *memory);
 
 /* The largest request that would be served now; 0: none. */
 uint64_t tlsf_pool_largest_request(const struct tlsf_pool *state);
-/* What the largest free block holds; 0: there is none. */
+/* Returns the bytes that the largest free block holds, or 0. */
 uint64_t tlsf_pool_largest_free(const struct tlsf_pool *state);
-/* What all free blocks hold. */
+/* Returns the bytes that all free blocks hold. */
 uint64_t tlsf_pool_free_bytes(const struct tlsf_pool *state);
 
 #endif

@@ -35,7 +35,7 @@ static void leave(struct umm_malloc *state, uint32_t id)
     state->listed--;
 }
 
-/* Notes the choice of a run, NO_BLOCK if there was none; the next best has so many bytes. */
+/* Notes the choice of a run, or NO_BLOCK; the next best run has `next` bytes. */
 static void note_taken(struct umm_malloc *state, uint32_t id, uint64_t wanted, uint64_t next)
 {
     struct heap *heap = &state->pool.heap;
@@ -49,7 +49,7 @@ static void note_taken(struct umm_malloc *state, uint32_t id, uint64_t wanted, u
         differs_from(heap, next - size);
 }
 
-/* Finds a free run of so many bytes. */
+/* Returns a free run of at least `wanted` bytes. */
 static uint32_t find(struct umm_malloc *state, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
@@ -135,7 +135,7 @@ static uint64_t free_bytes(const struct heap *heap, uint32_t id)
     return heap_is_free(heap, id) ? heap->blocks[id].size : 0;
 }
 
-/* What a realloc does with the free runs around an object. */
+/* A realloc's use of the free runs around an object. */
 struct plan {
     bool is_possible, takes_below, takes_above;
 };

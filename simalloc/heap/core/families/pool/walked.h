@@ -28,7 +28,7 @@ ALWAYS_INLINE uint32_t walked_from(const struct heap *heap, uint32_t id, uint64_
     return id;
 }
 
-/* Finds the first free block of at least a size, and takes it; NO_BLOCK if there is none. */
+/* Takes the first free block of at least a size, or returns NO_BLOCK. */
 uint32_t walked_take(struct walked *state, uint64_t size);
 /* The same block comes into use, with its low `size` bytes; the rest, if it has `least`, is free. */
 void walked_hand_out(struct walked *state, uint32_t id, uint64_t size, uint64_t least);
@@ -40,7 +40,7 @@ void walked_cut(struct walked *state, uint32_t id, uint64_t size);
 /* Makes the pool: one free block that begins at `start` and ends at `end`, of `bytes`. */
 bool walked_init(struct walked *state, uint64_t start, uint64_t end, uint64_t bytes);
 const char *walked_check(const struct walked *state);
-/* The bytes of the largest free block; 0: there is none. */
+/* Returns the bytes of the largest free block, or 0. */
 uint64_t walked_largest(const struct walked *state);
 
 #endif

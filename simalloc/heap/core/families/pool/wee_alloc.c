@@ -8,7 +8,7 @@
 enum { MAIN = 0, MOST_CLASS = 256, PAGE = 4096, LEAST_CLASS_AREA = 8192 };
 
 struct cell {
-    uint64_t alignment; /* that was asked for */
+    uint64_t alignment; /* the requested alignment */
     uint32_t area;      /* from 1 */
     uint16_t list;      /* to which it returns when it is freed: MAIN, or the words of a class */
     bool has_pending;   /* the cell behind it in the list ends where it begins: they are to be joined */
@@ -208,7 +208,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* Moves the object: Rust keeps the alignment that it was asked for. */
+/* Moves the object. Rust keeps the requested alignment. */
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct wee_alloc *state = (struct wee_alloc *)heap;

@@ -14,7 +14,7 @@ struct zephyr {
     uint64_t least;    /* units of a chunk that a bucket keeps */
     uint64_t loops;    /* how many chunks of a bucket are tried */
     uint64_t front;    /* bytes in front of each object, for a reference to the heap */
-    uint64_t program_alignment; /* the alignment of all requests; 0: that of chunks */
+    uint64_t program_alignment; /* alignment of all requests; 0: the alignment of chunks */
     uint64_t lone;     /* bytes of free chunks that no bucket keeps */
 };
 
@@ -23,7 +23,7 @@ static uint64_t units(const struct heap *heap, uint32_t id)
     return heap->blocks[id].size / UNIT;
 }
 
-/* What buckets are told by: its logarithm is the number. */
+/* Returns the key of a chunk; its logarithm is the bucket's number. */
 static uint64_t key_of(const struct heap *heap, uint32_t id)
 {
     return units(heap, id) - ((const struct zephyr *)heap)->least + 1;
@@ -78,8 +78,9 @@ static uint32_t try_bucket(struct zephyr *state, unsigned class, uint64_t wanted
     return NO_BLOCK;
 }
 
-/* Notes a search in the bucket `class` for so many units, and in those above. What is noted suffices
- * whatever chunks of a bucket are tried: the last chunk stays in its bucket, or out of that one. */
+/* Notes a search in the bucket `class` for `wanted` units, and in the buckets above. The note
+ * covers any choice of chunks in a bucket, because the last chunk stays in its bucket, or outside
+ * it. */
 static void note_search(struct zephyr *state, unsigned class, uint64_t wanted, unsigned above)
 {
     struct heap *heap = &state->pool.heap;
@@ -97,7 +98,7 @@ static void note_search(struct zephyr *state, unsigned class, uint64_t wanted, u
         note_list(lists, above, have - below, UNIT);
 }
 
-/* Takes a chunk of at least so many units out of its bucket. */
+/* Takes a chunk of at least `wanted` units out of its bucket. */
 static uint32_t find(struct zephyr *state, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
@@ -122,13 +123,13 @@ static uint32_t find(struct zephyr *state, uint64_t wanted)
     return id;
 }
 
-/* The units of a chunk with `size` bytes of the program, and so many before them. */
+/* Returns the units of a chunk with `size` program bytes and `gap` bytes before them. */
 static uint64_t needed(const struct zephyr *state, uint64_t size, uint64_t gap)
 {
     return round_up(size + gap + state->chunk_header, UNIT) / UNIT;
 }
 
-/* Cuts what is beyond so many units off a chunk in no bucket; it enters its own. */
+/* Cuts the units beyond `wanted` off an unlisted chunk; they enter their own bucket. */
 static void cut(struct zephyr *state, uint32_t id, uint64_t wanted)
 {
     if (units(&state->pool.heap, id) > wanted)
@@ -155,7 +156,7 @@ static uint32_t serve(struct zephyr *state, uint64_t size)
     return hand_out(state, id, 0);
 }
 
-/* What is `rewind` bytes behind the object lies at a multiple of the alignment. */
+/* The address `rewind` bytes behind the object is a multiple of the alignment. */
 static uint32_t serve_aligned(struct zephyr *state, uint64_t alignment, uint64_t rewind,
                               uint64_t size)
 {
@@ -179,7 +180,7 @@ static uint32_t serve_aligned(struct zephyr *state, uint64_t alignment, uint64_t
     return hand_out(state, id, object - chunk - header);
 }
 
-/* A program's request, by what it calls. */
+/* Serves a program's request, by the function that it calls. */
 static uint32_t serve_request(struct zephyr *state, uint64_t alignment)
 {
     const struct heap *heap = &state->pool.heap;
@@ -227,7 +228,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* Makes a chunk have so many units, of which more come from the free chunk behind it. */
+/* Gives a chunk `wanted` units; additional units come from the free chunk behind it. */
 static bool resize_to(struct zephyr *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
