@@ -7,7 +7,8 @@
 
 /* The free blocks of a list in address order, also in a tree by rank, which replaces walks. The
  * tree is updated after each call of the family from the neighbours of the call's block, because no
- * other place of the heap has changed. */
+ * other place of the heap has changed. An allocation that coalesces can change any place; the tree is
+ * then made again. */
 struct free_counting {
     const struct family *family;
     const struct layer *base;
@@ -51,11 +52,33 @@ static struct treap_place place_of(const struct heap *heap, uint64_t address)
     return treap_from(&tree, (struct treap_key){address, 0});
 }
 
+/* Enters a free block that is not in the tree yet. */
 static void enter_if_free(const struct heap *heap, uint32_t id)
 {
     const struct treap tree = tree_of(heap);
-    if (heap_is_free(heap, id))
-        treap_insert(&tree, id, (struct treap_key){heap->blocks[id].address, 0});
+    uint64_t address = heap->blocks[id].address;
+    if (heap_is_free(heap, id) && place_of(heap, address).block != id)
+        treap_insert(&tree, id, (struct treap_key){address, 0});
+}
+
+/* Enters the free blocks from `id` to before `end`: one, or several that have not merged. */
+static void enter_free_blocks(const struct heap *heap, uint32_t id, uint32_t end)
+{
+    for (; id != end; id = heap->blocks[id].next)
+        enter_if_free(heap, id);
+}
+
+static void make_again(const struct heap *heap)
+{
+    heap->free_counting->root = NO_BLOCK;
+    enter_free_blocks(heap, heap_first(heap), NO_BLOCK);
+}
+
+/* Returns the first block above `id` that stays what it is if `id` is freed or resized. */
+static uint32_t block_beyond(const struct heap *heap, uint32_t id)
+{
+    uint32_t above = heap->blocks[id].next;
+    return heap_is_free(heap, above) ? heap->blocks[above].next : above;
 }
 
 static void leave(const struct heap *heap, uint32_t id)
@@ -107,13 +130,18 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     leave_if_trimmed(heap);
     uint32_t last = heap_last(heap);
     bool last_is_free = heap_is_free(heap, last);
-    uint64_t growths = heap->counters.growths;
+    uint64_t growths = heap->counters.growths, coalescings = heap->counters.coalescings;
     uint32_t id = counting->base->allocate(heap, size);
+    if (heap->counters.coalescings != coalescings) {
+        make_again(heap);
+        note_last(heap);
+        return id;
+    }
     if (id == NO_BLOCK)
         return NO_BLOCK;
     if (growths == heap->counters.growths)
         leave(heap, place_of(heap, heap->blocks[id].address).block);
-    else if (last_is_free)
+    else if (last_is_free && !heap->new_memory_is_apart)
         leave(heap, last);
     enter_if_free(heap, heap->blocks[id].next);
     note_last(heap);
@@ -128,10 +156,11 @@ static uint64_t release_in_order(struct heap *heap, uint32_t id)
     uint64_t visited = walk_to(heap, id);
     uint32_t below = heap->blocks[id].previous;
     uint32_t beyond = heap_is_free(heap, below) ? heap->blocks[below].previous : below;
+    uint32_t end = block_beyond(heap, id);
     leave_if_free(heap, below);
     leave_if_free(heap, heap->blocks[id].next);
     heap->free_counting->base->release(heap, id);
-    enter_if_free(heap, heap->blocks[beyond].next);
+    enter_free_blocks(heap, heap->blocks[beyond].next, end);
     note_last(heap);
     return visited;
 }
@@ -154,9 +183,10 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     if (!counting->ordered)
         return counting->base->resize(heap, id, size);
     leave_if_trimmed(heap);
+    uint32_t end = block_beyond(heap, id);
     leave_if_free(heap, heap->blocks[id].next);
     bool done = counting->base->resize(heap, id, size);
-    enter_if_free(heap, heap->blocks[id].next);
+    enter_free_blocks(heap, heap->blocks[id].next, end);
     note_last(heap);
     return done;
 }
