@@ -435,7 +435,7 @@ static const struct parameter parameters[] = {
     SIZE_PARAMETER(struct ptmalloc, mmap_threshold),
     SIZE_PARAMETER(struct ptmalloc, mmap_max),
     PARAMETER(struct ptmalloc, adjusts, 0, 1),
-    PARAMETER(struct ptmalloc, most_arenas, 1, 1 << 16),
+    PARAMETER(struct ptmalloc, most_arenas, 1, (1 << 16) + 1),
     PARAMETER(struct ptmalloc, growth, 1, 1 << HEAP_BITS),
 };
 
