@@ -125,6 +125,8 @@ static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint
         heap->request.size = old_size;
         heap->has_refused = false;
         *object = got = request_block(replay, OP_MALLOC, NO_BLOCK);
+        if (got == NO_BLOCK)
+            forget_searches(heap, before);
     } else if (!refused) {
         *object = got;
     }
