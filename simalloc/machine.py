@@ -27,20 +27,20 @@ def circumstances() -> dict[str, int | float | str]:
         "cores": core_count(),
         "page": os.sysconf("SC_PAGE_SIZE"),
     }
-    if thp := _read("/sys/kernel/mm/transparent_hugepage/enabled").partition("[")[2]:
+    if thp := system_text("/sys/kernel/mm/transparent_hugepage/enabled").partition("[")[2]:
         found["thp"] = thp.partition("]")[0]
-    overcommit = _read("/proc/sys/vm/overcommit_memory").strip()
+    overcommit = system_text("/proc/sys/vm/overcommit_memory").strip()
     if overcommit.isdigit():
         found["overcommit"] = int(overcommit)
-    quota, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")
+    quota, _, period = system_text("/sys/fs/cgroup/cpu.max").partition(" ")
     if quota.isdigit() and period.strip().isdigit():
         found["cpu_quota"] = int(quota) / int(period)
     return found
 
 
-def _read(path: str) -> str:
-    """Return the text of a file of the system; empty if there is none."""
+def system_text(path: str | Path) -> str:
+    """Return the text of a file of the kernel, or "" if it cannot be read."""
     try:
-        return Path(path).read_text()
-    except (OSError, ValueError):
+        return Path(path).read_text(errors="replace")
+    except OSError:
         return ""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from simalloc.errors import SimallocError
+from simalloc.machine import system_text
 
 VARIABLE: Final = "SIMALLOC_MEMORY"
 """An environment variable: the bytes that may be used, such as 8G, in place of those measured."""
@@ -76,41 +77,34 @@ def _left_of_limit() -> int | None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
-    found = re.search(r"^VmSize:\s*(\d+) kB", _text(Path("/proc/self/status")), re.MULTILINE)
+    found = re.search(r"^VmSize:\s*(\d+) kB", system_text("/proc/self/status"), re.MULTILINE)
     return limit if found is None else max(0, limit - int(found[1]) * 1024)
 
 
 def _available() -> int | None:
-    found = re.search(r"^MemAvailable:\s*(\d+) kB", _text(Path("/proc/meminfo")), re.MULTILINE)
+    found = re.search(r"^MemAvailable:\s*(\d+) kB", system_text("/proc/meminfo"), re.MULTILINE)
     return None if found is None else int(found[1]) * 1024
 
 
 def _left_in_groups() -> list[int]:
     """Return what each control group with a limit, from this process's own up, has left."""
-    found = re.search(r"^0::/(.*)$", _text(Path("/proc/self/cgroup")), re.MULTILINE)
+    found = re.search(r"^0::/(.*)$", system_text("/proc/self/cgroup"), re.MULTILINE)
     if found is None:
         return []
     top = Path("/sys/fs/cgroup")
     group = top / found[1]
     left = []
     for folder in (group, *group.parents):
-        most, used = _text(folder / "memory.max"), _text(folder / "memory.current")
+        most, used = system_text(folder / "memory.max"), system_text(folder / "memory.current")
         if most.strip().isdecimal() and used.strip().isdecimal():
             # Pages of files that nobody has used for long go when memory is asked for.
             cached = re.search(
-                r"^inactive_file (\d+)$", _text(folder / "memory.stat"), re.MULTILINE
+                r"^inactive_file (\d+)$", system_text(folder / "memory.stat"), re.MULTILINE
             )
             left.append(max(0, int(most) - int(used) + (int(cached[1]) if cached else 0)))
         if folder == top:
             break
     return left
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("ascii", "replace")
-    except OSError:
-        return ""
 
 
 def _spelled(size: int) -> str:

@@ -53,7 +53,7 @@ def carry_out_plan(
     """Carry out the runs of a plan that the file `results` does not have, and write them there.
 
     The work is done by `jobs` threads (None: one a core) with up to `memory` bytes of traces (None:
-    three quarters of the available memory), or on the Dask cluster whose scheduler is at `dask`.
+    three quarters of the machine's memory), or on the Dask cluster whose scheduler is at `dask`.
     `shard` limits it to a share. Failed runs are repeated only with `retry_failed`. Raises
     `SimallocError`, before the file is made, if a trace needs more memory.
     """
