@@ -47,9 +47,9 @@ static void enter(struct emmalloc *state, uint32_t id)
 }
 
 /* Takes a region out of its list, waste. */
-static void leave(struct emmalloc *state, uint32_t id)
+static void take_out(struct heap *heap, uint32_t id)
 {
-    struct heap *heap = &state->sbrk.pool.heap;
+    struct emmalloc *state = (struct emmalloc *)heap;
     block_ring_remove(&state->fronts[list_of(payload_of(state, id))], heap->blocks, id);
     heap->blocks[id].index_slot = STATE_WASTE;
     heap->counters.free_blocks--;
@@ -58,18 +58,7 @@ static void leave(struct emmalloc *state, uint32_t id)
 /* Joins a waste region with its free neighbours and enters it. */
 static void give_back(struct emmalloc *state, uint32_t id)
 {
-    struct heap *heap = &state->sbrk.pool.heap;
-    uint32_t above = heap->blocks[id].next, below = heap->blocks[id].previous;
-    if (heap_is_free(heap, above)) {
-        leave(state, above);
-        heap_join_next(heap, id);
-        heap->counters.coalescings++;
-    }
-    if (heap_is_free(heap, below)) {
-        leave(state, below);
-        heap_join_previous(heap, id);
-        heap->counters.coalescings++;
-    }
+    coalesce(&state->sbrk.pool.heap, id, take_out);
     enter(state, id);
 }
 
@@ -190,7 +179,7 @@ static uint32_t serve(struct emmalloc *state, uint64_t size, uint64_t alignment)
     uint32_t id = find(state, size, alignment);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    leave(state, id);
+    take_out(&state->sbrk.pool.heap, id);
     uint64_t bytes = missing(state, id, alignment);
     if (bytes > 0)
         id = move_up(state, id, bytes);
@@ -237,7 +226,7 @@ static bool move_end(struct emmalloc *state, uint32_t id, uint64_t wanted)
         return wanted <= held;
     heap_mark(heap, id, STATE_WASTE);
     if (is_free) {
-        leave(state, above);
+        take_out(heap, above);
         heap_join_next(heap, id);
     }
     if (wanted + lowest(state) <= held)
