@@ -97,14 +97,7 @@ EXPORT void *mmap(void *address, size_t bytes, int rights, int flags, int file, 
 
 /* On machines of 64 bits, the same function by another name. */
 EXPORT void *mmap64(void *address, size_t bytes, int rights, int flags, int file, off_t offset)
-{
-    void *got = behind_mmap != NULL
-                    ? behind_mmap(address, bytes, rights, flags, file, offset)
-                    : (void *)syscall(SYS_mmap, address, bytes, rights, flags, file, offset);
-    if (got != MAP_FAILED && !is_of_allocator(CALLER))
-        note_mapping(got, bytes, flags, CALLER);
-    return got;
-}
+    __attribute__((alias("mmap")));
 
 /* What is unmapped is noted before it is: another thread may get the addresses at once. */
 EXPORT int munmap(void *address, size_t bytes)
