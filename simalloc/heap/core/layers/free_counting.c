@@ -7,8 +7,8 @@
 
 /* The free blocks of a list in address order, also in a tree by rank, which replaces walks. The
  * tree is updated after each call of the family from the neighbours of the call's block, because no
- * other place of the heap has changed. An allocation that coalesces can change any place; the tree is
- * then made again. */
+ * other place of the heap has changed, unless an allocation has scanned the heap for blocks to
+ * merge. The tree is then built anew. */
 struct free_counting {
     const struct family *family;
     const struct layer *base;
@@ -52,13 +52,11 @@ static struct treap_place place_of(const struct heap *heap, uint64_t address)
     return treap_from(&tree, (struct treap_key){address, 0});
 }
 
-/* Enters a free block that is not in the tree yet. */
 static void enter_if_free(const struct heap *heap, uint32_t id)
 {
     const struct treap tree = tree_of(heap);
-    uint64_t address = heap->blocks[id].address;
-    if (heap_is_free(heap, id) && place_of(heap, address).block != id)
-        treap_insert(&tree, id, (struct treap_key){address, 0});
+    if (heap_is_free(heap, id))
+        treap_insert(&tree, id, (struct treap_key){heap->blocks[id].address, 0});
 }
 
 /* Enters the free blocks from `id` to before `end`: one, or several that have not merged. */
@@ -68,7 +66,7 @@ static void enter_free_blocks(const struct heap *heap, uint32_t id, uint32_t end
         enter_if_free(heap, id);
 }
 
-static void make_again(const struct heap *heap)
+static void rebuild(const struct heap *heap)
 {
     heap->free_counting->root = NO_BLOCK;
     enter_free_blocks(heap, heap_first(heap), NO_BLOCK);
@@ -130,20 +128,23 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     leave_if_trimmed(heap);
     uint32_t last = heap_last(heap);
     bool last_is_free = heap_is_free(heap, last);
-    uint64_t growths = heap->counters.growths, coalescings = heap->counters.coalescings;
+    const struct counters before = heap->counters;
     uint32_t id = counting->base->allocate(heap, size);
-    if (heap->counters.coalescings != coalescings) {
-        make_again(heap);
+    bool grew = heap->counters.growths != before.growths;
+    bool grew_last = grew && last_is_free && !heap->new_memory_is_apart;
+    if (heap->counters.coalescings > before.coalescings + grew_last) { /* the growth itself counts one */
+        rebuild(heap);
         note_last(heap);
         return id;
     }
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    if (growths == heap->counters.growths)
+    if (!grew)
         leave(heap, place_of(heap, heap->blocks[id].address).block);
-    else if (last_is_free && !heap->new_memory_is_apart)
+    else if (grew_last)
         leave(heap, last);
-    enter_if_free(heap, heap->blocks[id].next);
+    if (heap->counters.splits != before.splits)
+        enter_if_free(heap, heap->blocks[id].next);
     note_last(heap);
     return id;
 }
