@@ -1,7 +1,7 @@
-"""What it costs a process under load to be recorded from now on, and whether it survives it often.
+"""The cost of `record --pid` to a process under load, and its survival of many attach cycles.
 
-A program whose threads allocate without a pause is attached to and left again and again. Every free
-and realloc in a recording has to be of a block that was live at its start or allocated since.
+A program whose threads allocate without a pause is attached to and detached from repeatedly. Every
+free and realloc in a recording must concern a block that was live at its start or allocated since.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from simalloc.trace.recorder import RawRecording, Wanted
 
 @dataclass
 class Outcome:
-    """What came of all recordings."""
+    """Totals of all recordings."""
 
     cycles: int = 0
     errors: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Outcome:
 
 
 def record_once(loaded: Loaded, wanted: Wanted, seconds: float, found: Outcome) -> None:
-    """Record the program for a while, and check what was recorded."""
+    """Record the program for some seconds, and check the recording."""
     number = loaded.child.pid
     with TemporaryDirectory(prefix="simalloc-") as folder:
         process = LiveProcess(number)

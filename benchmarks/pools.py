@@ -1,8 +1,8 @@
-"""How long `simalloc pool` takes: every allocator of a group on the beginning of a board's trace.
+"""Duration of `simalloc pool`: every allocator of a group on the beginning of a board's trace.
 
-Time is that of the processor, all threads together, so that others at work on the machine matter
-little: two idle cores take half of it. The replays are those that settled all sizes from the peak
-of live bytes to twice the smallest pool.
+Times are processor time of all threads together, so that other work on the machine hardly matters;
+two idle cores need half of it. The replays are those that settled all sizes from the peak of live
+bytes to twice the smallest pool.
 
     python -m benchmarks.pools
 """

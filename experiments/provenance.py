@@ -63,7 +63,7 @@ the files are older, and the tests of the papers recompute a part of each.
 
 
 def entries() -> dict[str, dict[str, Any]]:
-    """Return what is noted of each kept file, by its path below `experiments`."""
+    """Return the notes on each kept file, by its path below `experiments`."""
     return tomllib.loads(ENTRIES.read_text("utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""How much memory may be used here, and the refusal of work that needs more.
+"""The memory that may be used here, and the refusal of work that needs more.
 
 Callers estimate the bytes that their work adds to this process or to a child, and call
 `require_memory` before the work begins.
@@ -20,12 +20,12 @@ VARIABLE: Final = "SIMALLOC_MEMORY"
 """An environment variable: the bytes that may be used, such as 8G, in place of those measured."""
 
 SMALL: Final = 64 << 20
-"""Needs below this are neither compared with what is free nor stated."""
+"""Smaller needs are neither compared with the free memory nor stated."""
 STATED: Final = 1 << 30
 """Needs from this on are stated before the work begins."""
 
 _KEPT_FREE: Final = 0.1
-"""The share of what is free that is left to the rest of the machine."""
+"""Share of the free memory that is left to the rest of the machine."""
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _state: Callable[[str], None] = lambda _: None  # noqa: E731 - the command line sets another
 

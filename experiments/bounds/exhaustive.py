@@ -47,7 +47,7 @@ class Buffer(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it uses all of its bytes whenever it uses some."""
+        """True if the buffer uses all of its bytes whenever it uses some."""
         return all(use.high - use.low == self.size for use in self.uses)
 
 
@@ -113,7 +113,7 @@ class _Placements:
         return best
 
     def fit(self, placed: list[Placed], height: int) -> bool:
-        """Whether the buffers that are not placed fit below a height, at any addresses."""
+        """Return whether the unplaced buffers fit below a height, at any addresses."""
         one = len(placed)
         if one == len(self._buffers):
             return True
@@ -132,7 +132,7 @@ class _Placements:
         return -(-(start + self._buffers[other].size) // alignment) * alignment
 
     def _clash(self, one: int, address: int, placed: Sequence[Placed]) -> bool:
-        """Whether a buffer at an address uses a byte of another at once."""
+        """Return whether a buffer at an address would share a byte with a placed one."""
         return any(
             under < address - start < over
             for other, start in placed

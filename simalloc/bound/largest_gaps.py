@@ -41,7 +41,7 @@ class _Gaps:
 
     @property
     def largest(self) -> int:
-        """The size of the largest gap; 0: there is none."""
+        """The size of the largest gap, or 0."""
         return self._sizes[-1] if self._sizes else 0
 
     def free(self, start: int, end: int) -> None:

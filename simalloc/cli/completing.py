@@ -1,4 +1,4 @@
-"""What the shell offers for an unfinished word: names of traces and policies, and files."""
+"""Shell completion of an unfinished word: names of traces and policies, and files."""
 
 from __future__ import annotations
 

@@ -44,15 +44,15 @@ class Start:
     """
 
     name: str
-    """Which process it is."""
+    """Name of the process."""
     has_fast_lists: bool
     parameters: Mapping[str, int]
     """The tunables of the process, as `HeapState` has them."""
     segment: NDArray[np.int64]
     """The break, then heaps, the older ones of an arena first: arena, size, largest size so far."""
     block: NDArray[np.int64]
-    """The blocks, by address: segment or `MAPPED`, offset (of a mapped one: bytes in front of it),
-    size, kind. Those of a segment tile it."""
+    """The blocks, by address: segment or `MAPPED`, offset (for a mapped block the bytes in front of
+    it), size, kind. The blocks of a segment tile it."""
     entry: NDArray[np.int64]
     """Blocks in lists, in the order of entering: kind of list, arena or thread, block."""
     arena: NDArray[np.int64]
@@ -165,7 +165,7 @@ class Start:
             raise SimallocError(f"the lists and blocks of the snapshot of {self.name} do not agree")
 
     def _segments_agree(self) -> bool:
-        """Whether each arena has segments, which its blocks tile."""
+        """Return whether each arena has segments, which its blocks tile."""
         segments, arenas = len(self.segment), len(self.arena)
         number, where, offset, length = self.segment[:, 0], *self.block[:, :3].T
         if not np.array_equal(np.unique(number), np.arange(arenas)):
@@ -187,7 +187,7 @@ class Start:
         )
 
     def _lists_agree(self) -> bool:
-        """Whether exactly the free and the cached blocks are in lists, each in one that exists."""
+        """Return whether exactly the free and the cached blocks are in existing lists."""
         kind, owner, block = self.entry.T
         owners = np.where(kind == CACHE, len(self.thread), len(self.arena))
         is_listed = np.isin(self.block[:, 3], (CACHED, FREE))
@@ -202,7 +202,7 @@ class Start:
         )
 
     def _threads_agree(self) -> bool:
-        """Whether threads and idle arenas have what exists, and the tunables are possible."""
+        """Return whether threads and idle arenas exist, and the tunables are possible."""
         values = self.parameters
         return bool(
             ((self.thread >= -1) & (self.thread < [len(self.arena), 2, len(self.block)])).all()
@@ -260,7 +260,7 @@ class Start:
     def tunables(self, description: Ptmalloc) -> dict[str, int]:
         """Return the tunables of a run that begins with this heap, as the engines need them.
 
-        Those that the description leaves to glibc are the process's.
+        Tunables that the description leaves to glibc have the process's values.
         """
         default = Ptmalloc()
         given = {n for n in _BY_HAND if getattr(description, n) != getattr(default, n)}
@@ -294,7 +294,7 @@ def _blocks(snapshot: Snapshot, state: HeapState) -> tuple[NDArray[np.int64], ND
 
 
 def _gaps(number: int, blocks: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return what a segment has besides chunks: words of the arena in front, and waste."""
+    """Return the parts of a segment besides chunks: words of the arena in front, and waste."""
     blocks = blocks[np.argsort(blocks[:, 1])]
     begins = np.append(blocks[:, 1], size)
     ends = np.insert(blocks[:, 1] + blocks[:, 2], 0, 0)

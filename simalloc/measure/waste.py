@@ -224,7 +224,7 @@ class WasteSums:
 
 
 def real_waste(run: NativeRun) -> Waste:
-    """Return the peak of a real allocator's mapped memory, of which only the live bytes are known.
+    """Return the peak of a real allocator's mapped memory; only its live bytes are known.
 
     They are the peak of live bytes, because the moment of the mapped peak is not known.
     """

@@ -1,4 +1,4 @@
-"""The state of glibc's heap, with the order of its lists: what a model needs to go on from it."""
+"""The state of glibc's heap, with the order of its lists, for a model that continues from it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COLUMNS: Final = ("segments", "mapped", "lists", "arenas", "idle", "threads", "r
 
 @dataclass(frozen=True, eq=False)
 class HeapState:
-    """What glibc's malloc has besides its blocks, by addresses; nothing of their contents.
+    """The data of glibc's malloc besides its blocks, by addresses; no contents of blocks.
 
     Each array has a row for each item. Arenas are numbered from 0, the main one, in the order in
     which they were made, and threads from 0 in the order of their system numbers.
     """
 
     has_fast_lists: bool
-    """Whether arenas have fast lists: in glibc up to 2.42."""
+    """True if arenas have fast lists, as in glibc up to 2.42."""
     parameters: Mapping[str, int]
     """`trim_threshold`, `top_pad`, `mmap_threshold`, `mmap_max`, `tcache_count`, `arena_max`, and
     `adjusts`: whether freeing a mapped block changes the thresholds."""

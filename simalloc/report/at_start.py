@@ -1,4 +1,4 @@
-"""Says what a trace of a process that already ran begins with."""
+"""The sentence on the blocks that were live when a running process was first recorded."""
 
 from __future__ import annotations
 

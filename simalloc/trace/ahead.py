@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 def ahead(items: Iterator[Item], depth: int = DEPTH) -> Generator[Item]:
-    """Yield an iterator's items, up to `depth` of which another thread makes in advance.
+    """Yield an iterator's items. Another thread makes up to `depth` of them in advance.
 
     An error of the iterator is raised here, after the items before it. Closing the generator waits
     for the item being made, and makes no more.

@@ -63,7 +63,7 @@ class Memory:
 
     @property
     def is_counted_by_kernel(self) -> bool:
-        """Whether mapped bytes are the kernel's count, because the allocator reports none."""
+        """True if mapped bytes are the kernel's count, because the allocator reports none."""
         return int(self.samples[0, 1]) == self.writable_at_start
 
 

@@ -25,8 +25,7 @@ class Family:
     reference: ClassVar[str] = ""
     """The module in `heap/reference/families` and its class that carry it out: `module:Class`.
 
-    Empty: it is compiled outside the package, and there is none.
-    """
+    Empty: it is compiled outside the package, and there is none."""
     recordings: ClassVar[bool] = False
     """Whether recordings of the real code are what the core is compared with, not a reference."""
     compiled: ClassVar[object] = None
@@ -80,7 +79,7 @@ class Family:
 
     @property
     def overhead(self) -> Overhead:
-        """What the allocator's own mechanism adds to a request."""
+        """The overhead of the allocator's own mechanism on a request."""
         return Overhead()
 
     @property

@@ -144,7 +144,7 @@ class Heap5(Heap4):
 
     @property
     def has_more_memory(self) -> bool:
-        """Whether other regions lie beside the pool."""
+        """True if other regions exist beside the pool."""
         return self.regions != "0+N"
 
     def __post_init__(self) -> None:

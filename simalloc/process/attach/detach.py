@@ -1,4 +1,4 @@
-"""Ends the recording of a running process and leaves it as it was, but for the loaded library."""
+"""Ends the recording of a running process. Only the loaded library stays in the process."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _PATIENT_TRIES: Final = 5
 _LONGEST_WAIT: Final = 0.005
 """Seconds between two stops, at most."""
 _BLOCK: Final = 4 << 20
-"""Bytes of memory of which the page states are kept together."""
+"""Bytes of memory whose page states are kept together."""
 _FEW_BLOCKS: Final = 4
 _AT_ENTRY: Final = 9
 _STACK_BYTES: Final = 256 << 10
@@ -36,14 +36,14 @@ _NO_DESCRIPTOR: Final = (1 << 64) - 1
 
 
 class HeldProcess(LiveProcess):
-    """A running process of which all threads are stopped from outside while it is read."""
+    """A running process whose threads are all stopped from outside while it is read."""
 
     def __init__(self, process: int) -> None:
         super().__init__(process)
         self._states: dict[int, NDArray[np.uint8]] = {}
 
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
-        """Return the states of pages; those of a block are read once, since nothing changes."""
+        """Return the states of pages. Each block's states are read once, as nothing changes."""
         blocks = range(start // _BLOCK, -(-end // _BLOCK))
         if len(blocks) > _FEW_BLOCKS:
             return super().pages(start, end)
@@ -66,14 +66,14 @@ class HeldProcess(LiveProcess):
 
 
 class Held:
-    """Threads that are stopped, one of which calls functions; released at the end of `with`."""
+    """Stopped threads of a process, one of which calls functions; released at the end of `with`."""
 
     def __init__(self, process: LiveProcess) -> None:
         self.process = process
         mappings = process.mappings()
         self.objects = list(objects_of(process, mappings))
         self.everyone_left = False
-        """Whether no thread was amid its allocator when the threads were last stopped."""
+        """True if no thread was inside its allocator when the threads were last stopped."""
         self.pause = 0.0
         """Seconds for which the last stop lasted; before it, the process ran in between."""
         self._stopped_at = 0.0

@@ -41,7 +41,7 @@ class Begun:
     start: Start | None
     """The blocks that were live, or None if the heap is not glibc's."""
     problems: tuple[str, ...] = ()
-    """What is wrong with these blocks; one sentence each."""
+    """Faults of these blocks, one sentence each."""
 
 
 def check_unrecorded(process: LiveProcess) -> None:

@@ -44,7 +44,7 @@ class Place:
         return f"{self.within}/{name}"
 
     def remove(self) -> None:
-        """Remove the folder and what is in it."""
+        """Remove the folder and its contents."""
         for path in list(self.path.iterdir()):
             path.unlink()
         if self.holder < 0:

@@ -35,15 +35,15 @@ _INTERRUPTED: Final = "on Ctrl-C"
 
 
 class ProcessObserver(Observer, Protocol):
-    """Is told what happens while a process is recorded."""
+    """Receives the events of a process's recording."""
 
     def begun(self, begun: Begun, folder: str) -> None:
-        """Told once that the recording has begun, and the folder of its raw files."""
+        """Learn, once, that the recording has begun, and the folder of its raw files."""
 
 
 @dataclass
 class _Interruption:
-    """Whether a signal has asked to end the recording."""
+    """Records whether a signal has requested the end of the recording."""
 
     asked: bool = False
 
@@ -113,7 +113,7 @@ def _follow(place: Place, observer: Observer, bounds: Bounds, interruption: _Int
 
 @contextmanager
 def _interruptions() -> Iterator[_Interruption]:
-    """Take note of signals that are meant to end us, instead of ending at once."""
+    """Note signals that would end this process, instead of ending immediately."""
     interruption, before = _Interruption(), {}
     handler: Any = interruption
     if threading.current_thread() is threading.main_thread():

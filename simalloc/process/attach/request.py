@@ -1,4 +1,4 @@
-"""What the recorder's library is told: `struct late_request` of preload/attach.h."""
+"""The request to the recorder's library: `struct late_request` of preload/attach.h."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ enum { NT_PRSTATUS_SET = 1, NT_X86_XSTATE_SET = 0x202 };
 enum { RED_ZONE = 128, EXTENDED_BYTES = 1 << 16, DIRECTION_FLAG = 1 << 10, TRAP_FLAG = 1 << 8 };
 enum { HEAP_ALIGNMENT = 64 << 20, HEAP_HEADER_SMALL = 32, HEAP_HEADER = 48 };
 
-/* What a blocked system call returns that is to be restarted, or was interrupted. */
+/* Results of a blocked system call that is to be restarted, or was interrupted. */
 enum { RESTART_FIRST = -516, RESTART_LAST = -512, INTERRUPTED = -4 };
 
 static bool get_registers(pid_t number, struct user_regs_struct *registers)
@@ -169,7 +169,7 @@ static bool enter(const struct saved *saved, const struct thread *thread, const 
            set_registers(thread->number, &registers);
 }
 
-/* What a stop in the middle of a call means: 0, an errno, or EAGAIN if the call goes on. */
+/* Interprets a stop within a call. Returns 0, an errno, or EAGAIN if the call continues. */
 static int examine(struct thread *thread, const struct call *call, uint64_t *result)
 {
     struct user_regs_struct registers;

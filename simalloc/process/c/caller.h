@@ -28,9 +28,9 @@ int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory);
 /* Returns a stopped thread that is not amid the allocator or the loader, or NULL. */
 struct thread *tracer_outside(struct tracer *tracer, const struct allocator_memory *memory);
 
-/* Calls a function in a stopped thread, which is as before afterwards; puts what it returned into
- * `*result`. If the call does not end soon, all other threads run until it does. Returns 0 or an
- * errno; EFAULT: the call failed by a signal, and the thread is as before. */
+/* Calls a function in a stopped thread, restores the thread's state, and stores the function's
+ * result in `*result`. If the call does not end soon, all other threads run until it ends. Returns
+ * 0 or an errno. EFAULT: a signal ended the call, and the thread's state is restored. */
 int tracer_call(struct tracer *tracer, struct thread *thread, const struct call *call,
                 uint64_t *result);
 

@@ -42,7 +42,7 @@ int tracer_stop(struct tracer *tracer, pid_t process);
 int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_count,
                   const struct range *code, size_t code_count);
 
-/* Stops all threads again of which some were let go, and new ones; returns whether all stopped. */
+/* Stops all threads that were let go, and new ones. Returns whether all threads are stopped. */
 bool tracer_interrupt(struct tracer *tracer);
 
 /* Lets a stopped thread go on, with the signal that it was about to get. */

@@ -17,7 +17,7 @@ _PIECE: Final = re.compile(r"[^\s:,/]*[:,/]+|[^\s:,/]+|\s+")
 
 
 def panel_title(text: str, panels: int) -> str:
-    """Return a title in lines that are no wider than one of this many panels."""
+    """Return a title in lines no wider than a panel of `panels`."""
     width = _LETTERS // panels - _GAP
     return "\n".join(line for part in text.splitlines() for line in _lines(part, width))
 

@@ -96,7 +96,7 @@ class Title(NamedTuple):
 
     @classmethod
     def of(cls, line: bytes) -> Title | None:
-        """Return what a line names, or None if it is no title of such a table."""
+        """Return the columns that a line names, or None if it is not the title of such a table."""
         given = line.decode("utf-8", "replace").strip().lower().split(",")
         columns = tuple(_NAMES.get(name, "") for name in given)
         if len({*columns}) != len(columns) or not {*columns} >= _REQUIRED or "" in columns:
@@ -105,7 +105,7 @@ class Title(NamedTuple):
 
     @property
     def grammar(self) -> Grammar:
-        """What its rows look like."""
+        """The shape of the rows."""
         last = len(self.columns) - 1
         parts = [f"{{{name}}}" if name in _NUMBERS else "{...}" if place == last else "{>,}"
                  for place, name in enumerate(self.columns)]  # fmt: skip
@@ -120,7 +120,7 @@ _PLACED: Final = Title((*_DEFAULT.columns, "offset"))
 
 
 def is_table(head: bytes) -> bool:
-    """Whether a log that begins with `head` is such a table."""
+    """Return whether a log that begins with `head` is such a table."""
     first = head.lstrip().partition(b"\n")[0][:_TITLE_BYTES]
     return Title.of(first) is not None or _UNTITLED.match(head) is not None
 

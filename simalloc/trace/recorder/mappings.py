@@ -40,7 +40,7 @@ class Range(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """A record; `place` is None for an unmapped range."""
+    """A record of a mapping; `place` is None for an unmapped range."""
 
     start: int
     end: int

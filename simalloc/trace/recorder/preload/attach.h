@@ -1,4 +1,5 @@
-/* What simalloc calls in a thread of a running process, while it holds all others. */
+/* Functions that simalloc calls in a thread of a running process while it holds all other threads.
+ */
 #ifndef SIMALLOC_RECORDING_ATTACH_H
 #define SIMALLOC_RECORDING_ATTACH_H
 

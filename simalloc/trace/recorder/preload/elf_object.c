@@ -13,7 +13,8 @@ enum { FOR_CALLS = -1, FOR_ADDRESSES = -1, IN_DATA = -1 }; /* nothing is taken o
 
 enum { HIDDEN_VERSION = 0x8000 };
 
-/* The loader has added the base to the addresses in most dynamic sections, and not in all. */
+/* The loader has added the base to the addresses in most dynamic sections, but not in all of them.
+ */
 static const void *in_object(const struct elf_object *object, uintptr_t address)
 {
     return (const void *)(address < object->base ? address + object->base : address);

@@ -99,7 +99,8 @@ EXPORT void *mmap(void *address, size_t bytes, int rights, int flags, int file, 
 EXPORT void *mmap64(void *address, size_t bytes, int rights, int flags, int file, off_t offset)
     __attribute__((alias("mmap")));
 
-/* What is unmapped is noted before it is: another thread may get the addresses at once. */
+/* An unmapping is noted before the call, because another thread may get the addresses immediately.
+ */
 EXPORT int munmap(void *address, size_t bytes)
 {
     if (!is_of_allocator(CALLER))

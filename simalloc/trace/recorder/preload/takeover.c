@@ -25,7 +25,7 @@ static struct elf_object self;           /* this library */
 static void *originals[MOST_OWN];        /* by number of this library's symbol; NULL: unknown yet */
 static unsigned long long walked;        /* objects ever loaded, when entries were last rewritten */
 static bool active;                      /* entries lead to this library */
-static int locked;                       /* a thread rewrites those of new objects */
+static int locked;                       /* a thread is rewriting the entries of new objects */
 
 static void *watched_dlsym(void *handle, const char *name);
 static void *watched_dlvsym(void *handle, const char *name, const char *version);
@@ -61,8 +61,9 @@ void *takeover_original(const char *name)
     return search.found;
 }
 
-/* A program that this one starts is not recorded, so that it does not matter how it is started. Nor
- * are mappings recorded: most of them were there before. */
+/* Functions that start programs are left alone, because a program that this one starts is not
+ * recorded. Mapping functions are left alone, because most mappings are older than the recording.
+ */
 static bool is_left_alone(const char *name)
 {
     static const char *const beginnings[] = {"exec", "mmap",   "mremap",   "munmap",

@@ -8,9 +8,10 @@
  * order and without this library, or NULL. */
 void *takeover_original(const char *name);
 
-/* Directs the entries of all loaded objects to this library's functions, and from then on those of
- * an object that is loaded later when the program first asks for a symbol. Returns 0, or an errno if
- * an entry could not be written. No other thread may run, or none in the loader. */
+/* Directs the entries of all loaded objects to this library's functions. The entries of an object
+ * that is loaded later follow when the program first looks up a symbol. Returns 0, or an errno if
+ * an entry could not be written. No other thread may run, or no other thread may be in the loader.
+ */
 int takeover_begin(void);
 
 /* Directs all entries back. No other thread may run. */
