@@ -68,13 +68,30 @@ def areas(program, malloc, **variables):
     return found
 
 
+def behind(areas, malloc):
+    """Return the area behind the library's last one: its data without contents, `.bss`."""
+    return areas[max(place for place, area in enumerate(areas) if malloc in area[0]) + 1]
+
+
+def areas_apart(program, malloc, **variables):
+    """Return the areas of a process whose `.bss` is an area of its own.
+
+    Where the system happens to place a mapping right behind it, the kernel shows both as one. The
+    process with the smallest of several such areas has nothing else in it.
+    """
+    if malloc == "glibc":
+        return areas(program, malloc, **variables)
+    runs = [areas(program, malloc, **variables) for _ in range(4)]
+    return min(runs, key=lambda run: behind(run, malloc)[1])
+
+
 @pytest.mark.parametrize("arenas", [1, 8, 32, 128])
 @pytest.mark.parametrize("malloc", MODELS)
 def test_the_installed_library_has_them(program, malloc, arenas):
     if not installed_release(malloc).startswith(RELEASES[malloc]):
         pytest.skip(f"{malloc} {RELEASES[malloc]} is not installed")
     try:
-        real = areas(program, malloc, MALLOC_CONF=f"narenas:{arenas}")
+        real = areas_apart(program, malloc, MALLOC_CONF=f"narenas:{arenas}")
     except SimallocError as error:
         pytest.skip(str(error))
     heap = sum(
@@ -85,8 +102,8 @@ def test_the_installed_library_has_them(program, malloc, arenas):
     assert heap == simulate(ONE, MODELS[malloc], resident=True).resident.peak_bytes
     if malloc == "glibc":
         return
-    mine = [place for place, area in enumerate(real) if malloc in area[0]]
-    after = real[mine[-1] + 1]
-    library = sum(real[place][3] for place in mine) + (0 if after[0] else after[3])
+    after = behind(real, malloc)
+    mine = sum(area[3] for area in real if malloc in area[0])
+    library = mine + (0 if after[0] else after[3])
     expected = find_policy(MODELS[malloc]).description.library_bytes
     assert abs(library - expected) <= 2 * PAGE
