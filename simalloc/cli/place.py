@@ -15,6 +15,7 @@ from simalloc.cli import completing
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
     on_refusal_option,
+    open_started,
     page_option,
     realloc_option,
     scale_option,
@@ -25,7 +26,6 @@ from simalloc.files import replacing
 from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.heap.running.setting import Setting
 from simalloc.report.placements import write_placements
-from simalloc.trace.catalogue import open_source
 
 
 @contextmanager
@@ -93,10 +93,8 @@ def command(
     """
     if len(policies) > 1:
         raise click.UsageError(f"place takes one policy, and got {' and '.join(policies)}.")
-    source = open_source(trace)
     options = RunOptions(**asked)
-    if options.start is not None:
-        source = options.start.before(source)
+    source = open_started(trace, options.start)
     setting = Setting.of(source, policies[0], options, resident=True)
     with (
         progress(source.name, len(source)) as advance,

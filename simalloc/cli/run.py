@@ -19,6 +19,7 @@ from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
     on_refusal_option,
+    open_started,
     page_option,
     realloc_option,
     scale_option,
@@ -27,7 +28,6 @@ from simalloc.cli.simulation_options import (
 )
 from simalloc.heap import Run, simulate_all
 from simalloc.heap.run_options import RunKeywords, RunOptions
-from simalloc.heap.start import Start
 from simalloc.policy import ALL, Policy, expand_policies
 from simalloc.policy.range import Range
 from simalloc.report import Format, Table, write_table
@@ -35,7 +35,6 @@ from simalloc.report.ranges import ranges_table
 from simalloc.report.runs import Of, record, runs_records_table, runs_table, sorted_runs
 from simalloc.report.units import spell_bytes
 from simalloc.trace import EventSource
-from simalloc.trace.catalogue import open_source
 
 _LONG: Final = 10_000_000
 _BYTES_AN_EVENT: Final = 165
@@ -106,7 +105,7 @@ def command(
         RunOptions(**asked), resident=of == "resident", largest_free=of == "largest-free"
     )
     simulated = partial(simulate_all, options=options)
-    sources = (_opened(name, options.start) for name in traces)
+    sources = (open_started(name, options.start) for name in traces)
     if values is not None and sort is not None:
         raise click.UsageError("--range and --sort exclude each other.")
     if values is not None:
@@ -125,12 +124,6 @@ def command(
         write_table(runs_records_table(runs, of), table_format, sys.stdout)
     else:
         write_table(runs_table(runs, of=of), table_format, sys.stdout)
-
-
-def _opened(name: str, start: Start | None) -> EventSource:
-    """Open a trace, with the live blocks of a process's heap in front."""
-    source = open_source(name)
-    return source if start is None else start.before(source)
 
 
 def _over_range(

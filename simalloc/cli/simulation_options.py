@@ -10,6 +10,8 @@ import click
 from simalloc.cli.size import Size
 from simalloc.heap.run_options import OnRefusal, Realloc
 from simalloc.heap.start import Start
+from simalloc.trace import EventSource
+from simalloc.trace.catalogue import open_source
 
 scale_option: Final = click.option(
     "--scale",
@@ -66,3 +68,9 @@ write_option: Final = click.option(
     callback=lambda _context, _option, value: value == "all",
     help="Bytes of its objects that the program writes and thereby makes resident.",
 )
+
+
+def open_started(name: str, start: Start | None) -> EventSource:
+    """Open a trace, with the live blocks of a process's heap in front if there is a start."""
+    source = open_source(name)
+    return source if start is None else start.before(source)
