@@ -1,4 +1,4 @@
-"""The errors that users of simalloc are meant to catch."""
+"""Errors that users of simalloc can catch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class PolicyError(SimallocError):
 
 
 class TraceError(SimallocError):
-    """A trace or an allocation log is not what it should be.
+    """A trace or an allocation log is invalid.
 
-    `path`, `line` (1-based) and `event` (0-based) say where, as far as that is known. `hint` says
-    what can be done about it when a log is imported.
+    `path`, `line` (1-based) and `event` (0-based) locate the fault as far as it is known. `hint` is
+    a remedy for a failed import of a log.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class TraceError(SimallocError):
 
 
 class PlanError(SimallocError):
-    """A plan of a sweep is wrong.
+    """A plan of a sweep is invalid.
 
-    `key` is the path of the wrong key in the plan and `value` what is wrong about it, if it is one
-    value of several; `path` and `line` (1-based) say where that stands in a file.
+    `key` is the path of the wrong key in the plan, and `value` the wrong value if the key has
+    several. `path` and `line` (1-based) locate the key in a file.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class PlanError(SimallocError):
 
 
 class ResultsError(SimallocError):
-    """A file of results cannot be read or written, or what was asked of it is not there."""
+    """A file of results cannot be read or written, or lacks a requested part."""
 
 
 def _located(

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 MOST_TEXT: Final = 16 << 20
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors that are about what is written, though they do not name it."""
+"""Errors of a write that do not name the written file."""
 
 
 def legible(name: str) -> str:
@@ -22,11 +22,12 @@ def legible(name: str) -> str:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
-    """Open a temporary file that takes the place of `path` when the block ends without an error.
+    """Open a temporary file that replaces `path` when the block ends without an error.
 
-    It lies beside its target; if the block fails it is removed, and what was at `path` stays. Of a
-    link the target is replaced. What is no regular file (a pipe, a terminal) is written as it is.
-    If `private`, nobody but its owner may read or write it.
+    The temporary file is located beside its target. If the block fails, the temporary file is
+    removed and the target stays unchanged. A symbolic link stays, and its target is replaced. A
+    pipe or a terminal is written directly. With `private`, only the owner may read or write the
+    file.
     """
     try:
         with _written(path, 0o600 if private else 0o666) as stream:
@@ -58,7 +59,7 @@ def _written(path: str | os.PathLike[str], mode: int) -> Iterator[BinaryIO]:
 
 
 def is_same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two paths lead to one file, also through links; false where there is none."""
+    """Return whether two paths lead to one file, also through links; False if a file is missing."""
     try:
         return Path(one).samefile(other)
     except FileNotFoundError:

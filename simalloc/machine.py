@@ -1,4 +1,4 @@
-"""What this machine has."""
+"""Resources of this machine."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def memory_bytes() -> int:
 
 
 def circumstances() -> dict[str, int | float | str]:
-    """Return what allocators depend on here, as far as the system tells.
+    """Return the circumstances of this machine that allocators depend on, as far as they are known.
 
-    `cores` are those that this process may use, `page` the bytes of a page, `thp` the mode of
-    transparent huge pages, `overcommit` that of `vm.overcommit_memory`, and `cpu_quota` the CPU
-    time that the container may take, in cores.
+    `cores` is the number of cores that this process may use, `page` the page size in bytes, `thp`
+    the mode of transparent huge pages, `overcommit` the mode of `vm.overcommit_memory`, and
+    `cpu_quota` the CPU limit of the container in cores.
     """
     found: dict[str, int | float | str] = {
         "cores": core_count(),

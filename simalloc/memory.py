@@ -97,7 +97,7 @@ def _left_in_groups() -> list[int]:
     for folder in (group, *group.parents):
         most, used = system_text(folder / "memory.max"), system_text(folder / "memory.current")
         if most.strip().isdecimal() and used.strip().isdecimal():
-            # Pages of files that nobody has used for long go when memory is asked for.
+            # The kernel evicts inactive pages of files when a process needs memory.
             cached = re.search(
                 r"^inactive_file (\d+)$", system_text(folder / "memory.stat"), re.MULTILINE
             )

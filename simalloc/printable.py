@@ -1,7 +1,7 @@
-"""Text of strangers made safe for a terminal: names in traces and results files hold any character.
+"""Text from unknown sources made safe for a terminal: traces and results contain any character.
 
-A terminal obeys control characters: they move the cursor, change the title or answer as if the
-user had typed. Direction marks of Unicode reorder what a reader sees.
+A terminal obeys control characters, which move the cursor, change the title or send input to the
+shell. Direction marks of Unicode change the order in which text is displayed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Things that show themselves in notebooks.
+"""Base classes of objects that show themselves in notebooks.
 
-A trace, a policy or a run knows nothing of tables and pictures: those lie in layers above. This
-module alone looks upward, when something is to be shown: `simalloc.report.looks` has a table or a
-picture for each kind of thing.
+Traces, policies and runs do not depend on tables and pictures, which are located in higher layers.
+Only this module imports upwards, at the moment when an object is shown: `simalloc.report.looks` has
+a table or a picture for each kind of object.
 """
 
 from __future__ import annotations

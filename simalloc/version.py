@@ -1,4 +1,4 @@
-"""Which code computed a number: its provenance."""
+"""The version of the code that computed a result: its provenance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PACKAGE: Final = Path(__file__).parent
 
 _FAMILIES: Final = "heap/core/families/"
 _BY_MODULE: Final = ("policy/families/", "policy/catalogue/")
-"""Folders of which a module decides the results of some families only, but for `_FOR_ALL`."""
+"""Folders in which each module decides the results of some families only, except `_FOR_ALL`."""
 _FOR_ALL: Final = ("policy/families/__init__.py", "policy/families/base.py",
                    "policy/catalogue/__init__.py")  # fmt: skip
 
@@ -29,12 +29,13 @@ def code_version(core: str | None = None, modules: tuple[str, ...] = ()) -> str:
     """Return the release and a digest of the sources that decide a result: `0.1.0+3f2a91c4d5e6`.
 
     Two installations of the same version give the same results. The digest covers the packages
-    `bound`, `heap` (but for the reference engine and what runs real allocators), `measure` and
-    `policy`, and `c`, whose sums are part of the measures; C sources are installed with them.
+    `bound`, `heap` (without the reference engine and the real allocators), `measure`, `policy` and
+    `c`, whose sums are part of the measures. C sources are installed with them.
 
-    With `core`, the core's name of a family, it covers only the shared part and the family's own
-    files, in a folder of its name or with names that begin with it; and of the descriptions and
-    the catalogue the `modules` named. So another family's code may change without a trace.
+    `core` is the core's name of a family. With it, the digest covers only the shared part, the
+    family's own files (in a folder of its name, or with names that begin with it), and the named
+    `modules` of the descriptions and the catalogue. Therefore the digest does not depend on the
+    code of other families.
     """
     digest = hashlib.sha256()
     for name in _sources(core, modules):

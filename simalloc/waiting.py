@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 LOOK_SECONDS: Final = 0.1
-"""The longest that the main thread waits before it looks again at what it waits for.
+"""Seconds after which the main thread checks again whether its wait is over.
 
-Ctrl-C ends a wait under way. But one that comes just before a wait, or that another thread is told
-of, is noticed only after the wait: for hours, if what is waited for takes hours.
+Ctrl-C interrupts a wait. A signal that arrives just before a wait, or in another thread, is noticed
+only after the wait, which may take hours without this limit.
 """
 
 

@@ -1,4 +1,4 @@
-"""The adversaries by name; what is proven of the worst is in `simalloc.bound.proven`."""
+"""The adversaries by name; `simalloc.bound.proven` has the proven worst cases."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows(game: Game, live: int, largest: int) -> None:
 
 
 class Adversary(NamedTuple):
-    """A way to play: what it is, and the function that plays up to `live` and `largest` bytes."""
+    """An adversary: its description, and its function, which plays up to `live` and `largest`."""
 
     description: str
     play: Callable[[Game, int, int], None]
@@ -67,8 +67,8 @@ def attack(
 ) -> Trace:
     """Return the trace of an adversary that played against a policy, as `played` does.
 
-    The trace's provenance says what the policy's heap came to, and the trace can be run under every
-    policy.
+    The trace's provenance states the size of the policy's heap, and the trace can be run under
+    every policy.
     """
     game = played(
         name, policy, live=live, largest=largest, scale=scale, engine=engine, progress=progress

@@ -1,16 +1,16 @@
 """The adversary of first fit: every size in turn, over gaps that are one byte too small.
 
 Robson 1977, "Worst case fragmentation of first fit and best fit storage allocation strategies",
-gives first fit a worst case of about M log2(n) bytes for M live ones in objects of 1 to n bytes.
-The sequence is ours. No gap ever holds the next request, so each one raises the heap, whatever the
-policy prefers. Objects of k lie side by side at first. Every second one goes when k + 1 bytes are
-asked for, and every second of the rest at 3 k + 1, at 7 k + 1 and so on: as soon as the gap that
-this makes is too small.
+gives first fit a worst case of about M log2(n) bytes for M live bytes in objects of 1 to n bytes.
+The sequence is ours. No gap ever holds the next request, so each request raises the heap under
+every policy. Objects of k bytes are adjacent at first. Every second object is freed before the
+first request of k + 1 bytes, and every second one of the rest before the first of 3 k + 1, of 7 k +
+1 and so on, which is when the gap that this makes is too small for the requests.
 
-How far this goes: let c be what stays live of a byte placed, summed over all later sizes s with
-weight ds / s. Then the heap grows as M ln(n) / c. Here c is ln(3) / 2 + ln(7 / 3) / 4 +
-ln(15 / 7) / 8 + ... = 0.946, so the heap grows as 0.73 M log2(n). If every gap could grow with the
-size asked for, c would be ln(2), which gives M log2(n).
+The growth follows from the share c of a placed byte that stays live, summed over all later sizes s
+with weight ds / s. The heap grows as M ln(n) / c. Here c is ln(3) / 2 + ln(7 / 3) / 4 + ln(15 / 7)
+/ 8 + ... = 0.946, so the heap grows as 0.73 M log2(n). If every gap could grow with the requested
+size, c would be ln(2), which gives M log2(n).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def _thinned(game: Game, placed: Placed, size: int) -> Placed:
 
 
 def spare(placed: Placed, size: int) -> NDArray[np.bool_]:
-    """Return which objects, in order of address, can go without leaving a gap of `size` bytes.
+    """Return which objects, by address, can be freed without leaving a gap of `size` bytes.
 
-    Of neighbours that could go one by one it is the first, the third and so on. The last object
-    stays: beyond it is no gap but the end of the heap.
+    In a run of neighbours that could each be freed alone, the first, the third and so on are freed.
+    The last object stays, because the space behind it is the end of the heap and not a gap.
     """
     end = placed.address + placed.size
     before = np.concatenate((np.zeros(1, np.int64), end[:-2]))

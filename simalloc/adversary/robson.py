@@ -1,9 +1,9 @@
-"""Robson's adversary, which makes every policy need about M (log2 n) / 2 bytes for M live ones.
+"""Robson's adversary, which makes every policy need about M (log2 n) / 2 bytes for M live bytes.
 
-Robson 1974, "Bounds for some functions concerning dynamic storage allocation"; in the words of
-Cohen & Petrank 2013, "Limitations of partial compaction": an object is f-occupying in phase i if it
-covers an address that is f modulo 2^i. What is not is freed, so that no gap is left that holds an
-object of 2^i.
+Robson 1974, "Bounds for some functions concerning dynamic storage allocation". In the terms of
+Cohen & Petrank 2013, "Limitations of partial compaction", an object is f-occupying in phase i if it
+covers an address that is f modulo 2^i. All other objects are freed, so no gap holds an object of
+2^i bytes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def against_buddies(game: Game, live: int, largest: int) -> None:
 def _next_phase(
     game: Game, placed: Placed, keep: NDArray[np.bool_], live: int, size: int
 ) -> Placed:
-    """Free what is not kept, and allocate as many objects of a size as `live` bytes allow."""
+    """Free all other objects, and allocate objects of a size until `live` bytes are live."""
     game.free(placed.where(~keep))
     return placed.where(keep).with_more(
         game.allocate(np.full((live - game.live) // size, size, np.int64))

@@ -78,12 +78,12 @@ def advise(
     limit: int = SHORT,
     progress: Callable[[int], None] | None = None,
 ) -> Advice:
-    """Return the verdict on settings, one of which the program uses.
+    """Return the verdict on settings, including the one that the program uses.
 
-    With `perturb` the `source` is held in memory and replayed under perturbations; without, the
-    verdict says that the trace has more than `limit` events. `budget` is the maximum share of CPU
-    time that a recommended setting may cost. `progress` is called with the number of events done
-    since its last call, up to `events_of_advice`.
+    With `perturb` the `source` is held in memory and replayed under perturbations. Without
+    `perturb` the verdict says that the trace has more than `limit` events. `budget` is the maximum
+    share of CPU time that a recommended setting may cost. `progress` is called with the number of
+    events done since its last call, up to `events_of_advice`.
     """
     now = in_use(settings, process)
     known = process.has_model and process.is_named

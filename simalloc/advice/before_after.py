@@ -31,7 +31,7 @@ class Change:
 
 @dataclass(frozen=True)
 class BeforeAfter:
-    """Two traces compared: figures of the whole, and of each function that differs.
+    """Comparison of two traces: overall figures, and the figures of each function that differs.
 
     `policies` are the policies of the replays: the model of the malloc that served the program, or
     a requested policy. `sites` is None if a trace has no call sites. Sites are ordered by the

@@ -63,7 +63,7 @@ _TRIED: Final[Mapping[str, Sequence[str]]] = {
     ),
     "mimalloc": ("", "purge_delay=0", "purge_delay=100", "purge_decommits=off"),
 }
-"""Settings that people try; for mimalloc those of release 3, where a reset is not a purge."""
+"""Settings that people try; mimalloc's are from release 3, where a reset is not a purge."""
 
 _TRIED_OF_MIMALLOC_2: Final = ("", "decommit_delay=0", "decommit_delay=1000", "allow_decommit=off")
 
@@ -159,8 +159,8 @@ class Candidate:
     def policy(self, version: str = "", machine: Machine | None = None) -> str:
         """Return the text of the candidate's model, in a release of the malloc if known.
 
-        For Python's own allocator the release is that of the malloc below. Parameters that depend
-        on the machine come from `machine`, as far as it is known.
+        For Python's own allocator, `version` is the release of the malloc below. Parameters that
+        depend on the machine come from `machine`, as far as it is known.
         """
         if self.allocator == PYTHONS_OWN:
             return self._pymalloc(Candidate(self.below).policy(version, machine))
@@ -286,7 +286,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 def user_candidate(text: str, python: str = "") -> Candidate:
     """Return the candidate that a text such as `glibc:arena_max=2` names.
 
-    `python` is as in `candidates`. Raises `SimallocError` if there is no model of that malloc.
+    `python` is as in `candidates`. Raises `SimallocError` if simalloc has no model of the malloc.
     """
     allocator, _, settings = text.strip().partition(":")
     if allocator not in MODELS or MODELS[allocator] not in CATALOGUE:

@@ -10,8 +10,10 @@ from simalloc.advice.moments import Moment
 from simalloc.advice.outcomes import Setting
 
 LEAST_GAIN: Final = 0.05
-"""Less than this share of the resident bytes is no reason to change anything: the model, the
-recording and the system's own pages move figures by as much."""
+"""Minimum saving for a recommendation, as a share of the resident bytes.
+
+The model, the recording and the system's own pages change the figures by as much.
+"""
 
 LEAST_BYTES: Final = 256 << 10
 """Minimum saving in bytes: a few dozen pages, as any process varies by."""
@@ -106,7 +108,7 @@ def _total(setting: Setting, now: Setting) -> float:
 def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
     """Return the setting with the largest saving that never holds clearly more, or None.
 
-    Of settings with about the same saving, those of the present malloc come first, then the
+    Among settings with about the same saving, the present malloc's precede others, then the
     cheapest, then those with the fewest settings.
     """
     fit = [one for one in some if helped(one, now) and not _hurts(one, now)]

@@ -29,9 +29,9 @@ _MANY_REMOTE: Final = 0.1
 class Share:
     """The process at its peak, and the model's heap at that time; bytes.
 
-    `files` are the bytes of mapped files, `other` all bytes besides these and the heap; both are
-    None if the kinds of memory are not known. `mapped_by` names the function with the most resident
-    bytes in its own mappings, which are `mapped`; "" without own mappings.
+    `files` are the bytes of mapped files, and `other` all bytes except the heap and `files`. Both
+    are None if the kinds of memory are unknown. `mapped_by` names the function with the most
+    resident bytes in its own mappings, which are `mapped`; it is empty without own mappings.
     """
 
     process: int
@@ -71,7 +71,7 @@ def is_too_small(source: EventSource, now: Setting) -> bool:
 
 @dataclass(frozen=True)
 class RemoteFrees:
-    """Frees by another thread than the one that allocated: their share, and their rate.
+    """Frees by another thread than the one that allocated: their share and rate.
 
     `per_second` is None if the trace has no times.
     """

@@ -30,11 +30,11 @@ _NO_COST: Final = Cost(0, 0, 0.0, None)
 
 @dataclass(frozen=True)
 class Setting:
-    """A candidate, the run of its model, and the line to type for it.
+    """A candidate, the run of its model, and its command line or environment.
 
     `moments` has the resident bytes at each moment, including those of the malloc's library
-    (`library_bytes`), and `cost` the cost above the present setting's. `unused_event` is the event
-    of `Moment.UNUSED`.
+    (`library_bytes`). `cost` is the additional cost relative to the present setting. `unused_event`
+    is the event of `Moment.UNUSED`.
     """
 
     candidate: Candidate

@@ -18,14 +18,14 @@ _LIBRARY: Final = re.compile(r"/lib(jemalloc|tcmalloc|mimalloc)[^/]*$")
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """What the kernel said of the process: samples, each of resident and mapped bytes.
+    """Measurements of a recorded process by the kernel: samples of resident and mapped bytes.
 
-    `event` has the number of the event before each sample, `time` the nanoseconds since the start;
-    int64 all. `allocator` served the program, in the release `version` (empty: not known); it is
-    assumed unless `is_named`. `kinds` has the resident bytes by kind of memory, if they are known.
-    `built_in` names an allocator that is part of the program itself, whose blocks the trace lacks
-    (empty: none was found). `cpu_seconds` is the CPU time of the process, if it is known.
-    `mappings` has a row for each place that mapped memory by itself (docs/trace-format.md).
+    `event` has the number of the event before each sample, and `time` the nanoseconds since the
+    start; all are int64. `allocator` served the program, in the release `version` (empty if
+    unknown); it is assumed unless `is_named`. `kinds` has the resident bytes by kind of memory, if
+    they are known. `built_in` names an allocator in the program itself, whose blocks the trace
+    lacks (empty if none was found). `cpu_seconds` is the CPU time of the process, if it is known.
+    `mappings` has a row for each call site that mapped memory directly (docs/trace-format.md).
     """
 
     allocator: str

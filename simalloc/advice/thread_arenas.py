@@ -46,7 +46,8 @@ def thread_arenas(
     arena, size = np.full(source.slots, -1), np.zeros(source.slots, np.int64)
     recent: set[int] = set()
     done = 0
-    # One replay tells who is where, another what is resident: after each event that takes long.
+    # One replay finds the arena of each object, another the resident bytes, which are slow to
+    # measure after each event.
     with closing(Watched(Setting.of(source, policy)).seen()) as seen:
         while done <= event:
             events, sight = next(seen)

@@ -197,7 +197,7 @@ def step(
     policy : str, Policy or class
         A policy of the catalogue with a reference engine, or one in Python.
     events : tuple of int, optional
-        The first and the last event to show, counted from 1; at most 2,000. All by default.
+        First and last event to show, counted from 1; at most 2,000 events. All by default.
     scale, realloc, ...
         Fields of `RunOptions`, as for `simulate`.
 
@@ -211,7 +211,8 @@ def step(
     Raises
     ------
     SimallocError
-        If there are no such events or too many, or if the policy has no reference engine.
+        If `events` is not part of the trace or has more than 2,000 events, or if the policy has no
+        reference engine.
 
     Examples
     --------

@@ -116,7 +116,7 @@ def _find(given: str, effort: float | None, capacity: int | None) -> tuple[str, 
 
 
 def _status(fits: Sequence[bool | None]) -> int:
-    """Return the exit status for traces that fit, do not fit, or of which it is not known."""
+    """Return the exit status for traces that fit, do not fit, or are undecided."""
     if False in fits:
         return DOES_NOT_FIT
     return NOT_KNOWN if None in fits else 0

@@ -77,7 +77,8 @@ def explored(
 ) -> WhatIf:
     """Return the memory that a trace needs under the common settings and the given ones.
 
-    Ctrl-C ends the work; the result then holds what was found so far, and is marked interrupted.
+    Ctrl-C ends the work; the result then holds all measurements until then and is marked
+    interrupted.
     """
     texts = [*SETTINGS, *settings]
     with progress(f"{trace.name}: settings", len(texts) + 1) as advance:

@@ -36,9 +36,9 @@ class Command(NamedTuple):
 class LazyGroup(click.Group):
     """Lists its commands without importing them, and reports errors as simalloc does.
 
-    What is wrong in the input (`SimallocError`), in the usage or with a file, and exhausted memory,
-    is one line on stderr and exit code 2; Ctrl-C is exit code 130 and SIGTERM 143, and neither
-    leaves half a file; a reader who closes the pipe ends the program quietly.
+    Wrong input (`SimallocError`), wrong usage, file errors and exhausted memory are reported in one
+    line on stderr with exit code 2. Ctrl-C is exit code 130 and SIGTERM 143, and neither leaves a
+    partial file. A closed pipe on stdout ends the program quietly.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant; an unknown one is an error with the nearest name."""
+        """Find the named command; an unknown name is an error with the nearest name as a hint."""
         name = args[0]
         if name not in self._lazy_commands and not name.startswith("-"):
             near = get_close_matches(name, self._lazy_commands, n=1)
@@ -125,13 +125,13 @@ def _open_closed_streams() -> None:
 
 
 def _discard_output() -> None:
-    """Let what stdout still holds go nowhere: the interpreter flushes it once more as it leaves."""
+    """Discard the rest of stdout's buffer, which the interpreter would flush again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Leave the block by an exception at SIGTERM, so that what it has begun is cleaned up."""
+    """Leave the block by an exception at SIGTERM, so that its resources are cleaned up."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield

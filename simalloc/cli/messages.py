@@ -1,4 +1,4 @@
-"""What commands say beside their tables."""
+"""Messages of commands besides their tables."""
 
 from __future__ import annotations
 

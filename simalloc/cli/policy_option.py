@@ -48,7 +48,7 @@ def split_names(text: str) -> list[str]:
 
 
 class PolicyCommand(click.Command):
-    """A command whose option -p takes names up to the first argument that is no policy's."""
+    """A command whose option -p takes names up to the first argument that names no policy."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments as if each policy's name stood behind a -p of its own."""

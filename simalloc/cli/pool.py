@@ -144,7 +144,7 @@ def command(
 
 
 class _Found(NamedTuple):
-    """What is written: for each policy its pools, margin and diagnosis, and block pools."""
+    """Results to write: for each policy its pools, margin and diagnosis, and block pools."""
 
     answers: Sequence[Answer]
     margins: Sequence[Margin]

@@ -329,7 +329,7 @@ class _Teller:
 def _write_recorded(
     output: Path, snapshot: Path | None, directory: Path | None, *, alone: bool
 ) -> int:
-    """Write what is recorded so far or was left behind; return the exit code."""
+    """Write a partial or abandoned recording; return the exit code."""
     if snapshot is not None:
         _summarize(take_snapshot(snapshot, output, alone=alone, tell=_say))
     if directory is None:

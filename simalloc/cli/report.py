@@ -155,7 +155,7 @@ def _beside(given: str) -> Path:
 
 
 def _traces(given: Sequence[str], device: int | None) -> Iterator[tuple[str, EventSource]]:
-    """Yield each trace once, with what it was given as; further ones of a name get a number."""
+    """Yield each trace once, with its argument. A name that occurs again gets a number."""
     taken: set[str] = set()
     for one in {find_trace(one).resolve(): one for one in given}.values():
         trace = open_source(one, device=device)

@@ -133,7 +133,7 @@ def _over_range(
     simulated: Callable[..., list[Run]],
     of: Of,
 ) -> Table:
-    """Return a row a trace and policy: what it comes to over the values, from least to most."""
+    """Return a row per trace and policy with the range of its results over the values."""
     spread = values.over(policies)
     rows = []
     for source in sources:

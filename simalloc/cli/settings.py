@@ -243,7 +243,7 @@ def _print_arenas(trace: Trace, used: Setting, form: Format) -> None:
 
 
 def _natives(trace: Trace) -> list[NativeRun]:
-    """Return replays by what is installed; what cannot replay the trace is left out."""
+    """Return replays by the installed allocators, without those that cannot replay the trace."""
     runs: list[NativeRun] = []
     allocators = installed()
     with progress(f"{trace.name}: real allocators", passes(_REPEATS) * len(allocators)) as advance:

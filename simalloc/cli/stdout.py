@@ -1,4 +1,4 @@
-"""A stdout that cannot spell everything: what it lacks is written plainly."""
+"""A stdout whose encoding lacks characters: they are replaced by plain ones."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _runs(trace: Trace, policies: Sequence[Policy], options: RunOptions) -> list
 
 
 def _wastes(trace: Trace, runs: Sequence[Run]) -> list[Waste]:
-    """Replay the trace once more up to each peak, of the resident bytes if they are known."""
+    """Replay the trace again up to each peak, of the resident bytes if they are known."""
     with progress("Peaks", len(runs)) as advance:
         wastes = []
         for run in runs:

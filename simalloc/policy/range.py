@@ -1,4 +1,4 @@
-"""A range: a parameter with several values, each of which makes a policy."""
+"""A range: a parameter with several values, which make a policy each."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ HEAP_POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
         if isinstance(row.description, HeapFamily) and row.description.in_all
     }
 )
-"""Those that keep a heap, and no device's memory; `all` stands for them."""
+"""Policies of a heap, without device allocators; `all` includes them."""
 
 _HOMES: Final = {row.name: module.__name__ for module in _MODULES for row in module.POLICIES}
 
@@ -55,7 +55,7 @@ DEFAULT: Final = (
     "tcmalloc",
     "mimalloc",
 )
-"""What one would teach or install: what commands take when no policy is named."""
+"""Policies that people teach or install: the default of commands."""
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -70,20 +70,38 @@ GROUP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {module.GROUP: module.TITLE for module in _MODULES if hasattr(module, "TITLE")}
     | {"default": "what one would teach or install"}
 )
-"""What the groups are."""
+"""Titles of the groups."""
 
 
 AnyPolicy = Policy | UserPolicy | type[UserPolicy] | str
-"""A policy, text that names one, or the Python code of one's own."""
+"""A policy, text that names a policy, or a user-defined policy in Python."""
 
 
 def find_policy(text: AnyPolicy, **parameters: Value) -> Policy:
-    """Return the policy that text such as `first-fit-ao` or `first-fit-ao:growth=64K` names.
+    """Return the policy that a text such as `first-fit-ao:growth=64K` names.
 
-    `mine.py:WorstFit` is a class in a file, which is executed; a policy of one's own may also be
-    given itself, as its class or an object of it. `parameters` change further ones:
-    `find_policy("first-fit-ao", growth="64K")`. Raises `PolicyError` if there is no such policy or
-    parameter.
+    Parameters
+    ----------
+    text : str, Policy, UserPolicy or class
+        Name and parameters of a policy of the catalogue; a class in a file, which is executed, as
+        `mine.py:WorstFit`; or a policy itself, as an object or as a class derived from
+        `UserPolicy`.
+    **parameters
+        Further parameters by name: `growth="64K"`.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    PolicyError
+        If the policy or a parameter does not exist, or if a value is out of range.
+
+    Examples
+    --------
+    >>> simalloc.find_policy("first-fit-ao", growth="64K")
+
     """
     if isinstance(text, Policy):
         return text.with_parameters(**parameters) if parameters else text
@@ -112,7 +130,7 @@ def _hint(name: str) -> str:
 
 
 def modules_of(policy: Policy) -> tuple[str, ...]:
-    """Return the modules that say what a policy is: of its family, and of its row if it has one."""
+    """Return the modules that define a policy: its family's, and its row's if it has one."""
     families = [kind.__module__ for kind in type(policy.description).__mro__]
     home = _HOMES.get(policy.name)
     return (*families, *([home] if home else []))

@@ -1,4 +1,4 @@
-"""What is possible at all, for one who knows the whole trace."""
+"""The best possible placement, which needs the whole trace."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ _WITHOUT_EFFECT: Final = frozenset(
         "throw_on_cudamalloc_oom",
     }
 )
-"""Settings that change nothing of where device memory lies."""
+"""Settings that do not affect the placement of device memory."""
 _ONLY: Final = {
     "backend": ("native", "is the driver's allocator, whose rules are not published"),
     "throw_on_cudamalloc_oom": ("False", "is not modelled"),
 }
-"""Of these settings, values that change nothing, and why others cannot be taken."""
+"""Their only accepted values, and the reason why other values are rejected."""
 
 
 def parse_settings(text: str) -> dict[str, Value]:
@@ -78,7 +78,7 @@ def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
     except (ValueError, KeyError):
         raise PolicyError(f"settings {text!r}: {key} cannot be {value!r}") from None
     if key in {"roundup_power2_divisions", "expandable_segments_reserve"}:
-        return key, value  # the parameter says what is wrong with it
+        return key, value  # the parameter reports errors in it
     if key in _ONLY and value != _ONLY[key][0]:
         only, why = _ONLY[key]
         raise PolicyError(f"settings {text!r}: {key} {value} {why}; {key} takes {only}")

@@ -42,7 +42,7 @@ class Bfc(Device):
 
     @property
     def limit(self) -> int:
-        """The bytes that may be taken in all."""
+        """Maximum total of bytes to reserve."""
         return floor(self.fraction * self.capacity) if self.capacity else UNLIMITED
 
     @property
@@ -64,7 +64,7 @@ class Extend(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class OrtArena(Device):
-    """ONNX Runtime's arena: the same idea with other steps; streams are not told apart."""
+    """ONNX Runtime's arena: BFC with other steps, without a distinction of streams."""
 
     family: ClassVar[str] = "ort arena"
     reference: ClassVar[str] = "device.regions:OrtArenaHeap"
@@ -86,7 +86,7 @@ class OrtArena(Device):
 
     @property
     def limit(self) -> int:
-        """The bytes that may be taken in all."""
+        """Maximum total of bytes to reserve."""
         return self.available
 
     def _own_parameters(self) -> dict[str, int]:
@@ -120,7 +120,7 @@ class RmmPool(Device):
 
 @dataclass(frozen=True, kw_only=True)
 class NoCache(Device):
-    """Every request asks the device, every free gives back."""
+    """Every request allocates from the device, and every free returns memory to it."""
 
     family: ClassVar[str] = "no cache"
     reference: ClassVar[str] = "no_cache:NoCacheHeap"

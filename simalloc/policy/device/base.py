@@ -1,4 +1,4 @@
-"""What every device allocator is described by."""
+"""The base class of the descriptions of device allocators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simalloc.policy.families.base import Family
 MIB: Final = 1 << 20
 GIB: Final = 1 << 30
 GRANULE: Final = 2 * MIB
-"""What a device grants is a multiple of this, and begins at one."""
+"""Bytes; each allocation from the device starts at a multiple and has a multiple as its size."""
 UNLIMITED: Final = 1 << 50
 """The bytes that a device without a capacity has: more than any program asks for."""
 

@@ -16,19 +16,19 @@ _NO_LIMIT: Final = 2**63 - 1
 
 
 class PyTorchRules(NamedTuple):
-    """The settings as the rules need them; sizes in bytes, and None where there is no limit."""
+    """The settings as the rules need them; sizes in bytes, None without a limit."""
 
     divisions: tuple[int, ...]
     """Of a power of two, for each of 16 intervals of sizes; 0: none."""
     max_split: int | None
-    """Blocks of this many bytes are never split."""
+    """Minimum size of blocks that are never split."""
     non_split_rounding: int
-    """How much larger such a block may be than what it serves."""
+    """Maximum difference between such a block and the request that it serves."""
     large_segment: int
     allowed: int | None
-    """What may be reserved in all."""
+    """Maximum total of reserved bytes."""
     collected_above: int | None
-    """Old blocks are given back when more is reserved."""
+    """Reserved bytes above which old blocks are returned to the device."""
     expandable: bool
     range: int
     """Addresses of a range of expandable segments, before they are rounded up to whole pages."""
@@ -79,7 +79,7 @@ class PyTorch(Device):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.rules  # noqa: B018 - raises what is wrong with the settings
+        self.rules  # noqa: B018 - raises an error in the settings
 
     @cached_property
     def resolved(self) -> PyTorch:
@@ -92,7 +92,7 @@ class PyTorch(Device):
 
     @cached_property
     def rules(self) -> PyTorchRules:
-        """What the settings come to; raises `PolicyError` for those that cannot be."""
+        """The rules by these settings; raises `PolicyError` for contradictory settings."""
         return self.resolved._own_rules()  # noqa: SLF001 - of another of this class
 
     def _own_parameters(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The families of policies, one module each; what is in here is found by itself."""
+"""The families of policies, one module each; a new module here needs no registration."""
 
 from __future__ import annotations
 

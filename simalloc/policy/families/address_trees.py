@@ -11,7 +11,7 @@ from simalloc.policy.parts import Coalescing, Count, Number, Overhead, Splitting
 
 
 class TreeFit(Enum):
-    """Which block of a tree is taken: the lowest that fits, the smallest, or near the smallest."""
+    """The chosen block of a tree: the lowest that fits, the smallest, or near the smallest."""
 
     FIRST = "first"
     BEST = "best"
@@ -53,5 +53,5 @@ class AddressTrees(Splitting, HeapFamily):
 
     @property
     def applied_overhead(self) -> Overhead:
-        """Return what is added to a request; a block has room for a node also without headers."""
+        """Return the overhead of a request; a block has room for a node also without headers."""
         return super().applied_overhead.at_least(self.node_words * self.word)

@@ -1,4 +1,4 @@
-"""What all families have in common."""
+"""The base classes of all families."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -23,29 +23,30 @@ class Family:
     family: ClassVar[str]
     """The family's name."""
     reference: ClassVar[str] = ""
-    """The module in `heap/reference/families` and its class that carry it out: `module:Class`.
+    """Module in `heap/reference/families` and class of the reference engine, as `module:Class`.
 
-    Empty: it is compiled outside the package, and there is none."""
+    Empty if the family has no reference engine, because it is compiled outside the package.
+    """
     recordings: ClassVar[bool] = False
-    """Whether recordings of the real code are what the core is compared with, not a reference."""
+    """True if the core is compared with recordings of the real code, not a reference engine."""
     compiled: ClassVar[object] = None
     """The capsule of a family that is compiled outside the package; None: the core has it."""
     runner: ClassVar[str] = "online"
     """The module in `heap` that runs it: event by event, or otherwise."""
     in_all: ClassVar[bool] = True
-    """Whether `all` stands for it too, among others."""
+    """True if `all` includes policies of this family."""
     only_scale: ClassVar[int] = 0
     """The one scale that it takes; 0: any."""
     columns: ClassVar[tuple[str, ...]] = ()
     """The optional columns of a trace that a placement depends on: only these are fed to it."""
     writes_itself: ClassVar[bool] = False
-    """Whether it says by itself which bytes it writes: headers, tables, what calloc zeroes."""
+    """True if the family reports its own writes: headers, tables, bytes cleared by calloc."""
     writes_objects: ClassVar[bool] = False
-    """Whether it also says what the program writes: objects begin anywhere in their blocks."""
+    """True if it also reports the program's writes: objects begin anywhere in their blocks."""
     stops_when_refused: ClassVar[bool] = False
-    """Whether a run ends with a refused request unless the caller decides otherwise."""
+    """True if a run ends with a refused request by default."""
     is_slow: ClassVar[bool] = False
-    """Whether an event may take so long that progress and Ctrl-C are to be looked at more often."""
+    """True if events are slow, and progress and Ctrl-C need more frequent checks."""
 
     @property
     def capacity(self) -> int:
@@ -54,12 +55,12 @@ class Family:
 
     @property
     def mechanism(self) -> bool:
-        """Whether blocks have the headers and tables of the allocator described."""
+        """True if blocks have the headers and tables of the allocator described."""
         return False
 
     @property
     def memalign(self) -> bool:
-        """Whether the alignment that a request asks for is served by the common rule."""
+        """True if requested alignments are served by the common rule."""
         return False
 
     @property
@@ -74,7 +75,7 @@ class Family:
 
     @property
     def count_frees(self) -> bool:
-        """Whether deallocations are counted on request."""
+        """True if deallocations are counted; a parameter of some families."""
         return False
 
     @property
@@ -84,7 +85,7 @@ class Family:
 
     @property
     def applied_overhead(self) -> Overhead:
-        """What is added to a request."""
+        """The overhead of a request."""
         return Overhead()
 
     @property
@@ -128,12 +129,12 @@ class Family:
         return "recorder" not in provenance and provenance.get("thread_blocks") is not True
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
-        """Return in the allocator's own words where an object is, as its heap has told it."""
+        """Return the location of an object in the allocator's own terms."""
         del region, number
         return str(offset)
 
     def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the columns in which what the allocator itself reports is told."""
+        """Return the columns of the allocator's own figures."""
         return names
 
     def spell_figures(
@@ -152,7 +153,7 @@ class HeapFamily(Family):
     """
 
     cuts: ClassVar[bool] = False
-    """Whether blocks are cut at any byte of memory that grows by multiples of `growth`."""
+    """True if blocks are cut at any byte of memory that grows by multiples of `growth`."""
 
     capacity: Annotated[
         Amount,
@@ -203,17 +204,17 @@ class HeapFamily(Family):
 
     @property
     def overhead(self) -> Overhead:
-        """What the allocator's own mechanism adds to a request: here, boundary tags.
+        """The overhead of the allocator's own mechanism: here, boundary tags.
 
-        Knuth 1973, 2.5: a word in front of the block and one behind it, blocks of two words at
-        least for the links of a list.
+        Knuth 1973, 2.5: a word in front of the block and one behind it, and blocks of at least two
+        words for the links of a list.
         """
         word = self.word
         return Overhead(header=word, footer=word, alignment=2 * word, minimum=4 * word)
 
     @property
     def applied_overhead(self) -> Overhead:
-        """What is added to a request: the allocator's own, or what the parameters say."""
+        """The overhead of a request: the allocator's own with `mechanism`, or the parameters'."""
         if self.mechanism:
             return self.overhead
         return Overhead(self.header, self.footer, self.alignment, self.minimum)
@@ -230,17 +231,18 @@ class HeapFamily(Family):
 
     @property
     def aligning(self) -> Aligning | None:
-        """How an alignment that a request asks for is served; None: it cannot be.
+        """Rule for requested alignments, or None if the family cannot serve them.
 
-        Where blocks are cut at any byte a larger one is taken, and what is over is given back.
+        If blocks are cut at any byte, a larger block is taken and its excess is freed.
         """
         given = vars(self)
         return self.cutting(given["growth"], given.get("minimum_split", 1)) if self.cuts else None
 
     def cutting(self, grain: int, least: int = 1) -> Aligning:
-        """Return how blocks that are cut anywhere are aligned; no remainder has less than `least`.
+        """Return the alignment rule of blocks that are cut anywhere; no remainder is below `least`.
 
-        What the heap grows by, and whatever else blocks are cut from, is a multiple of `grain`.
+        The growth of the heap, and the size of everything else that blocks are cut from, is a
+        multiple of `grain`.
         """
         added = self.applied_overhead
         least = max(least, added.minimum)
@@ -251,9 +253,9 @@ class HeapFamily(Family):
         )
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return all parameters by the names that the core has for them, in plain values.
+        """Return all parameters by the core's names, as plain values.
 
-        What the overhead comes to stands in place of how it was given.
+        The resulting overhead replaces the parameters that define it.
         """
         given = vars(self) | vars(self.applied_overhead)
         served = (self.aligning if self.memalign else None) or Aligning()
@@ -295,7 +297,7 @@ def parameter_ranges(family: Any) -> dict[str, Range]:
 
 @cache
 def parameter_meanings(family: Any) -> dict[str, str]:
-    """Return what each parameter means, as the family says it, or what it derives from."""
+    """Return the description of each parameter, from the family or its base classes."""
     return {
         name: extra
         for kind in reversed(family.__mro__)
@@ -316,6 +318,6 @@ def _hints(family: Any) -> list[tuple[str, Any, tuple[object, ...]]]:
 
 
 def _taken_apart(hint: Any) -> tuple[Any, tuple[object, ...]]:
-    """Return the type and the annotations of an `Annotated` type, of which another has none."""
+    """Return the type and the annotations, if any, of a type that may be `Annotated`."""
     extras = getattr(hint, "__metadata__", ())
     return (hint.__origin__ if extras else hint), extras

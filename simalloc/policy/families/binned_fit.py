@@ -9,7 +9,7 @@ from simalloc.policy.parts import Overhead, Splitting, Unit
 
 
 class LastRemainder(Enum):
-    """Which requests may be cut from the remainder of the latest split before other free blocks."""
+    """Requests that may be cut from the remainder of the latest split before other free blocks."""
 
     NONE = "none"
     SMALL = "small"

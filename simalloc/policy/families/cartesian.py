@@ -9,12 +9,12 @@ from simalloc.policy.parts import Overhead, Unit
 
 
 class Machine(Enum):
-    """Whose headers a block has."""
+    """The machine that decides the header of a block."""
 
     M68K = "68k"
     """One word."""
     SPARC = "sparc"
-    """Two words, the second of which fills up to the alignment of a double."""
+    """Two words; the second fills up to the alignment of a double."""
 
 
 @dataclass(frozen=True)

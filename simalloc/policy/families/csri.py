@@ -29,7 +29,7 @@ class Csri(HeapFamily):
 
     @property
     def growth_unit(self) -> int:
-        """The heap grows by multiples of this many bytes."""
+        """Bytes; the heap grows by multiples."""
         return self.growth or 1024 * self.word
 
     def core_parameters(self) -> dict[str, int | str]:
@@ -38,5 +38,5 @@ class Csri(HeapFamily):
 
     @property
     def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
+        """A larger block is taken, and its excess is freed."""
         return self.cutting(self.growth_unit, self.minimum_split)

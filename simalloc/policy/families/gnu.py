@@ -35,5 +35,5 @@ class Gnu(HeapFamily):
 
     @property
     def aligning(self) -> Aligning:
-        """By nature up to a page; for more, whole pages are taken and given back."""
+        """Blocks are aligned by nature up to a page; above, more pages are taken and freed."""
         return Aligning.by_pages(self.applied_overhead.alignment, self.page)

@@ -24,5 +24,5 @@ class Gxx(HeapFamily):
 
     @property
     def large_overhead(self) -> Overhead:
-        """What is added to the request of a block in the bins."""
+        """The overhead of a block in the bins."""
         return self.applied_overhead

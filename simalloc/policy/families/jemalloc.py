@@ -66,7 +66,7 @@ def _within(limit: int, spans: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def _packed(name: str, spans: Sequence[Span]) -> dict[str, int | str]:
-    """Return an option as the core takes it: this many numbers, of which 0 says nothing."""
+    """Return an option as the core takes it: `_MOST_SPANS` numbers, 0 for an unused one."""
     numbers = [first | last << 16 | (value + 1) << 32 for first, last, value in spans]
     numbers += [0] * (_MOST_SPANS - len(numbers))
     return {f"{name}[{i}]": number for i, number in enumerate(numbers)}
@@ -199,7 +199,7 @@ class Jemalloc(HeapFamily):
 
     @property
     def most_cached(self) -> tuple[Span, ...]:
-        """What caches hold of the classes to which sizes in these spans belong, likewise."""
+        """Maximum number of cached objects of the classes of these sizes; the last span decides."""
         spans = _spans("tcache_ncached_max", self.tcache_ncached_max)
         return _within(MOST_CACHED_SIZE, spans) if self.is_5_3_1 else ()
 
@@ -215,27 +215,27 @@ class Jemalloc(HeapFamily):
 
     @property
     def is_5_3_1(self) -> bool:
-        """Whether the rules of 5.3.1 are meant."""
+        """True for the rules of 5.3.1."""
         return self.version is Version.V5_3_1
 
     @property
     def page_multiples(self) -> bool:
-        """Whether large objects are rounded up to pages only."""
+        """True if large objects are rounded up to pages only."""
         return self.is_5_3_1 and self.disable_large_size_classes
 
     @property
     def collects_by_clock(self) -> bool:
-        """Whether the thread cache is collected as 5.3.1 does."""
+        """True if the thread cache is collected by the rule of 5.3.1."""
         return self.is_5_3_1 and self.experimental_tcache_gc
 
     @property
     def arenas(self) -> int:
-        """How many arenas threads are spread over."""
+        """Number of arenas that threads are spread over."""
         return min(self.narenas or (4 * self.cores if self.cores > 1 else 1), MOST_ARENAS)
 
     @property
     def pad(self) -> int:
-        """What a large object's extent has beyond it."""
+        """Bytes of a large object's extent behind the object."""
         return 4096 if self.mechanism and self.cache_oblivious else 0
 
     @property
@@ -265,7 +265,7 @@ class Jemalloc(HeapFamily):
     def spell_figures(
         self, figures: Mapping[str, int], location: tuple[int, int, float] | None
     ) -> Sequence[object]:
-        """Return the values of those columns; after a free there is no place."""
+        """Return the values of the columns; mapping and offset are empty after a free."""
         place = ("", "") if location is None else location[1:]
         return [*place, *figures.values()]
 

@@ -9,7 +9,7 @@ from simalloc.policy.parts import Overhead
 
 
 class Variant(Enum):
-    """Which release's allocator is meant."""
+    """Release of the allocator."""
 
     BSD_4_2 = "4.2bsd"
     """As of September 1983."""
@@ -19,7 +19,7 @@ class Variant(Enum):
 
 @dataclass(frozen=True)
 class Kingsley(HeapFamily):
-    """Blocks of a power of two, header included; never split, merged or given back."""
+    """Blocks of a power of two, header included; never split, merged or returned to the system."""
 
     family: ClassVar[str] = "kingsley"
     reference: ClassVar[str] = "kingsley:KingsleyHeap"

@@ -15,11 +15,11 @@ _HUGE_PAGE: Final = 2 * _MIB
 _CHUNK: Final = 32 * _MIB
 
 Milliseconds = Annotated[int, Duration(0, 1 << 32)]
-"""How long something waits; 0: not at all."""
+"""A delay; 0: none."""
 
 
 class MimallocVersion(Enum):
-    """Which release is meant."""
+    """A release of mimalloc."""
 
     V2_0_9 = "2.0.9"
     V3_6_0 = "3.6.0"
@@ -60,7 +60,7 @@ _OF_3: Final = frozenset(
         "disallow_arena_alloc",
     }
 )
-"""Those of 3.6.0 alone."""
+"""Options of 3.6.0 only."""
 
 
 class ReclaimOnFree(Enum):
@@ -75,7 +75,7 @@ class ReclaimOnFree(Enum):
 
 @dataclass(frozen=True)
 class Mimalloc(HeapFamily):
-    """Pages for blocks of one size, of which free blocks are taken in the order of their frees."""
+    """Pages for blocks of one size, whose free blocks are reused in the order of their frees."""
 
     family: ClassVar[str] = "mimalloc"
     reference: ClassVar[str] = "mimalloc.mimalloc:heap_of_version"
@@ -197,7 +197,7 @@ class Mimalloc(HeapFamily):
 
     @property
     def overhead(self) -> Overhead:
-        """Nothing: what a block belongs to is found by its address."""
+        """No overhead: the page of a block is found by the block's address."""
         return Overhead()
 
     @property

@@ -1,4 +1,4 @@
-"""PhK malloc, that of FreeBSD from 1995 on."""
+"""PhK malloc, FreeBSD's from 1995 on."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -54,5 +54,5 @@ class Phk(HeapFamily):
 
     @property
     def aligning(self) -> Aligning:
-        """By nature up to a page; for more, whole pages are taken and given back."""
+        """Blocks are aligned by nature up to a page; above, more pages are taken and freed."""
         return Aligning.by_pages(self.applied_overhead.alignment, self.page)

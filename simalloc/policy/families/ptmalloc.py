@@ -14,7 +14,7 @@ HEAP: Final = 64 << 20
 """The address space of one heap of an arena; glibc's HEAP_MAX_SIZE."""
 
 _DEFAULT_AMOUNT: Final = 128 * 1024
-"""What top_pad, trim_threshold and mmap_threshold are at first."""
+"""Initial bytes of top_pad, trim_threshold and mmap_threshold."""
 
 _DEFAULT_MMAP_MAX: Final = 65536
 
@@ -37,7 +37,7 @@ class GlibcVersion(Enum):
 
 
 class ThreadBlocks(Enum):
-    """Whether the blocks that creating threads allocates come before the first event."""
+    """Presence of the blocks that creating threads allocates, before the first event."""
 
     AUTO = "auto"
     ON = "on"
@@ -111,7 +111,7 @@ class Ptmalloc(HeapFamily):
 
     @property
     def aligning(self) -> Aligning:
-        """By taking a larger block and freeing what is over: always, whether `memalign` is on."""
+        """A larger block is taken, and its excess is freed; independent of `memalign`."""
         return self.cutting(self.growth)
 
     @property
@@ -127,7 +127,7 @@ class Ptmalloc(HeapFamily):
 
     @property
     def most_arenas(self) -> int:
-        """How many arenas there can be at most, with threads enough."""
+        """Maximum number of arenas, with sufficient threads."""
         if self.arena_max:
             return self.arena_max
         if self.since(44):

@@ -69,7 +69,7 @@ class Pymalloc(HeapFamily):
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The columns that the allocator below looks at."""
+        """The columns that the allocator below depends on."""
         return self.lower.columns
 
     @property
@@ -85,7 +85,7 @@ class Pymalloc(HeapFamily):
 
     @property
     def keeps_last(self) -> bool:
-        """Whether the last arena is kept when it is wholly free."""
+        """True if the last arena is kept when it is entirely free."""
         return self.version is not PythonVersion.V3_8
 
     @property
@@ -105,12 +105,12 @@ class Pymalloc(HeapFamily):
 
     @property
     def library_bytes(self) -> int:
-        """That of the allocator below."""
+        """The data of the library of the allocator below."""
         return self.lower.library_bytes
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """The columns that the allocator below looks at with its parameters."""
+        """The columns that the allocator below depends on with its parameters."""
         return self.lower.looked_at
 
     def core_parameters(self) -> dict[str, int | str]:

@@ -24,7 +24,7 @@ class QuickFit(Gxx):
 
     @property
     def large_overhead(self) -> Overhead:
-        """What is added to the request of a block in the bins: with a mechanism, G++'s tags."""
+        """The overhead of a block in the bins; with a mechanism, G++'s tags."""
         return super(Gxx, self).overhead if self.mechanism else self.applied_overhead
 
     @property

@@ -9,11 +9,11 @@ from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import MAX_UNIT, Amount, Count, Duration, Number, Overhead, Range
 
 _FIRST_SLOT: Final = 7
-"""This many figures come before those of the slots."""
+"""Number of figures in front of the slots' figures."""
 
 
 class Config(Enum):
-    """What Scudo is built for."""
+    """A build of Scudo."""
 
     DEFAULT = "default"
     """As LLVM's library is."""
@@ -22,7 +22,7 @@ class Config(Enum):
 
 
 class Purge(Enum):
-    """What an event that gives back what is cached stands for."""
+    """The call that an event `e` (release cached memory) stands for."""
 
     PURGE = "purge"
     """mallopt's M_PURGE: releases without waiting."""
@@ -85,7 +85,7 @@ class Scudo(HeapFamily):
 
     @property
     def primary_interval(self) -> int:
-        """The milliseconds between two releases of a class of small blocks; -1: there is none."""
+        """Milliseconds between two releases of a class of small blocks; -1: never."""
         return 1000 if self._is_android else self.release_to_os_interval_ms
 
     @property
@@ -103,7 +103,7 @@ class Scudo(HeapFamily):
 
     @property
     def caches(self) -> int:
-        """How many local caches the threads share; 0: each has its own."""
+        """Number of local caches that the threads share; 0: each thread has its own."""
         return self.tsds_count_max if self._is_android else 0
 
     @property

@@ -15,7 +15,7 @@ _LEA_STEP: Final = 8
 
 
 class ListFit(Enum):
-    """Which block of a list is taken: the first that fits, or the smallest."""
+    """The chosen block of a list: the first that fits, or the smallest."""
 
     FIRST = "first"
     BEST = "best"
@@ -30,7 +30,7 @@ class ListOrder(Enum):
 
 @dataclass(frozen=True)
 class SegregatedFit(Splitting, HeapFamily):
-    """A list of free blocks for each size class; blocks are split, and coalesce if that is asked.
+    """A list of free blocks for each size class; blocks are split, and coalesce on request.
 
     Wilson et al. 1995, 3.6. With one class it is a sequential fit.
     """
@@ -69,9 +69,9 @@ class SegregatedFit(Splitting, HeapFamily):
 
     @property
     def applied_overhead(self) -> Overhead:
-        """Return what is added to a request; a block has room for the links also without headers.
+        """Return the overhead of a request; a block has room for the links also without headers.
 
-        Lea's classes are exact, so sizes are multiples of 8 there.
+        Lea's classes are exact, so sizes are multiples of 8 with Lea's spacing.
         """
         added = super().applied_overhead.at_least(self.node_words * self.word)
         if self.spacing is Spacing.LEA:

@@ -26,7 +26,7 @@ class Solaris(HeapFamily):
 
     @property
     def growth_unit(self) -> int:
-        """The heap grows by multiples of this many bytes."""
+        """Bytes; the heap grows by multiples."""
         return self.growth or 2048 * self.word
 
     def core_parameters(self) -> dict[str, int | str]:
@@ -35,7 +35,7 @@ class Solaris(HeapFamily):
 
     @property
     def aligning(self) -> Aligning:
-        """By taking a larger block, never a cell, and giving back what is over."""
+        """A larger block is taken, never a cell, and its excess is freed."""
         added = self.applied_overhead
         cells = gcd(self.overhead.alignment, added.header + added.footer)
         return self.cutting(gcd(self.growth_unit, cells), 6 * self.overhead.alignment)

@@ -29,7 +29,7 @@ class Solaris3x(HeapFamily):
 
     @property
     def aligning(self) -> Aligning:
-        """By taking a larger block, never a cell, and giving back what is over."""
+        """A larger block is taken, never a cell, and its excess is freed."""
         added = self.applied_overhead
         cells = gcd(self.overhead.alignment, added.header + added.footer)
         least = max(self.minimum_split, 8 * self.overhead.alignment)

@@ -39,12 +39,12 @@ class Tlsf(HeapFamily):
 
     @property
     def is_pool(self) -> bool:
-        """Whether the memory is a pool of fixed size, as the real allocator has it."""
+        """True if the memory is a pool of fixed size, as in the real allocator."""
         return self.mechanism and self.capacity > 0
 
     @property
     def recordings(self) -> bool:  # type: ignore[override]
-        """Whether recordings stand in place of the reference: a pool has no other."""
+        """True for a pool, which has recordings instead of a reference engine."""
         return self.is_pool
 
     @property
@@ -64,7 +64,7 @@ class Tlsf(HeapFamily):
 
     @property
     def has_more_memory(self) -> bool:
-        """Whether the allocator has memory besides the pool."""
+        """True if the allocator has memory besides the pool."""
         return self.pool2 > 0
 
     @property
@@ -110,7 +110,7 @@ class Tlsf(HeapFamily):
 
     @property
     def aligning(self) -> Aligning:
-        """By taking a larger block, and giving back what is over."""
+        """A larger block is taken, and its excess is freed."""
         unit = self.applied_overhead.alignment
-        grain = self.growth if unit % self.growth else unit  # at 1 it grows by what is asked for
+        grain = self.growth if unit % self.growth else unit  # at 1 it grows by the requested size
         return self.cutting(grain, self.minimum_split)

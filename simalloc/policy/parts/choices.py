@@ -1,4 +1,4 @@
-"""What a policy chooses among: which free block is taken, and how they are held and merged."""
+"""Choices of a policy: the free block for a request, and the order and merging of free blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Fit(Enum):
-    """Which of the free blocks that are large enough is taken (Wilson et al. 1995, 3.5)."""
+    """The chosen free block among those that are large enough (Wilson et al. 1995, 3.5)."""
 
     FIRST = "first"
     NEXT = "next"
@@ -25,7 +25,7 @@ class Spacing(Enum):
     """How wide the size classes are."""
 
     EQUAL = "equal"
-    """So many classes of one width, the last of which has all larger blocks too."""
+    """Classes of one width; the last also has all larger blocks."""
     LEA = "lea"
     """A class each for 8, 16 ... 512 bytes, then 63 classes of growing width (Lea's bins)."""
 
@@ -50,7 +50,7 @@ class CoalescingTime(Enum):
 
 
 class Coalescing(Enum):
-    """Which neighbours a freed block merges with."""
+    """The neighbours that a freed block merges with."""
 
     NONE = "none"
     ONE = "one"

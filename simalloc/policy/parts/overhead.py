@@ -1,4 +1,4 @@
-"""What becomes of a request before a block is searched: overhead, and a requested alignment."""
+"""Size and alignment of the block for a request: overhead, and a requested alignment."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Overhead:
 
 @dataclass(frozen=True)
 class Aligning:
-    """How a family serves a requested alignment (docs/policies.md, Parts); sizes are scaled bytes.
+    """Rule of a family for requested alignments (docs/policies.md, Parts); sizes are scaled bytes.
 
-    All blocks lie at multiples of any alignment that divides `guaranteed`, and those that are as
-    large as an alignment that divides `natural_limit`, at multiples of that. For another alignment
-    a block that is too large is taken, and what is over in front and behind is given back: at least
-    `least_remainder` bytes each, a multiple of `unit`. 0: none is cut.
+    All blocks start at multiples of `guaranteed`. A block of at least an alignment that divides
+    `natural_limit` starts at a multiple of that alignment. For any other alignment a larger block
+    is taken, and its excess in front and behind is freed: at least `least_remainder` bytes each, a
+    multiple of `unit`. If `least_remainder` is 0, nothing is cut off.
     """
 
     guaranteed: int = 1

@@ -1,4 +1,4 @@
-"""Which numbers a parameter takes: said in its type, checked in one place."""
+"""The numbers that a parameter accepts: defined in its type, checked in this module."""
 
 from __future__ import annotations
 

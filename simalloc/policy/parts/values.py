@@ -80,7 +80,7 @@ def read_value(name: str, value: object, kind: type[Any]) -> Any:
 
 
 def _words(kind: type[Any]) -> str:
-    """Say what a parameter of a kind takes."""
+    """Return a description of the values that a parameter of a kind accepts."""
     if kind == int | Auto:
         return f"auto, or {_words(int)}"
     if issubclass(kind, Enum):

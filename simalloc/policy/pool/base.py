@@ -1,4 +1,4 @@
-"""What every allocator of a fixed pool is described by."""
+"""The base class of the descriptions of fixed pools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simalloc.policy.parts import MAX_UNIT, Range
 AMPLE: Final = 1 << 30
 """The bytes of a pool without a capacity: more than a board has."""
 NO_FIGURE: Final = -1
-"""What the core reports where there is nothing to report of."""
+"""The core's value of a figure that does not exist."""
 
 Word = Annotated[
     int, Range(4, 8, 4), "The bytes of a machine word, 4 or 8, which headers are made of."
@@ -39,7 +39,7 @@ class Pool(Family):
     only_scale: ClassVar[int] = 1
     """Its constants are bytes."""
     follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes",)
-    """The core's parameters that are the pool's size, or what is left of it for blocks."""
+    """The core's parameters that depend on the pool's size."""
 
     capacity: Annotated[
         int,
@@ -77,7 +77,7 @@ class Pool(Family):
 
     @property
     def is_monotone(self) -> bool:
-        """Whether its rules say that every larger pool works where one does."""
+        """True if a program that fits a pool fits every larger pool."""
         return False
 
     def least_from(self, high_water: int) -> int | None:
@@ -105,7 +105,7 @@ class Pool(Family):
 
     @property
     def has_more_memory(self) -> bool:
-        """Whether the allocator has memory besides the pool."""
+        """True if the allocator has memory besides the pool."""
         return False
 
     def spell_figures(

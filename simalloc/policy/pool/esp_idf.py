@@ -13,13 +13,13 @@ from simalloc.policy.pool.base import Pool
 _HEAP: Final = 20
 """The bytes of multi_heap's own structure in front of TLSF's."""
 _GEOMETRY: Final = 16
-"""Those that say how many lists there are, which is told when the heap is made."""
+"""Bytes of the fields with the number of lists, which is decided when the heap is made."""
 _FINER: Final = ((16 << 10, 3), (256 << 10, 4))
-"""Heaps of up to so many bytes have so many lists to a doubling, as a logarithm; larger ones 5."""
+"""Maximum bytes of a heap, and the logarithm of its lists per doubling; 5 in larger heaps."""
 
 
 class Release(Enum):
-    """Which rules of ESP-IDF: from 5.4 on blocks are cut to what was searched for."""
+    """Rules of ESP-IDF by release; from 5.4 on, blocks are cut to the size of the search."""
 
     R55 = "55"
     R53 = "53"
@@ -27,7 +27,7 @@ class Release(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class EspIdf(Pool):
-    """TLSF with fewer lists in small heaps; requests get what was searched for (ESP-IDF)."""
+    """TLSF with fewer lists in small heaps; blocks have the size of the search (ESP-IDF)."""
 
     family: ClassVar[str] = "esp idf"
     columns: ClassVar[tuple[str, ...]] = ("alignment",)

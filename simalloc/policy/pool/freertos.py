@@ -18,7 +18,7 @@ from simalloc.policy.pool.regions import (
 
 @dataclass(frozen=True, kw_only=True)
 class FreeRtos(Pool):
-    """What the heaps of FreeRTOS have in common."""
+    """The common parameters of the heaps of FreeRTOS."""
 
     word: Word = 4
     align: Annotated[
@@ -46,7 +46,7 @@ class FreeRtos(Pool):
 
 @dataclass(frozen=True, kw_only=True)
 class Heap1(FreeRtos):
-    """A mark that only rises; nothing is given back (FreeRTOS heap_1)."""
+    """A mark that only rises; no memory is reused (FreeRTOS heap_1)."""
 
     family: ClassVar[str] = "freertos heap 1"
 
@@ -62,12 +62,12 @@ class Heap1(FreeRtos):
 
     @property
     def payload(self) -> int:
-        """There are no headers."""
+        """Blocks have no headers."""
         return 0
 
     @property
     def least_capacity(self) -> int:
-        """What is lost to alignment, and the least that stays unused."""
+        """Bytes lost to alignment, and the minimum that stays unused."""
         return 3 * self.align
 
 
@@ -79,7 +79,7 @@ class Heap2(FreeRtos):
 
     @property
     def least_capacity(self) -> int:
-        """A header, and what is lost to alignment."""
+        """A header, and bytes lost to alignment."""
         return self.payload + 2 * self.align
 
 

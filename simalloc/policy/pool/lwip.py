@@ -10,11 +10,11 @@ from simalloc.policy.parts import PowerOfTwo, Range
 from simalloc.policy.pool.base import Pool, Word, round_up
 
 _SHORT: Final = 64000
-"""Pools of up to so many bytes have indices of 16 bits."""
+"""Maximum bytes of a pool with indices of 16 bits."""
 
 
 class Index(Enum):
-    """How many bits mem_size_t has."""
+    """Number of bits of mem_size_t."""
 
     AUTO = "auto"
     SHORT = "16"

@@ -12,7 +12,7 @@ _BITS: Final = 8
 
 
 class Tables(Enum):
-    """Which tables the heap has besides that of its blocks."""
+    """Tables of the heap besides the table of its blocks."""
 
     FINALISER = "fin"
     PLAIN = "plain"
@@ -61,7 +61,7 @@ class MicroPython(Pool):
 
     @property
     def _bits(self) -> int:
-        """What four blocks take, with their parts of the tables."""
+        """Bits of four blocks and their parts of the tables."""
         return _BITS + _MORE_BITS[self.tables] + 4 * _BITS * self._block
 
     def _own_parameters(self) -> dict[str, int | str]:

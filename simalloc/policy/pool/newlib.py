@@ -37,7 +37,7 @@ class Newlib(Pool):
 
     @property
     def least_capacity(self) -> int:
-        """The least chunk and the least top, and what is lost to alignment."""
+        """The minimum chunk and the minimum top, and bytes lost to alignment."""
         first = self.start + 2 * self.word
         return round_up(first, self.align) - first + 8 * self.word
 

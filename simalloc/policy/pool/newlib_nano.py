@@ -50,7 +50,7 @@ class NewlibNano(Pool):
 
     @property
     def least_capacity(self) -> int:
-        """The least chunk, and what is lost to alignment."""
+        """The minimum chunk, and bytes lost to alignment."""
         return round_up(self.start, self.word) - self.start + (12 if self.word == 4 else 16)
 
     def _own_parameters(self) -> dict[str, int | str]:

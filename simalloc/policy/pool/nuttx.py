@@ -83,7 +83,7 @@ class Nuttx(Pool):
 
     @property
     def has_more_memory(self) -> bool:
-        """Whether other regions lie beside the pool."""
+        """True if the heap has other regions besides the pool."""
         return bool(self.regions)
 
     def _regions(self) -> list[Region]:
@@ -108,7 +108,7 @@ class Nuttx(Pool):
         check_regions(self.regions, self._regions(), 4 * self._field + self._least + self.align)
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
-        """Return the offset, with several regions in that of the number given first."""
+        """Return the offset; with several regions, the region's number precedes it."""
         if not self.regions:
             return super().spell_location(region, number, offset)
         return spell_in_region(self._regions(), region, offset)

@@ -45,7 +45,7 @@ class Picolibc(Pool):
 
     @property
     def least_capacity(self) -> int:
-        """The least chunk, and what is lost to alignment."""
+        """The minimum chunk, and bytes lost to alignment."""
         first = self.start + self.word
         return round_up(first, self.align) - first + 2 * max(self.word, self.align)
 

@@ -14,7 +14,7 @@ _NAME: Final = 10
 
 
 class Release(Enum):
-    """Which RT-Thread."""
+    """Release of RT-Thread."""
 
     FULL = "5.2.0"
     NANO = "nano4.1.1"

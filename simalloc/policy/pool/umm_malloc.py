@@ -12,21 +12,21 @@ from simalloc.policy.pool.base import Pool
 
 
 class Port(Enum):
-    """Whose copy it is."""
+    """Variant of umm_malloc."""
 
     ESP = "esp"
     UPSTREAM = "upstream"
 
 
 class Fit(Enum):
-    """Which free run serves."""
+    """The free run that serves a request."""
 
     BEST = "best"
     FIRST = "first"
 
 
 class Moves(Enum):
-    """What realloc does first."""
+    """The first step of realloc."""
 
     DEFRAG = "defrag"
     MINCOPY = "mincopy"

@@ -16,7 +16,7 @@ _MOST_SMALL: Final = 32767
 
 
 class Through(Enum):
-    """What the program calls."""
+    """The function that the program calls."""
 
     SYS_HEAP = "sys_heap"
     K_MALLOC = "k_malloc"
@@ -24,7 +24,7 @@ class Through(Enum):
 
 
 class Chunks(Enum):
-    """Which headers chunks have, with 4-byte words."""
+    """Headers of chunks with 4-byte words."""
 
     AUTO = "auto"
     SMALL = "small"
@@ -33,7 +33,7 @@ class Chunks(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Zephyr(Pool):
-    """Rings by powers of two, of which a few chunks are tried (Zephyr's sys_heap)."""
+    """Rings by powers of two; a search tries only a few chunks of a ring (Zephyr's sys_heap)."""
 
     family: ClassVar[str] = "zephyr"
     follows_capacity: ClassVar[tuple[str, ...]] = ("pool_bytes", "end")
@@ -84,7 +84,7 @@ class Zephyr(Pool):
 
     @property
     def _units(self) -> int:
-        """How many units the heap has."""
+        """Number of units of the heap."""
         is_big = self.word == 8 or self.chunks is Chunks.BIG
         footer = 8 if is_big or self.available // _UNIT > _MOST_SMALL else 4
         return (self.available - footer) // _UNIT
