@@ -11,13 +11,13 @@ from simalloc.policy.device import Bfc, Device, OrtArena, PyTorch
 
 @dataclass(frozen=True)
 class DeviceFigures:
-    """What an allocator reports of itself, in bytes, under the names of `torch.cuda.memory_stats`.
+    """An allocator's own figures, in bytes, by the names of `torch.cuda.memory_stats`.
 
-    `peak_requested_bytes` is the most that was asked for and in use, `allocated` the blocks that it
-    was served with, `active` these and those freed that wait for another stream, `reserved` all
-    that was taken from the device, and `inactive_split` the free blocks in segments that are in use
-    in part. `device_alloc` and `device_free` count calls to the device, `retries` how often all was
-    given back to make room.
+    `peak_requested_bytes` is the peak of the requested bytes in use. `allocated` are the blocks of
+    these requests, and `active` also includes freed blocks that wait for another stream. `reserved`
+    is the total taken from the device, and `inactive_split` the free blocks in segments that are
+    partly in use. `device_alloc` and `device_free` count calls to the device. `retries` counts how
+    often all cached memory was returned to the device to make room.
     """
 
     first_refused_event: int
@@ -36,8 +36,7 @@ class DeviceFigures:
     device_free: int
     retries: int
     requested_bytes_at_peak: int
-    """What the memory is for after the event at which reserved first had its peak: this, active,
-    and of the rest what lies in segments that are in use in part."""
+    """Requested, active and inactive split bytes after the first peak of the reserved bytes."""
     active_bytes_at_peak: int
     inactive_split_bytes_at_peak: int
     memory_stats: Mapping[str, int | float] = field(default_factory=dict)
@@ -45,7 +44,7 @@ class DeviceFigures:
 
 
 def figures_of(simulation: Simulation, description: object) -> DeviceFigures | None:
-    """Return what a device allocator of the core has reported so far; None of a heap."""
+    """Return the figures of a device allocator of the core so far; None for a heap."""
     if not isinstance(description, Device):
         return None
     reported = dict(zip(simulation.figure_names(), simulation.report(), strict=True))

@@ -48,5 +48,5 @@ class Footprint:
 
     @property
     def min_bytes(self) -> float:
-        """The minimum over all events; 0 if there are no events."""
+        """The minimum over all events; 0 for an empty trace."""
         return float(self.timeline.heap_low.min()) if len(self.timeline.heap_low) else 0.0

@@ -41,7 +41,7 @@ class Fragmentation(ShownAsTable):
 def measure_number(measure: int | str) -> int:
     """Return the number of a measure given as 4, `"4"`, `"#4"` or `"fragmentation_4"`.
 
-    Raises `SimallocError` if there is no such measure.
+    Raises `SimallocError` for an unknown measure.
     """
     text = str(measure).removeprefix("#").removeprefix("fragmentation_")
     if text not in MEASURES:
@@ -50,9 +50,29 @@ def measure_number(measure: int | str) -> int:
 
 
 def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
-    """Return all measures of a run: of its `mapped` bytes, or of the `resident` ones.
+    """Return all four measures of fragmentation of a run.
 
-    Raises `SimallocError` if the run has not kept track of resident pages, or is no run.
+    Parameters
+    ----------
+    run : Run
+        A run, as `simulate` returns it.
+    of : {"mapped", "resident"}, default "mapped"
+        The bytes to measure.
+
+    Returns
+    -------
+    Fragmentation
+        The measures #1 to #4 as fractions.
+
+    Raises
+    ------
+    SimallocError
+        If `run` is not a run, or has no resident bytes.
+
+    Examples
+    --------
+    >>> simalloc.fragmentation(simalloc.simulate("espresso", "first-fit-ao"))
+
     """
     if not isinstance(run, Run):
         raise SimallocError(

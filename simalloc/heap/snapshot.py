@@ -40,10 +40,10 @@ class Tiling(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeapSnapshot:
-    """Blocks that tile the heap after an event, by address; an entry a block in every array.
+    """Blocks that tile a heap, or a part of it, after an event, in the order of their addresses.
 
-    They are those of the whole heap, or a part of it. Bytes are the program's. Blocks that hold no
-    object have 0 requested bytes and `since` of -1.
+    All arrays have an entry per block. Bytes are the program's. Blocks without an object have 0
+    requested bytes and `since` of -1.
     """
 
     event: int

@@ -62,7 +62,7 @@ class Start:
     thread: NDArray[np.int64]
     """Arena or -1, whether it has a cache, block of the table or -1."""
     resident: NDArray[np.int64]
-    """Runs of resident bytes: block or -1, segment if there is no block, start and end in it."""
+    """Runs of resident bytes: block or -1, segment if outside of blocks, start and end in it."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Start:

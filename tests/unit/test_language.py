@@ -42,7 +42,7 @@ PLAIN = {
     r"in all(?=[.,;:)]|$)": "total",
     r"once more": "again",
     r"of one's own": "your own, separate",
-    r"(?:is|are) none": "name the missing thing",
+    r"(?:is|are) none(?-i:(?<!None))": "name the missing thing",
     r"(?:is|are) no (?!longer|more|less|larger|smaller|later|different)\w+": "is not a ...",
     r"nothing of": "name the thing",
 }

@@ -19,11 +19,11 @@ PROGRAM: Final = str(files("simalloc.heap.real") / "simalloc-native")
 
 @dataclass(frozen=True)
 class Allocator:
-    """A library whose malloc can take the place of the C library's, and how it is set.
+    """A library whose malloc can replace the C library's, and its settings.
 
-    `preload` is what the dynamic linker is asked to load first: the library's path, or its name
-    where the linker looks for it; empty for the C library's own malloc. `program` replays traces if
-    it is not the one that is installed: one that was linked with another C library.
+    `preload` is the library that the dynamic linker loads first: its path, or a name that the
+    linker finds; empty for the C library's own malloc. `program` replays traces if it is not the
+    installed program, but one that was linked with another C library.
     """
 
     name: str
@@ -75,7 +75,7 @@ NAMES: Final = (GLIBC.name, *_KNOWN)
 MODELS: Final[Mapping[str, str]] = MappingProxyType(
     {"ptmalloc": GLIBC.name, **{name: name for name in _KNOWN}}
 )
-"""Policies that are models of allocators that can be named, and of which."""
+"""Policies that are models of allocators in `NAMES`, and the names of these allocators."""
 
 
 def find_allocators(text: str) -> list[Allocator]:
@@ -130,7 +130,8 @@ def _with_settings(text: str, name: str, settings: list[str]) -> Allocator:
 def find_allocator(text: str) -> Allocator:
     """Return the allocator that `text` names: one of `NAMES`, or a path of a shared library.
 
-    Raises `SimallocError` if there is no such name or file, or if the library is not installed.
+    Raises `SimallocError` if the name or the file does not exist, or if the library is not
+    installed.
     """
     if text == GLIBC.name:
         return GLIBC

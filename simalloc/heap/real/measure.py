@@ -1,4 +1,4 @@
-"""What real allocators need for a trace: memory and time."""
+"""Memory and time that real allocators need for a trace."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class AtStart(NamedTuple):
 class NativeRun:
     """One trace through one real allocator; memory in bytes.
 
-    `mapped` and `resident` are what the process had from the system after each event, less what a
-    process has that never calls malloc; `start` is the part of it that the library takes when it is
-    loaded. `peak_space` is the most address space, reserved or in use. With `touch` the trace's
-    blocks were written to. `threads` real threads replayed it; `threads_known` says whether the
-    trace tells which thread an event is of. `seconds` is the time of the processor (with several
-    threads: the time in them), pass by pass, in a process that had made one pass before.
+    `mapped` and `resident` are the process's memory from the system after each event, minus the
+    memory of a process that never calls malloc. `start` is the part that the library takes when it
+    is loaded. `peak_space` is the maximum of address space, reserved or in use. With `touch` the
+    trace's blocks were written to. `threads` real threads replayed it; `threads_known` is true if
+    the trace has the thread of each event. `seconds` is the processor time (with several threads:
+    the time in them) of each pass, in a process that had made one pass before.
     """
 
     trace: str
@@ -111,7 +111,7 @@ def replay_natively(
 
 
 def _at_start(memory: Memory, rest: Memory) -> AtStart:
-    """Return what a library takes when it is loaded: beyond `rest`, a process without malloc."""
+    """Return the bytes that a loaded library takes, beyond `rest`, a process without malloc."""
     mapped, resident = rest.start.tolist()
     if memory.is_counted_by_kernel:  # the C library's malloc reports its own bytes in `rest`
         mapped = rest.writable_at_start
@@ -119,7 +119,7 @@ def _at_start(memory: Memory, rest: Memory) -> AtStart:
 
 
 def _footprint(trace: Trace, samples: NDArray[np.int64], start: int) -> Footprint:
-    """Return what samples (rows of an event and bytes) come to; `start` is that before events."""
+    """Return the footprint of samples (rows of an event and bytes); `start` is the initial size."""
     event, size = samples.T
     beyond = np.maximum(0, size - size[0] + start)
     states = np.repeat(beyond, np.diff(np.append(event, len(trace))))[1:]

@@ -33,9 +33,9 @@ _FAILURES: Final = {
 
 
 class PassTime(NamedTuple):
-    """How long one pass over the trace took, in seconds: of the processor, and on the clock.
+    """Duration of one pass over the trace, in seconds of the processor and of the clock.
 
-    With several threads `cpu` is what the clock showed in them, without handing over.
+    With several threads `cpu` is the clock's time in them, without switches between them.
     """
 
     cpu: float
@@ -44,12 +44,12 @@ class PassTime(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What a process had from the system over one pass, in bytes.
+    """The memory of a process from the system over one pass, in bytes.
 
-    `samples` has a row for each event after which one of the figures is another than before: the
-    event (-1: before the first), the bytes mapped, and the bytes resident (int64). `peak_space`
-    is the most address space, reserved or in use, and `writable_at_start` is the private writable
-    memory before the first event as the kernel counts it, that of the replaying program included.
+    `samples` has a row for each event that changed one of the figures: the event (-1: before the
+    first), the mapped bytes, and the resident bytes (int64). `peak_space` is the maximum of address
+    space, reserved or in use. `writable_at_start` is the private writable memory before the first
+    event as the kernel counts it, including the memory of the replaying program.
     """
 
     samples: NDArray[np.int64]
@@ -81,14 +81,14 @@ class Columns:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """What a process has to know of the file."""
+        """The parameters of the file that a process needs."""
         trace = self.trace
         starts = not _is_recorded(trace)
         return len(trace), trace.slots, self.threads, int(self.has_alignments), int(starts)
 
 
 def _is_recorded(trace: Trace) -> bool:
-    """Whether what the C library asks for to start a thread is among the events."""
+    """Return whether the C library's requests for starting a thread are among the events."""
     return "recorder" in trace.provenance or trace.provenance.get("thread_blocks") is True
 
 
@@ -114,10 +114,10 @@ def columns_of(trace: Trace) -> Iterator[Columns]:
 
 
 def _numbered(trace: Trace) -> tuple[NDArray[np.uint32], int]:
-    """Return the events' threads, numbered without gaps, and how many there are.
+    """Return the events' threads, numbered without gaps, and the number of threads.
 
-    0 is the process's own: of a recorded program the one that came first, else that of number 0,
-    which is there even if it asks for nothing.
+    Thread 0 is the process's own: in a recorded program the first thread, otherwise the thread with
+    number 0, which exists even if it has no events.
     """
     if trace.thread is None or not len(trace):
         return np.zeros(len(trace), np.uint32), 1
@@ -132,7 +132,7 @@ def replay_command(
 ) -> list[str]:
     """Return the command of a process that replays; it has to inherit both files.
 
-    `samples` takes what is measured of memory, which stops at `most` resident bytes (0: never).
+    `samples` receives the measurements of memory, which stop at `most` resident bytes (0: never).
     """
     live = columns.trace.replayed.live
     after_max = int(np.argmax(live)) if len(live) else 0
@@ -145,11 +145,11 @@ def replay_command(
 def native_process(
     columns: Columns, allocator: Allocator, *, touch: bool
 ) -> Iterator[NativeProcess]:
-    """Start a process whose malloc is that of an allocator; it ends with the block.
+    """Start a process with the malloc of an allocator; it ends with the block.
 
     With `touch` each block is written to when it is allocated, one byte in every cache line of 64.
-    Raises `SimallocError` if the allocator cannot be loaded or brings the process down, and if the
-    trace's live bytes, written to, would take the memory that is free.
+    Raises `SimallocError` if the allocator cannot be loaded or crashes the process, or if the
+    trace's live bytes, written to, would exhaust the free memory.
     """
     free = room()
     live = int(columns.trace.replayed.live.max(initial=0))
@@ -263,7 +263,7 @@ class NativeProcess:
         return [int(figure) for figure in figures]
 
     def _check_origin(self, origin: str) -> None:
-        """Raise if malloc is another's: the linker goes on without what it cannot load."""
+        """Raise if malloc is another library's: the linker ignores libraries that fail to load."""
         name, preload = self._allocator.name, self._allocator.preload
         if origin == "preloaded" and not preload:
             raise SimallocError(
@@ -280,9 +280,9 @@ class NativeProcess:
             raise SimallocError(f"{preload} cannot stand in for malloc: {why}")
 
     def _check_settings(self) -> None:
-        """Raise if the allocator has complained of a setting, or its library has no such name.
+        """Raise if the allocator has reported an invalid setting, or its library lacks the name.
 
-        Mallocs go on without what they do not know, mimalloc and tcmalloc in silence.
+        Mallocs ignore settings that they do not know, mimalloc and tcmalloc without a message.
         """
         said = self._said()
         if "invalid" in said.lower():
@@ -318,7 +318,7 @@ class NativeProcess:
 
 
 def _wait_for(stream: IO[bytes]) -> None:
-    """Wait until there is something to read from a pipe, of which nothing was read in advance."""
+    """Wait until a pipe is readable; no buffer may hold bytes read in advance."""
     waiting = select.poll()
     waiting.register(stream, select.POLLIN)
     while not waiting.poll(1000 * LOOK_SECONDS):

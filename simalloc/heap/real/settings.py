@@ -1,4 +1,4 @@
-"""Settings of real allocators: what is set in the environment of the process that replays."""
+"""Settings of real allocators, passed in the environment of the process that replays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TUNABLES: Final = (
     *("perturb", "tcache_count", "tcache_max", "tcache_unsorted_limit", "top_pad"),
     "trim_threshold",
 )
-"""glibc's own, of which it passes over in silence those that it does not know."""
+"""glibc's own settings; it ignores unknown ones without a message."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ _CONVENTIONS: Final[Mapping[str, _Convention]] = MappingProxyType(
 def environment_of(allocator: str, settings: Settings) -> dict[str, str]:
     """Return the environment variables that stand for an allocator's settings.
 
-    A name in capitals is a variable as it is; one in lower case is the allocator's own name of a
-    setting, such as glibc's `arena_max`, and `on` and `off` are said in its words.
+    A name in capitals is a variable itself. A name in lower case is the allocator's own name of a
+    setting, such as glibc's `arena_max`, and `on` and `off` become its words.
 
-    Raises `SimallocError` for a name that is neither, or is not known.
+    Raises `SimallocError` for any other or unknown name.
     """
     variables = {name: value for name, value in settings if _VARIABLE.fullmatch(name)}
     own = tuple(each for each in settings if each[0] not in variables)

@@ -1,1 +1,1 @@
-"""Taking traces through policies: what is asked of a run, who carries it out, what is measured."""
+"""Runs of traces under policies: their settings, their runners, and their measurements."""

@@ -1,4 +1,4 @@
-"""What requests become before a policy sees them."""
+"""Conversion of requests to the sizes that a policy sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking a policy: whether what it does is sound, and the same every time."""
+"""Verification of a policy: its placements are sound, and repeat in a second run."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from simalloc.trace import EventSource
 
 @dataclass(frozen=True)
 class Checked:
-    """A policy that has passed `check`, and what it may have forgotten.
+    """A policy that has passed `check`, and the blocks that it may have lost.
 
     `unlisted_blocks` free blocks of `unlisted_bytes` (the program's) are on no list of the heap at
-    the end. A policy that keeps lists of its own knows them; another one has lost them.
+    the end. A policy with lists of its own still has them; any other policy has lost them.
     """
 
     run: Run
@@ -51,15 +51,15 @@ def check(
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.
 
-    Blocks have to tile the heap; the lists have to hold exactly the blocks that were inserted, in
-    order and with their sizes; a block that is given out has to be free, large enough and on no
-    list. Then the trace is replayed once more: a policy that depends on chance or on the time
-    decides otherwise, and nobody could reproduce a figure of it. `progress` is called with the
-    number of events verified since its last call.
+    Blocks must tile the heap. The lists must hold exactly the inserted blocks, in order and with
+    their sizes. An allocated block must be free, large enough and on no list before. Then the trace
+    is replayed again: a policy that depends on chance or on the time decides otherwise, and its
+    figures would not be reproducible. `progress` is called with the number of events verified since
+    its last call.
 
-    This takes a time in proportion to events times blocks: seconds for a hundred thousand events
-    (`trace.prefix(100_000)`). Raises `PolicyError`, which names the event, what is wrong and what
-    the policy did in it, and whatever `simulate` raises.
+    The time is proportional to events times blocks: seconds for a hundred thousand events
+    (`trace.prefix(100_000)`). Raises `PolicyError` with the event, the fault and the actions of the
+    policy in the event, and all errors of `simulate`.
     """
     setting = Setting.of(trace, policy, **given)
     simulation = setting.simulation(checked=True)

@@ -23,13 +23,13 @@ MAX_INTERVALS: Final = 2048
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """The states after each event, and what the heap counted on the way.
+    """The states after each event, and the counters of the heap.
 
-    Every array has one entry an event (int64) but `visited`, which has one a malloc of the policy:
-    a realloc that is served in place makes none. `live` is in bytes of the program; `addresses` (-1
-    for a free), `heap`, `allocated` (gross bytes in allocated blocks) and what is asked for of
-    pages, `resident` and by their size `occupied`, and `largest_free`, the size of the largest free
-    block, are in scaled bytes.
+    Every array has one entry per event (int64) except `visited`, which has one per malloc of the
+    policy: a realloc in place makes none. `live` is in bytes of the program. `addresses` (-1 for a
+    free), `heap`, `allocated` (total size of allocated blocks) and, on request, `resident`,
+    `occupied` (by page size) and `largest_free` (size of the largest free block) are in scaled
+    bytes.
     """
 
     addresses: NDArray[np.int64]
@@ -50,14 +50,14 @@ class Replay:
     coalescing_frees: int
     seconds: float
     reported: Mapping[str, int] = field(default_factory=dict)
-    """What the allocator itself reports at the end, by its names."""
+    """The allocator's own figures at the end, by its names."""
     refusals: Refusals = NO_REFUSALS
     mappings: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
-    """What a device took and gave back: event, address and bytes, below 0 if given back."""
+    """Memory taken from a device and returned: event, address and bytes, negative if returned."""
 
 
 def run_of_replay(raw: Replay, setting: Setting) -> Run:
-    """Return what the states after each event of a trace, or of its beginning, come to."""
+    """Return the run with these states after each event of a trace, or of its beginning."""
     trace, description, scale = (
         setting.source.in_memory(),
         setting.policy.description,
@@ -97,7 +97,7 @@ def run_of_replay(raw: Replay, setting: Setting) -> Run:
 def footprint_of_states(
     live: NDArray[np.int64], scaled: NDArray[np.int64], sizes: NDArray[np.int64], scale: int
 ) -> Footprint:
-    """Return what scaled bytes after each event come to, beside the live bytes and the requests."""
+    """Return the footprint of scaled bytes after each event, given the live and requested bytes."""
     series = timeline(live, scaled / scale)
     at_peak, at_max = event_of_most(scaled), event_of_most(live)
     events = len(live)
@@ -118,15 +118,15 @@ def footprint_of_states(
 
 
 def event_of_most(series: NDArray[np.int64]) -> int:
-    """Return the first event after which there is most; 0 if there are no events.
+    """Return the first event with the maximum of whole numbers; 0 for an empty trace.
 
-    Of whole numbers: as fractions, some would be as high as others.
+    Fractions would round some different maxima to the same value.
     """
     return int(np.argmax(_or_zero(series)))
 
 
 def mean(values: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
-    """Return the mean, nan if there is nothing of weight; its sums run from left to right."""
+    """Return the mean, or nan if the weights total 0; sums run from left to right."""
     if weights is None:
         weights = np.ones(len(values))
     total = left_to_right_sum(weights)
@@ -157,7 +157,7 @@ def timeline(live: NDArray[np.int64], heap: NDArray[np.float64]) -> Timeline:
 
 
 def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
-    """Return what was counted."""
+    """Return the counters of a replay."""
     live, heap, allocated = (
         int(_or_zero(series)[at_peak]) for series in (raw.live, raw.heap, raw.allocated)
     )
@@ -172,7 +172,7 @@ def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
         visited_at_free_mean=raw.visited_at_free / max(raw.deallocations, 1),
         visited_at_free_worst=raw.visited_at_free_worst,
         coalescing_frees=raw.coalescing_frees,
-        # Differences of whole numbers: those of quotients would lose digits.
+        # Whole numbers are subtracted, because differences of quotients would lose digits.
         internal_bytes_at_peak_heap=(allocated - live * scale) / scale,
         external_bytes_at_peak_heap=(heap - allocated) / scale,
     )

@@ -1,4 +1,4 @@
-"""What runs policies; a description names its runner."""
+"""The runners of policies; a description names its runner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simalloc.policy import Policy
 
 
 class Runner(Protocol):
-    """What a module offers that runs policies."""
+    """Interface of a module that runs policies."""
 
     def run_one(
         self,

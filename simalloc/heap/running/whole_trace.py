@@ -66,7 +66,7 @@ def run_one(
         growths=swept.growths,
         splits=swept.splits,
         coalescings=swept.coalescings,
-        deallocations=0,  # nothing is searched: what a free visits is not asked
+        deallocations=0,  # an offline placement does not search
         visited_at_free=0,
         visited_at_free_worst=0,
         coalescing_frees=0,

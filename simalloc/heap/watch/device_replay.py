@@ -1,4 +1,4 @@
-"""A program on a device: what is seen after each event, or the figures alone."""
+"""A replay on a device: the state after each event, or the figures alone."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from simalloc.trace.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class DeviceReplay:
-    """The states after each event that was carried out, and what came out in all.
+    """The states after each replayed event, and the run.
 
-    The arrays have one entry an event (int64, bytes): `addresses` is -1 where the event leaves no
-    object. If a request could not be served, it is the last event, unless the program went on.
+    The arrays have one entry per event (int64, bytes): `addresses` is -1 if the event leaves no
+    object. A refused request is the last event, unless the program went on.
     """
 
     addresses: NDArray[np.int64]
@@ -35,12 +35,11 @@ class DeviceReplay:
     free_blocks: NDArray[np.int64]
     run: Run
     calls: NDArray[np.int64]
-    """What was taken from the device and given back, (calls, 3): the event that it served (from 0
-    on), the address, and the bytes, below 0 if they were given back."""
+    """Calls to the device: event (from 0 on), address, and bytes, negative if returned."""
 
     @property
     def figures(self) -> DeviceFigures:
-        """What the allocator reports of itself."""
+        """The allocator's own figures."""
         assert self.run.device is not None
         return self.run.device
 
@@ -54,9 +53,9 @@ def replay_device(
     checked: bool = False,
     goes_on: bool = False,
 ) -> DeviceReplay:
-    """Carry out the events of a trace, up to the first request that cannot be served.
+    """Replay the events of a trace, up to the first refused request.
 
-    If it `goes_on`, such a request is left out with all that is told of its object.
+    With `goes_on`, a refused request is skipped, with all later events of its object.
     """
     setting = _setting(trace, description, realloc, goes_on=goes_on)
     if engine == "reference":
@@ -99,7 +98,7 @@ def _in_reference(setting: Setting, *, checked: bool) -> DeviceReplay:
 
 
 def _granted(mappings: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what was mapped and unmapped as the device grants it, in whole granules."""
+    """Return the mapped and unmapped bytes in whole granules, as the device grants them."""
     calls = mappings.copy()
     sizes = calls[:, 2]
     calls[:, 2] = np.sign(sizes) * -(-abs(sizes) // GRANULE) * GRANULE

@@ -16,7 +16,7 @@ from simalloc.heap.running.strides import replay, strides
 from simalloc.trace import ReplayedEvents
 
 _FIGURES: Final = 1 << 20
-"""At most this many are held at once."""
+"""Maximum number of figures held at once."""
 REFUSED: Final = -2
 """The offset after an event whose request was refused; -1 after others that leave no object."""
 
@@ -50,8 +50,8 @@ class Sight(NamedTuple):
 class Watched:
     """A replay that is watched after every event.
 
-    `names` are those of the figures. Raises as `simulate` does, and `SimallocError` for a policy
-    that does not place objects as they come.
+    `names` are the names of the figures. Raises as `simulate` does, and `SimallocError` for a
+    policy that places objects offline.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Watched:
         self.names: Sequence[str] = self.simulation.figure_names()
 
     def sights(self) -> Generator[Sight]:
-        """Yield what is seen, some events at a time, up to the program's end."""
+        """Yield the observations, some events at a time, up to the program's end."""
         return self._of_reference() if self._in_python else (sight for _, sight in self.seen())
 
     def seen(self) -> Generator[tuple[ReplayedEvents, Sight]]:

@@ -25,11 +25,11 @@ from simalloc.trace.events import allocates, begins
 
 _PART_BLOCKS: Final = 1 << 18
 _MOST_PARTS: Final = 64
-"""The heap is told in parts of this many blocks, or in this many parts if it has more."""
+"""The heap is read in parts of `_PART_BLOCKS` blocks, or in this number of parts if it has more."""
 
 
 class _SlotContents:
-    """The object in each slot, what it asked for and when; told of all events, one run a time."""
+    """The object in each slot, its requested size and event; all events pass through it in runs."""
 
     def __init__(self, slots: int) -> None:
         self._object, self._size, self._since = (np.zeros(slots, np.int64) for _ in range(3))
@@ -94,13 +94,13 @@ def check_run(source: EventSource, run: Run) -> None:
 
 
 class HeapReplay:
-    """A run's trace, gone through once, with the heap of the run for all who want to look at it.
+    """One replay of a run's trace that shows the heap of the run to all observers.
 
-    It ends after `events` events, or all if that is None, but not before the last observer has
-    seen what it wants to. With `pages` it knows which pages are resident and which were. `progress`
-    is called with the number of events done since its last call.
+    It ends after `events` events, or at the end of the trace if that is None, but not before the
+    last event that an observer requires. With `pages` it knows the pages that are or were resident.
+    `progress` is called with the number of events done since its last call.
 
-    Raises `SimallocError` if the run is not the trace's, or an event to look at is not.
+    Raises `SimallocError` if the run is not of the trace, or if a required event does not exist.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class HeapReplay:
         return np.frombuffer(self._heap.free_sizes(), np.int64).reshape(2, SIZE_POWERS)
 
     def parts(self) -> Iterator[HeapSnapshot]:
-        """Yield the blocks by address, a part at a time, of which there is at least one."""
+        """Yield the blocks by address, in at least one part."""
         assert self._heap is not None
         count = self._heap.block_count()
         room = max(_PART_BLOCKS, -(-count // _MOST_PARTS))

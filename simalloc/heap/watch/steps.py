@@ -23,7 +23,7 @@ from simalloc.shown import ShownAsSteps
 from simalloc.trace import EventSource, Op
 
 MOST_STEPS: Final = 2000
-"""Steps that are kept at once: a heap of this many events is no longer seen at a glance."""
+"""Maximum number of steps kept at once; longer runs are not readable as steps."""
 
 _VERBS: Final = {
     Op.MALLOC: "malloc",
@@ -116,7 +116,7 @@ def take_steps(
 ) -> Steps:
     """Return the heap after each of the events `first` to `last`, counted from 1.
 
-    Raises `SimallocError` if there are no such events, if they are more than `MOST_STEPS`, or if
+    Raises `SimallocError` if these events do not exist, if they are more than `MOST_STEPS`, or if
     the policy has no reference engine.
     """
     setting = Setting.of(source, policy, **given)

@@ -18,10 +18,11 @@ def heap_snapshot(
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> HeapSnapshot:
-    """Return the heap of a run after an event; without one, when the heap first has its peak.
+    """Return the heap of a run after an event, by default after the first peak of the heap.
 
-    The trace is replayed up to there; `progress` is called with the number of events done since its
-    last call. Raises `SimallocError` if there is no such event, or the run is not the trace's.
+    The trace is replayed up to the event; `progress` is called with the number of events done since
+    its last call. Raises `SimallocError` if the event does not exist, or if the run is not of the
+    trace.
     """
     taken = _Snapshot(event_or_peak(source, run, event))
     HeapReplay(source, run, [taken], events=0, progress=progress).go()

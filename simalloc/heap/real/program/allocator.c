@@ -33,9 +33,9 @@ static void *zeroed(size_t count, size_t size)
     return block == NULL ? NULL : memset(block, 0, count * size);
 }
 
-/* How an allocator gives back, and what glibc says of itself (mallinfo2(3), since 2.33; its fields by
- * their names there). Weak, so that the linker looks for them: dlsym would ask malloc for the text of
- * its complaint about each that is not there, in the heap that is to be measured. */
+/* Functions that return memory to the system, and glibc's statistics (mallinfo2(3), since 2.33,
+ * with its names of the fields). They are weak, so that the linker looks for them: dlsym would
+ * allocate the text of its error for each missing function, in the heap that is measured. */
 struct account {
     size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };

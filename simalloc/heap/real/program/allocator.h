@@ -19,15 +19,15 @@ struct allocator {
 
 extern struct allocator allocator;
 
-/* Finds the functions; false if there is no malloc. `library` is where malloc is, and `is_system`
- * says whether that is the C library. */
+/* Finds the functions. Returns false if malloc is missing. `library` is the library of malloc, and
+ * `is_system` is true if that is the C library. */
 bool allocator_find(Dl_info *library, bool *is_system);
 
-/* Has the allocator give back to the system what it keeps for later, if it has a way to. */
+/* Makes the allocator return its unused memory to the system, if it has a function for that. */
 void allocator_give_back(void);
 
-/* The bytes that the allocator itself says it has from the system, or -1 if it does not say. Slow: it
- * may look at every free block. */
+/* Returns the allocator's own count of its bytes from the system, or -1 if it has none. Slow,
+ * because it may visit every free block. */
 int64_t allocator_mapped(void);
 
 #endif

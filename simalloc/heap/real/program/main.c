@@ -1,19 +1,19 @@
-/* simalloc-native FILE EVENTS SLOTS THREADS ALIGNS STARTS TOUCH SAMPLES MOST MAX_LIVE: replays a trace
- * through the malloc of its own process, each of the trace's threads in a thread of its own.
+/* simalloc-native FILE EVENTS SLOTS THREADS ALIGNS STARTS TOUCH SAMPLES MOST MAX_LIVE: replays a
+ * trace through the malloc of its own process, each of the trace's threads in a thread of its own.
  *
- * FILE is the number of an inherited file that holds the columns size, alignment (if ALIGNS is 1),
- * slot, thread (if THREADS is above 1) and op. STARTS and TOUCH are 0 or 1: whether what the C library
- * asks for to start threads has to be added, and whether blocks are written to. SAMPLES is a file that
- * takes what is measured of memory (memory.h), MOST the resident bytes at which that stops, MAX_LIVE
- * an event.
+ * FILE is the number of an inherited file with the columns size, alignment (if ALIGNS is 1), slot,
+ * thread (if THREADS is above 1) and op. STARTS is 1 if the C library's requests for starting
+ * threads have to be added, otherwise 0. TOUCH is 1 if blocks are written to, otherwise 0. SAMPLES
+ * is a file that receives the measurements of memory (memory.h), MOST the resident bytes at which
+ * they stop, and MAX_LIVE an event.
  *
- * It first writes whether malloc is the C library's (`system`) or another's (`preloaded`), and the
- * path of the library. Then each byte read from stdin is a command, replied to by a line: `t` times
+ * The program first writes `system` if malloc is the C library's, or else `preloaded`, and the path
+ * of the library. Then each byte read from stdin is a command, and a line is its reply: `t` times
  * one pass over the trace (nanoseconds of CPU and of the clock on the wall), `m` measures memory
  * over one pass and writes the peak of address space. The reply to a pass in which the allocator
- * refused an event is `refused EVENT`; `full EVENT` and `threadless EVENT` are others that failed.
+ * refused an event is `refused EVENT`. Other failures are `full EVENT` and `threadless EVENT`.
  *
- * Nothing here calls malloc but the trace: stdio is not used but to complain. */
+ * Only the trace's events call malloc here: stdio is used only for error messages. */
 #include "allocator.h"
 #include "memory.h"
 #include "threads.h"
@@ -111,8 +111,8 @@ static bool name_allocator(void)
     return reply(line);
 }
 
-/* Sees to it that no malloc that hangs outlives who asked for it; false if that one is gone already
- * and has left no command. */
+/* Ensures that a malloc that hangs does not outlive the parent process. Returns false if the parent
+ * has ended already and has left no command. */
 static bool end_with_parent(void)
 {
     struct pollfd commands = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -43,7 +43,7 @@ static int64_t field(const char *name)
     return line == NULL ? 0 : strtoll(line + strlen(name), NULL, 10) * KILOBYTE;
 }
 
-/* Whether a line of /proc/self/maps is the break or a mapping of no file; adds up its bytes. */
+/* Adds the bytes of a line of /proc/self/maps if it is the break or a mapping of no file. */
 static void add_anonymous(const char *line, int64_t *bytes)
 {
     char *rest;
@@ -151,7 +151,7 @@ bool memory_begin(struct memory *memory)
     return is_known;
 }
 
-/* Whether so much has come in or was unmapped since the latest walk that another is due. */
+/* Returns whether enough bytes became resident, or were unmapped, since the latest walk. */
 static bool is_behind(const struct memory *memory)
 {
     int64_t came = (memory->faults - memory->walked_faults) * sysconf(_SC_PAGESIZE);

@@ -1,25 +1,25 @@
-/* What the kernel has given the allocator, in bytes, over the events of a trace.
+/* Memory that the kernel has given the allocator, in bytes, over the events of a trace.
  *
- * Mapped: what the allocator itself says, if it does: the kernel does not see which part of an
- * arena glibc has given up, and is asked after events that brought pages in or changed what the
- * kernel sees, and at equal intervals. Of others, private memory that can be written, of the break
- * and of mappings (the data of /proc/self/statm). Address space that is only reserved is none of
- * it. Space: the peak of all anonymous mappings and the break, reserved or in use; the kernel keeps
- * it itself (VmPeak), exactly, also within an event.
+ * Mapped: the allocator's own count, if it has one, because the kernel does not see which part of
+ * an arena glibc has given up. It is read after events that brought pages in or changed the
+ * kernel's count, and at equal intervals. For other allocators, the count is private writable memory
+ * of the break and of mappings (the data of /proc/self/statm). Address space that is only reserved
+ * is excluded. Space: the peak of all anonymous mappings and the break, reserved or in use. The
+ * kernel maintains it exactly (VmPeak), also within an event.
  *
- * The kernel and the allocator are asked after every event, or in traces of millions of events
- * after every second, third ... and after every request of 64 KiB.
+ * Both counts are read after every event. In traces of millions of events they are read after every
+ * second, third ... event and after every request of 64 KiB.
  *
- * Resident: anonymous pages present. The kernel's own counts are summed up from counters of each
- * processor and off by hundreds of kilobytes, so the page table is walked (smaps_rollup): after
- * every event in which more pages came in, or were unmapped, than 1/256 of those present; after the
- * event with the most live bytes; and at equal intervals. */
+ * Resident: anonymous pages present. The kernel's own counts are sums of counters of each processor
+ * and off by hundreds of kilobytes, so the page table is walked (smaps_rollup). A walk follows
+ * every event in which more pages came in, or were unmapped, than 1/256 of the present pages, and
+ * the event with the most live bytes. Others follow at equal intervals. */
 #ifndef SIMALLOC_NATIVE_MEMORY_H
 #define SIMALLOC_NATIVE_MEMORY_H
 
 #include "trace.h"
 
-/* What there was after an event; -1 is the state before the first. */
+/* The state after an event; -1 is the state before the first. */
 struct sample {
     int64_t event;
     int64_t mapped;
@@ -29,31 +29,31 @@ struct sample {
 struct memory {
     const struct trace *trace;
     bool touch;
-    int samples;       /* a file: struct sample, each as soon as one of its figures is another */
-    int64_t most;      /* resident bytes that may come in before the pass stops; 0: any */
-    size_t max_live;   /* the event after which most bytes are live */
-    struct sample now; /* the latest, and what the file was told last */
-    int64_t peak_space; /* once memory_end() is done */
+    int samples;       /* file of struct sample; written when a figure changes */
+    int64_t most;      /* maximum of additional resident bytes, or 0 for no limit */
+    size_t max_live;   /* event with the most live bytes */
+    struct sample now; /* the latest state, which is also the last one in the file */
+    int64_t peak_space; /* valid after memory_end() */
     int64_t outside;    /* address space that is not anonymous */
     int64_t at_start;   /* resident before the first event */
-    int64_t writable_at_start; /* private bytes that can be written, before the first event */
-    int64_t writable;   /* private bytes that can be written, at the latest look */
-    long faults;        /* page faults of the process up to then */
-    int64_t walked_writable; /* both, at the latest walk of the page table */
-    long walked_faults;
+    int64_t writable_at_start; /* private writable bytes before the first event */
+    int64_t writable;   /* private writable bytes at the latest reading */
+    long faults;        /* page faults of the process at the latest reading */
+    int64_t walked_writable; /* `writable` at the latest walk of the page table */
+    long walked_faults; /* `faults` at that walk */
     int page_table; /* open /proc/self/smaps_rollup */
-    int sizes;      /* and statm */
-    bool is_full;   /* more than `most` came in */
+    int sizes;      /* open /proc/self/statm */
+    bool is_full;   /* true if more than `most` bytes became resident */
 };
 
-/* Begins to measure; false if the kernel does not tell. `samples`, `touch`, `trace`, `most` and
- * `max_live` are set by then. */
+/* Begins a measurement. Returns false if the kernel does not provide the figures. The caller sets
+ * `samples`, `touch`, `trace`, `most` and `max_live` first. */
 bool memory_begin(struct memory *memory);
 
-/* Carries out events and measures; as threads_pass() wants it. Stops also if the memory is full. */
+/* Executes events and measures, for threads_pass(). Stops also if the memory is full. */
 size_t memory_run(void *memory, size_t begin, size_t end);
 
-/* Ends the measurement: the rest of the samples is written; false if that fails. */
+/* Ends the measurement and writes the rest of the samples. Returns false if that fails. */
 bool memory_end(struct memory *memory);
 
 #endif

@@ -18,15 +18,15 @@ struct runner {
     bool is_running;
 };
 
-/* All fields are those of the thread whose turn it is: it writes them before it passes on. */
+/* Only the thread whose turn it is accesses the fields; it writes them before it passes on. */
 static struct {
     const struct trace *trace;
     carry_out *work;
     void *context;
-    struct runner *runners; /* one a thread; the first is the process's own */
-    char *starting;         /* the memory of the thread that is being started, or NULL */
-    size_t next;            /* the event that is to be carried out */
-    int64_t ended;          /* a thread that is to be joined before, or NOBODY */
+    struct runner *runners; /* one per thread; the first is the process's own */
+    char *starting;         /* memory of the thread that is being started, or NULL */
+    size_t next;            /* next event to execute */
+    int64_t ended;          /* thread to join before it, or NOBODY */
     int error;
     bool refused;
 } relay = {.ended = NOBODY};
@@ -99,8 +99,8 @@ static void wait_for_turn(struct runner *runner)
         continue;
 }
 
-/* Wakes the thread of the next event; if there is none, or no next event, the process's own, which
- * starts and joins the others. */
+/* Wakes the thread of the next event. If that thread is not running or the trace is over, wakes the
+ * process's own thread, which starts and joins the others. */
 static void pass_on(void)
 {
     struct runner *heir = is_over() ? relay.runners : runner_of_next();
@@ -156,7 +156,7 @@ static void lead(void)
         relay.ended = NOBODY;
         work_until(relay.next + 1);
     } else if (next_is_end() && (next == own || !next->is_running)) {
-        work_until(relay.next + 1); /* it never asked for anything, or is the process's */
+        work_until(relay.next + 1); /* it made no requests, or is the process's own thread */
     } else if (next == own) {
         work_in_turn();
     } else {

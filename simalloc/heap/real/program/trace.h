@@ -1,4 +1,4 @@
-/* A trace's columns, and carrying them out through whatever malloc the process has. */
+/* A trace's columns, and their replay through the malloc of the process. */
 #ifndef SIMALLOC_NATIVE_TRACE_H
 #define SIMALLOC_NATIVE_TRACE_H
 
@@ -8,35 +8,33 @@
 
 #include "../../../c/op.h"
 
-/* The columns lie one after the other in a mapped file; `objects` is shared memory, which is not
- * counted with what the allocator has. */
+/* The columns are adjacent in a mapped file. `objects` is shared memory, not the allocator's. */
 struct trace {
     size_t events;
     size_t slots;
-    uint32_t threads;         /* 1, or more if there is a column of threads */
-    bool starts_threads;      /* what the C library asks for to start them is not among the events */
+    uint32_t threads;         /* 1 without a column of threads */
+    bool starts_threads;      /* true if the events lack the C library's requests */
     const int64_t *size;      /* bytes requested; 0 for a free */
-    const int64_t *alignment; /* bytes; 0 or 1: none; NULL: no event asks for one */
-    const uint32_t *slot;     /* which of `objects`; below `slots` */
-    const uint32_t *thread;   /* 0 is the process's own; NULL: all events are of one thread */
+    const int64_t *alignment; /* bytes, 0 or 1 if none; NULL if no event has one */
+    const uint32_t *slot;     /* index in `objects`, below `slots` */
+    const uint32_t *thread;   /* 0 is the process's own; NULL if the trace has one */
     const uint8_t *op;
-    void **objects; /* NULL: no object in this slot, or one of 0 bytes that malloc gave no block */
+    void **objects; /* by slot: the object, or NULL if none or if malloc(0) returned NULL */
 };
 
-/* Maps a file of columns, every page present before it returns; `threads` and `aligns` say whether
- * it has those of threads and of alignments. */
+/* Maps a file of columns, with every page present. `threads` and `aligns` state whether it has
+ * columns of threads and of alignments. */
 bool trace_map(struct trace *trace, int file, size_t events, size_t slots, uint32_t threads,
                bool aligns);
 
-/* Carries out one event; false if the allocator has refused it. What threads are asked to do is done
- * in threads.c; here the end of one is no event. */
+/* Executes one event. Returns false if the allocator has refused it. threads.c handles the ends of
+ * threads, which are ignored here. */
 bool trace_step(const struct trace *trace, size_t event, bool touch);
 
-/* Carries out the events from `begin` to before `end`; returns where it stopped: at `end`, or at the
- * event that the allocator has refused. */
+/* Executes the events from `begin` to before `end`. Returns `end`, or the refused event. */
 size_t trace_run(const struct trace *trace, size_t begin, size_t end, bool touch);
 
-/* Frees what is still live. */
+/* Frees all live objects. */
 void trace_clear(const struct trace *trace);
 
 #endif

@@ -61,7 +61,7 @@ class BwGcHeap(PagedHeap):
         self._increment = description.increment
         self._most = description.most
         self._tables = description.mechanism
-        # What is left of the memory taken for tables, and the headers and the maps that lie in it.
+        # Bytes left of the memory taken for tables, and the headers and the maps in that memory.
         self._table_bytes = 0
         self._headers = 0
         self._mapped: set[int] = set()
@@ -74,7 +74,7 @@ class BwGcHeap(PagedHeap):
         self._large: dict[int, bool] = {}
         # The run that the next search starts behind; None is before the lowest.
         self._position: int | None = None
-        # Words allocated and given back explicitly since the latest collection.
+        # Words allocated and freed explicitly since the latest collection.
         self._allocated_since = 0
         self._freed_since = 0
         self.collections = 0
@@ -161,7 +161,7 @@ class BwGcHeap(PagedHeap):
             stack = self._grow_aligned(2 * self._word * self._page)
             self.blocks.mark(stack, State.TABLE)
         self._expand(self._increment)
-        self._take_table(self._map_bytes)  # that of runs, which have no objects
+        self._take_table(self._map_bytes)  # the map of runs, which have no objects
 
     def _allocate_pages(self, size: int) -> int:
         """Take a run for a large object."""

@@ -34,7 +34,7 @@ class GnuHeap(PagedHeap):
         # The bytes that describe a page, in the table at the heap's start; 0 without mechanism.
         self._entry = 3 * description.word if description.mechanism else 0
         self._table: int | None = None
-        # What the table was made for: its last page may have room for more.
+        # Number of pages that the table was made for; its last page may have room for more.
         self._entries = 1024
         self._pages: dict[int, FragmentPage] = {}
         # For each size of fragment the pages with a free one; they are taken from the last.
@@ -142,7 +142,7 @@ class GnuHeap(PagedHeap):
         self._demand_room(size - after[last] if known else size)
 
     def _demand_room(self, size: int) -> None:
-        """Raise `Refused` if there is no room for `size` bytes and the table that they need."""
+        """Raise `Refused` if the capacity does not allow `size` bytes and the table for them."""
         entries = self._entries_for(self.brk + size)
         grows = self._table is not None and entries > self._entries
         self.blocks.take_room(size + (self._table_bytes(entries) if grows else 0))

@@ -140,7 +140,7 @@ class LeaHeap(Heap):
         return self._take(found, size)
 
     def _use_top(self, size: int) -> int | None:
-        """Take step 4: the low end of the top, of which a minimum must remain."""
+        """Take step 4: the low end of the top, if the minimum of the top remains."""
         if self._top is None:
             return None
         self.visited += 1

@@ -36,7 +36,7 @@ class PhkHeap(PagedHeap):
         self._describes = description.mechanism
         self._word = description.word
         self._pages: dict[int, ChunkPage] = {}
-        # For each size of chunk the pages that have a free one, in the order they are looked at.
+        # For each size of chunk the pages with a free chunk, in the order of a search.
         self._with_room: dict[int, list[ChunkPage]] = {}
         # The descriptors of the free runs, by the run's address, and the one that is spare.
         self._descriptors: dict[int, int] = {}

@@ -17,7 +17,7 @@ class SequentialFitHeap(CoalescingHeap):
 
     Johnstone & Wilson 1998, section 2.1; policy/families/sequential_fit.md.
 
-    The list is walked as the papers describe it, so that a search shows what it looks at.
+    The list is walked as the papers describe it, so that a search counts the visited blocks.
     """
 
     def __init__(self, description: SequentialFit) -> None:
@@ -44,7 +44,7 @@ class SequentialFitHeap(CoalescingHeap):
             self._grow_for(size)
             found, _ = self._search(size)
         assert found is not None, "the heap has grown enough"
-        self._rover = found  # from here it goes to what is left over, or to what follows
+        self._rover = found  # from here it moves to the remainder, or to the next block
         self._take(found, size)
         return found
 
@@ -97,7 +97,7 @@ class SequentialFitHeap(CoalescingHeap):
             super()._check_merged()
 
     def _search(self, size: int) -> tuple[int | None, int]:
-        """Return the block to use, if one is large enough, and how many were looked at."""
+        """Return the block to use, if one is large enough, and the number of visited blocks."""
         sizes = self.blocks.size
         if self._fit is Fit.BEST:
             fitting = (block for block in self._list if sizes[block] >= size)
@@ -163,7 +163,7 @@ class SequentialFitHeap(CoalescingHeap):
             self._rover = address
 
     def _take(self, address: int, size: int) -> None:
-        """Allocate the low end; what is left keeps the place in the list, and the rover."""
+        """Allocate the low end; the remainder inherits the place in the list, and the rover."""
         rest = self._allocate_low_end(address, size)
         if rest is None:
             self._leave(address)

@@ -39,7 +39,7 @@ class Solaris3xHeap(Heap):
         # For each size of cell its holding blocks, and which of them each cell in use is from.
         self._holders: dict[int, list[HoldingBlock]] = {}
         self._holder_of: dict[int, HoldingBlock] = {}
-        # The header at the very end that looks like that of an allocated block.
+        # The header at the very end, which resembles the header of an allocated block.
         self._end: int | None = None
 
     def malloc(self, size: int) -> int:

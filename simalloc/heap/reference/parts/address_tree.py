@@ -83,7 +83,7 @@ class AddressTree:
         while following.left is not None:
             following = following.left
         self.delete(following)
-        # Only now, for the deletion may have changed what is to the right.
+        # After the deletion, which may have changed the right subtree.
         following.left, following.right = node.left, node.right
         for child in (following.left, following.right):
             if child is not None:

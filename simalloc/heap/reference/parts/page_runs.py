@@ -68,6 +68,6 @@ class PagedHeap(Heap):
         return address - address % self._page
 
     def _join_page(self, page: int) -> None:
-        """Make one block again of the chunks that a page was cut into; it is no coalescing."""
+        """Join the chunks of a page into one block; this does not count as coalescing."""
         while self.block_size(page) < self._page:
             self.blocks.join(page)

@@ -31,13 +31,14 @@ class State(Enum):
 
 
 class Blocks:
-    """The blocks that tile the segments of a heap, each known by its address.
+    """The blocks that tile the segments of a heap, each identified by its address.
 
-    `size` and `state` map every block's address to its size and state. Read them freely, but change
-    them only through the methods. `count` and `total` have the number of blocks and their bytes by
-    state. Blocks of two segments are never neighbours, even where one segment begins at the other's
-    end. Segments are mapped at multiples of `segment_alignment` and of the `page`. `residence` is
-    None unless resident pages are measured. `limit` is the maximum of mapped bytes, or None.
+    `size` and `state` map every block's address to its size and state. They may be read directly,
+    but are changed only by the methods. `count` and `total` have the number of blocks and their
+    bytes by state. Blocks of two segments are never neighbours, even where one segment begins at
+    the other's end. Segments are mapped at multiples of `segment_alignment` and of the `page`.
+    `residence` is None unless resident pages are measured. `limit` is the maximum of mapped bytes,
+    or None.
     """
 
     def __init__(self, *, has_break: bool = True) -> None:
@@ -189,7 +190,7 @@ class Blocks:
         return self._ending_at.get(end)
 
     def take_pages(self, address: int, source: int, size: int) -> None:
-        """Make pages resident if those of `size` bytes from `source` on are, as mremap does.
+        """Make pages resident whose counterparts from `source` on are resident, as mremap does.
 
         Both addresses are page-aligned.
         """

@@ -10,7 +10,7 @@ class Refused(Exception):  # noqa: N818 - the run goes on
     """A growth beyond the capacity, or a request that its heap has no room for."""
 
 
-class Exhausted(Exception):  # noqa: N818 - the run ends, and is no error
+class Exhausted(Exception):  # noqa: N818 - it ends the run, which is not an error
     """An allocator that gets no memory for its own tables, and cannot go on without."""
 
 

@@ -38,7 +38,7 @@ class Segments:
     def map(self, size: int, alignment: int = 1) -> int:
         """Map a segment at a multiple of `alignment`; return its address.
 
-        Raises `SimallocError` if there are no addresses left.
+        Raises `SimallocError` if the heap would exceed its range of addresses.
         """
         start = -(-self._next // alignment) * alignment
         if start + size > self._base + MAX_BREAK:

@@ -1,1 +1,1 @@
-"""What a policy in Python acts on: the heap, its blocks and their lists, in plain Python."""
+"""The heap of a policy in Python, its blocks and their lists, in plain Python."""

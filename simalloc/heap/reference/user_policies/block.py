@@ -41,7 +41,7 @@ class UserBlock:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Size in bytes."""
         return self._heap.blocks.size[self.address]
 
     @property
@@ -56,13 +56,13 @@ class UserBlock:
 
     @property
     def is_free(self) -> bool:
-        """Whether no object of the program holds it."""
+        """True if the block does not hold an object of the program."""
         self._demand_existence()
         return self.place is not Place.HELD
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is on the lists."""
+        """True if the block is on the lists."""
         self._demand_existence()
         return self.place is Place.LISTED
 

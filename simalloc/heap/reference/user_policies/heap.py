@@ -1,4 +1,4 @@
-"""What a policy in Python acts on (simalloc/policy/user/contract.py), in plain Python."""
+"""The heap of a policy in Python (simalloc/policy/user/contract.py), in plain Python."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class UserHeap:
         return self.lists.ordered(order)
 
     def visit(self, count: int, /) -> None:
-        """Count blocks that the policy has looked at by itself."""
+        """Count blocks that the policy has visited by itself."""
         self._demand(count + 1)
         self.visited += count
 

@@ -47,7 +47,7 @@ class Ring:
 
 
 class Lists:
-    """All listed blocks, in the order in which they entered, and the rings asked for so far."""
+    """All listed blocks, in the order in which they entered, and the rings made so far."""
 
     def __init__(self) -> None:
         self._oldest_first: list[UserBlock] = []
@@ -72,14 +72,14 @@ class Lists:
         return self._oldest_first[:: -1 if order == "lifo" else 1]
 
     def ring(self, order: OrderName) -> Ring:
-        """Return next fit's list; when first asked for, it has the rover on the order's first."""
+        """Return next fit's list, made at the first call with the rover on the first block."""
         if order not in self._rings:
             self._rings[order] = Ring(order, self.ordered(order))
         return self._rings[order]
 
 
 def first_of(blocks: Sequence[UserBlock], size: int) -> tuple[UserBlock | None, int]:
-    """Return the first block that is large enough, and how many were looked at."""
+    """Return the first block that is large enough, and the number of visited blocks."""
     for visited, block in enumerate(blocks, 1):
         if block.size >= size:
             return block, visited

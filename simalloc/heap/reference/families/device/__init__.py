@@ -1,1 +1,1 @@
-"""What the device allocators share."""
+"""Parts shared by the device allocators."""

@@ -1,4 +1,4 @@
-"""What the allocators of a device's memory share: the device, its blocks by pool and stream."""
+"""Base class of the allocators of device memory: the device, and its blocks by pool and stream."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Pool:
 
 @dataclass(slots=True)
 class DeviceBlock:
-    """What a block has besides what every heap's has."""
+    """Data of a block in addition to the data of every heap's blocks."""
 
     pool: Pool
     stream: int
     origin: int = 0
-    """Where the range begins of which pages are mapped."""
+    """Start of the block's range of addresses, whose pages may be unmapped."""
     requested: int = 0
     """Bytes of the program, while it is in use."""
     entered: int = 0
@@ -45,8 +45,8 @@ class DeviceBlock:
 class DeviceHeap(Heap):
     """A heap on a device that grants multiples of 2 MiB while its capacity lasts.
 
-    Each segment lies at the next higher address. `of` has what is known of each block and hole; a
-    block in no list that is not allocated is waste. What is mapped is what is reserved.
+    Each segment is located at the next higher address. `of` has the data of each block and hole. A
+    block that is neither in a list nor allocated is waste. The mapped bytes are the reserved bytes.
     """
 
     counts_frees = True
@@ -56,7 +56,7 @@ class DeviceHeap(Heap):
         self.blocks.segment_alignment = GRANULE
         self.capacity = capacity
         self.taken = 0
-        """What was granted and not given back, in whole granules."""
+        """Bytes granted by the device and not returned to it, in whole granules."""
         self.statistics = DeviceStatistics()
         self.of: dict[int, DeviceBlock] = {}
         self.pools: list[Pool] = []
@@ -98,7 +98,7 @@ class DeviceHeap(Heap):
         self.statistics.note_peak()
 
     def figures(self) -> dict[str, int]:
-        """Return what is counted, by the names under which it is reported."""
+        """Return the counters and bytes by their names in the report."""
         return self.statistics.reported() | {"largest_free": self.largest_free}
 
     @property
@@ -121,7 +121,7 @@ class DeviceHeap(Heap):
         assert self.of.keys() == self.blocks.size.keys(), "all is known of every block"
 
     def has_room(self, size: int) -> bool:
-        """Say whether the device grants this many bytes."""
+        """Return whether the device has `size` more bytes."""
         return self.taken + round_up(size, GRANULE) <= self.capacity
 
     def take_segment(self, pool: Pool, stream: int, size: int) -> int | None:
@@ -203,7 +203,7 @@ class DeviceHeap(Heap):
         return address, self.block_size(address) - whole
 
     def cut(self, address: int, size: int) -> int:
-        """Shorten a block in no list; return what was behind, a block of the same kind."""
+        """Shorten a block in no list; return the rest, a block with the same data."""
         rest = self.blocks.cut(address, size)
         self.of[rest] = replace(self.of[address], users=set())
         return rest

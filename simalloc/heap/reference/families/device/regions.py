@@ -18,7 +18,7 @@ _LEAST_BACK_OFF: Final = 8 << 10
 
 
 class _RegionsHeap(DeviceHeap):
-    """What both have in common: one best fit over all free chunks of all regions."""
+    """Common base of both allocators: one best fit over all free chunks of all regions."""
 
     def __init__(self, capacity: int, limit: int, always_split: int) -> None:
         super().__init__(capacity)
@@ -97,7 +97,7 @@ class BfcHeap(_RegionsHeap):
         return True
 
     def _collect(self, size: int) -> bool:
-        """Give back all regions that are wholly free, if that can help."""
+        """Return all entirely free regions to the device, if that makes room for `size` bytes."""
         whole = self.whole_blocks(self._pool)
         left = self._limit - self.blocks.mapped
         if not whole or size > left + sum(map(self.block_size, whole)):
@@ -116,7 +116,7 @@ class OrtArenaHeap(_RegionsHeap):
         self._step = description.initial_chunk
         self._description = description
         self._kept: int | None = None
-        """Where the first region begins, which stays when memory is given back."""
+        """Start of the first region, which is never returned to the device."""
 
     def allocate(self, size: int) -> int | None:
         """Return the best fit, after an extension if need be."""
@@ -127,7 +127,7 @@ class OrtArenaHeap(_RegionsHeap):
         return block
 
     def give_back(self) -> None:
-        """Give back regions that are wholly free (shrink); the first stays if regions double."""
+        """Return free regions to the device (shrink); the first one stays if regions double."""
         doubling = self._description.extend is Extend.NEXT_POWER_OF_TWO
         for block in self.whole_blocks(self._pool):
             if not (doubling and block == self._kept):

@@ -1,4 +1,4 @@
-"""What all allocators of a device's memory count."""
+"""Statistics that all allocators of device memory keep."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PooledGauge(Gauge):
 
 @dataclass
 class DeviceStatistics:
-    """What `torch.cuda.memory_stats` calls by these names, in bytes; and counts."""
+    """Bytes and counts by their names in `torch.cuda.memory_stats`."""
 
     requested: PooledGauge = field(default_factory=PooledGauge)
     allocated: PooledGauge = field(default_factory=PooledGauge)
@@ -94,7 +94,7 @@ class DeviceStatistics:
         self.largest = max(self.largest, size)
 
     def take_back(self, size: int, requested: int) -> None:
-        """Count a block that was freed and waits for nothing, where pools are not told apart."""
+        """Count a block that was freed and waits for no stream, without a distinction of pools."""
         self.allocated.change(-size, small=False)
         self.active.change(-size, small=False)
         self.requested.change(-requested, small=False)

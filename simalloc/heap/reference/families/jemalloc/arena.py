@@ -118,7 +118,7 @@ class Arena:
         return slab
 
     def _lay_out(self, large: Large) -> None:
-        """Make blocks of a large object's extent: the object, and what is waste around it."""
+        """Make blocks of a large object's extent: the object, and waste around it."""
         blocks, extent = self._blocks, large.extent
         blocks.mark(extent.address, State.WASTE)
         if large.address > extent.address:

@@ -45,9 +45,9 @@ _TABLES: Final = {
 
 
 class Arenas:
-    """All arenas by number: those of threads, and behind them the huge one.
+    """All arenas by number: the threads' arenas, then the huge one.
 
-    `slabs` and `large` have what lies at the address of each object.
+    `slabs` and `large` have the slab or the large object at each address.
     """
 
     def __init__(self, space: JemallocSpace, blocks: Blocks) -> None:
@@ -131,7 +131,7 @@ class Arenas:
         return metadata
 
     def _make_statistics(self, metadata: Metadata) -> None:
-        """Make what the first mallctl makes, of which each arena that there may be has a table."""
+        """Make the tables of the first mallctl; each possible arena has one."""
         description = self._space.description
         tables = _TABLES[description.version]
         at_once = tables.control + (3 if self._huge_from is None else 4) * tables.statistics

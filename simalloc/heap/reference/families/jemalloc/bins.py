@@ -22,12 +22,12 @@ class Slab:
 
     @property
     def is_full(self) -> bool:
-        """Whether no region is free."""
+        """True if no region is free."""
         return not self.free
 
     @property
     def is_empty(self) -> bool:
-        """Whether all regions are free."""
+        """True if all regions are free."""
         return len(self.free) == self.regions
 
     def addresses(self) -> range:

@@ -6,9 +6,9 @@ from math import log
 from typing import Final
 
 _STEPS: Final = 200
-"""A decay time has this many intervals."""
+"""Number of intervals in a decay time."""
 _TICKS: Final = 1000
-"""Mean number of ticks between two looks at the clock."""
+"""Mean number of ticks between two checks of the clock."""
 
 
 def _smooth(step: int) -> int:
@@ -23,7 +23,7 @@ _WAITS: Final = tuple(round(61 * log(64 / (number + 1))) for number in range(64)
 
 
 class Random:
-    """A linear congruential generator of 64 bits, of which the top ones are taken."""
+    """A linear congruential generator of 64 bits that returns the highest bits."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed
@@ -45,7 +45,7 @@ class Random:
 
 
 class Ticker:
-    """A thread's countdown to its next look at the clock."""
+    """A thread's countdown to its next check of the clock."""
 
     def __init__(self) -> None:
         self._left = _TICKS
@@ -60,7 +60,7 @@ class Ticker:
 
 
 class Decay:
-    """How many of an arena's dirty or muzzy pages may stay."""
+    """Maximum number of an arena's dirty or muzzy pages over time."""
 
     def __init__(self, milliseconds: int, seed: int, now: int) -> None:
         self.milliseconds = milliseconds

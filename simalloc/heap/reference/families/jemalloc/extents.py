@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
 
 _MOST_LOOKED_AT: Final = 32
-"""Of the bin below the first whose extents all fit, this many are looked at."""
+"""Maximum number of extents that a search visits in a bin whose extents do not all fit."""
 
 
 class Use(Enum):
-    """What an extent is at the moment."""
+    """The state of an extent."""
 
     ACTIVE = "active"
     DIRTY = "dirty"
@@ -46,7 +46,7 @@ class Extent:
         self.address = address
         self.size = size
         self.use = Use.ACTIVE
-        # Whether its pages have only zeros: they were given back, or never used.
+        # True if its pages contain only zeros: they were unmapped, or never used.
         self.is_zero = True
         self.child: Extent | None = None
         self.sibling: Extent | None = None
@@ -54,7 +54,7 @@ class Extent:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What extents are ordered by: older mappings first, then lower addresses."""
+        """Sort key of extents: older mappings first, then lower addresses."""
         return self.mapping.number, self.address
 
     @property
@@ -113,7 +113,7 @@ class ExtentCache:
         self.pages -= extent.size // PAGE
 
     def find(self, size: int, alignment: int) -> Extent | None:
-        """Return the extent of which `size` bytes at a multiple of `alignment` are taken."""
+        """Return the extent to use for `size` bytes at a multiple of `alignment`."""
         found = self._fit(size + max(alignment, PAGE) - PAGE)
         if found is None and alignment > PAGE:
             found = self._fit_aligned(size, alignment)

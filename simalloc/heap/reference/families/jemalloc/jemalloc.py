@@ -26,19 +26,19 @@ from simalloc.policy.families.jemalloc import Jemalloc
 _FREES_BEFORE_CACHE: Final = 128
 """A thread of 5.3.1 that only frees gets a cache at this one."""
 _POOL_OF_EXCEPTIONS: Final = 72704
-"""What the C++ library allocates when it is loaded."""
+"""Bytes that the C++ library allocates when it is loaded."""
 
 _POOL_WRITTEN: Final = 16
 """The bytes of that which it writes then."""
 
 _BYTES_OF_THREAD: Final = 288
-"""What the C library allocates when a thread is started."""
+"""Bytes that the C library allocates when a thread is started."""
 _THREAD_SEED_STEP: Final = 1 << 23
 """The seeds of threads are this far apart."""
 
 
 class Thread:
-    """What jemalloc keeps for a thread."""
+    """State of jemalloc for a thread."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -265,7 +265,7 @@ class JemallocHeap(Heap):
         return address
 
     def _allocate_past(self, thread: Thread, size: int, usable: int, alignment: int) -> int:
-        """Return an object from an arena; that of oversize ones is told by `size`."""
+        """Return an object from an arena; `size` decides whether it is the oversize arena."""
         arena = self._arenas.for_size(size, thread.own_arena)
         return self._allocate_from(thread, arena, usable, alignment)
 

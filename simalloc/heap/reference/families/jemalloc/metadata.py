@@ -16,7 +16,7 @@ from simalloc.heap.reference.parts.overhead import round_up
 _HEADER: Final = 144
 """Bytes at the start of a block of metadata."""
 QUANTUM: Final = 16
-"""What bytes of metadata are multiples of."""
+"""Unit of metadata in bytes."""
 
 
 class _Block:
@@ -29,10 +29,10 @@ class _Block:
 
 
 class Metadata:
-    """The tables of one arena: blocks of growing size that are filled and never given back."""
+    """The tables of one arena: blocks of growing size that are filled and never freed."""
 
     def __init__(self, space: JemallocSpace, first: int) -> None:
-        """Begin with a block of which `first` bytes are in use."""
+        """Begin with a block that has `first` bytes in use."""
         self._space = space
         self._blocks: list[_Block] = []
         self.allocated = first
@@ -74,7 +74,7 @@ class Metadata:
         return block.address + start
 
     def _room(self, block: _Block) -> int:
-        """Return the class of what is left."""
+        """Return the size class of the unused rest of a block."""
         return class_below(block.size - block.used, QUANTUM)
 
     def _add(self, size: int) -> _Block:

@@ -21,10 +21,10 @@ RECORD: Final = 128
 
 
 class Pages:
-    """The pages of an arena: those in use are active, others lie in three caches.
+    """The pages of an arena: active extents, and three caches of unused ones.
 
-    What was freed is dirty, then muzzy if there is a decay time for that, then retained: an
-    address only.
+    Freed pages are dirty, then muzzy if muzzy pages have a decay time, then retained: the addresses
+    stay reserved without memory.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Pages:
         self.free(self._split(extent, size))
 
     def look(self) -> None:
-        """Purge what is due by the clock."""
+        """Purge the pages whose decay time has expired."""
         for cache, decay in self._decays.items():
             pages = cache.pages
             if decay.milliseconds == 0:
@@ -117,7 +117,7 @@ class Pages:
         return [self.dirty, self.muzzy] if has_muzzy else [self.dirty]
 
     def _take(self, cache: ExtentCache, extent: Extent, size: int, alignment: int) -> Extent:
-        """Take `size` bytes out of a cached extent; what is over stays in the cache."""
+        """Take `size` bytes out of a cached extent; the rest stays in the cache."""
         cache.remove(extent)
         extent, rests = self._cut_out(extent, size, alignment)
         for rest in rests:
@@ -125,7 +125,7 @@ class Pages:
         return extent
 
     def _cut_out(self, extent: Extent, size: int, alignment: int) -> tuple[Extent, list[Extent]]:
-        """Return `size` aligned bytes of an extent, and what is over before and behind them."""
+        """Return `size` aligned bytes of an extent, and the rests before and behind them."""
         rests = []
         lead = extent.aligned(alignment) - extent.address
         if lead:
@@ -174,9 +174,9 @@ class Pages:
     def _merge_one(
         self, cache: ExtentCache, extent: Extent, most: int | None = None
     ) -> tuple[Extent, bool]:
-        """Merge an extent with the neighbour above or else below, if either lies in the cache.
+        """Merge an extent with the neighbour above or else below, if it is in the cache.
 
-        Returns the extent, and whether there was one. None comes to have more than `most` bytes.
+        Returns the extent, and whether it was merged. A merged extent has at most `most` bytes.
         """
         for low, high in (
             (extent, self._space.neighbour_above(extent)),

@@ -31,7 +31,7 @@ def class_above(size: int, grain: int) -> int:
 
 
 def class_below(size: int, grain: int) -> int:
-    """Return the greatest class of at most `size`; 0: there is none."""
+    """Return the greatest class of at most `size`, or 0 if `size` is below all classes."""
     width = grain if size < 4 * grain else 1 << (size.bit_length() - 3)
     return size // width * width
 
@@ -61,7 +61,7 @@ def class_number(size: int) -> int:
 
 
 def slab_size(description: Jemalloc, number: int) -> int:
-    """Return the bytes of a slab of this class: what is said, or the fewest without a rest."""
+    """Return the bytes of a slab of this class: by the option, or the fewest without a rest."""
     size = SMALL_CLASSES[number]
     found = lcm(size, PAGE)
     for first, last, pages in description.slab_pages:
@@ -71,7 +71,7 @@ def slab_size(description: Jemalloc, number: int) -> int:
 
 
 class Sizes:
-    """What the options make of sizes."""
+    """Sizes of objects and slabs under the options."""
 
     def __init__(self, description: Jemalloc) -> None:
         self.pad = description.pad

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _TOP: Final = 0x7FFFE5800000
 """Where the first mapping ends; each later one lies below those before."""
 _WINDOW: Final = 1 << 30
-"""Segments lie where Linux would put them but for multiples of this."""
+"""Segments have the addresses of Linux modulo this number."""
 _LEAF_SPAN: Final = 1 << 30
 """The entries of a leaf of the tree of addresses."""
 _LEAF_BYTES: Final = 2 << 20
 
 
 class JemallocSpace:
-    """What all arenas have in common; `leaves` is where the tree of addresses gets its leaves."""
+    """Memory of all arenas; `leaves` provides the leaves of the tree of addresses."""
 
     def __init__(self, heap: Heap, description: Jemalloc) -> None:
         self.description = description
@@ -99,7 +99,7 @@ class JemallocSpace:
         self._leave(extent)
 
     def set_state(self, extent: Extent, state: State) -> None:
-        """Change the state of an extent, which is one block: of a hole its pages are given back."""
+        """Change the state of an extent, which is one block; a hole loses its pages."""
         with needed_by_allocator():
             self._heap.blocks.mark(extent.address, state)
 

@@ -15,9 +15,9 @@ from simalloc.policy.families.jemalloc import Jemalloc
 
 _SMALL: Final = len(SMALL_CLASSES)
 _GC_INTERVAL: Final = 10_000_000
-"""Collections of 5.3.1 are at least this many nanoseconds apart."""
+"""Minimum nanoseconds between two collections of 5.3.1."""
 _SMALL_COLLECTED: Final = 4
-"""This many small classes one collection of 5.3.1 flushes, and one large one."""
+"""Number of small classes that one collection of 5.3.1 flushes, besides one large class."""
 
 
 def capacities(description: Jemalloc) -> list[int]:
@@ -64,7 +64,7 @@ class Stack:
 
     @property
     def is_small(self) -> bool:
-        """Whether the class is one of slabs."""
+        """True if the class is allocated from slabs."""
         return self.number < _SMALL
 
     def pop(self) -> int:
@@ -115,10 +115,11 @@ class ThreadCache:
         span_of: Callable[[int], range | None],
         place_of: Callable[[int], int],
     ) -> None:
-        """Make the stacks, whose table lies at `table`.
+        """Make the stacks, whose table is located at `table`.
 
-        `flush` leaves this many in a stack; `span_of` has where the slab lies that a class takes
-        from, and `place_of` where an object lies, both as Linux would have placed them.
+        `flush` takes a stack and the number of objects to leave in it. `span_of` returns the
+        addresses of the slab that a class allocates from, and `place_of` the address of an object,
+        both as Linux would have placed them.
         """
         end = table + 8
         self.stacks: list[Stack] = []
@@ -139,7 +140,7 @@ class ThreadCache:
         return 8 * (2 + sum(capacities(description)))
 
     def collect(self, now: int) -> None:
-        """Flush some of what was not used since the last collection."""
+        """Flush a part of the objects that were not used since the last collection."""
         if not self._by_clock:
             self._visit(self.stacks[self._cursor])
             self._cursor = (self._cursor + 1) % len(self.stacks)
@@ -163,7 +164,7 @@ class ThreadCache:
         return cursor
 
     def _visit(self, stack: Stack) -> bool:
-        """Flush three quarters of what was not used, and more; say whether anything was."""
+        """Flush at least three quarters of the unused objects; return whether any were flushed."""
         count = stack.low - stack.low // 4
         if stack.is_small and stack.low > 0:
             stack.slow_down()

@@ -1,1 +1,1 @@
-"""What mimalloc 2 and 3 share."""
+"""Parts shared by mimalloc 2 and 3."""

@@ -6,7 +6,7 @@ KIB = 1024
 MIB = 1024 * KIB
 
 SLICE = 64 * KIB
-"""Pages, spans and arenas are made of slices of this many bytes."""
+"""Bytes of a slice; pages, spans and arenas consist of slices."""
 
 
 def round_up(number: int, unit: int) -> int:
@@ -24,7 +24,7 @@ def block_size(size: int) -> int:
 
 
 def system_size(size: int, smallest_unit: int) -> int:
-    """Return what is asked of the system for `size` bytes: the larger, the coarser."""
+    """Return the bytes requested from the system for `size` bytes; units grow with the size."""
     for below, unit in ((512 * KIB, smallest_unit), (2 * MIB, SLICE), (8 * MIB, 256 * KIB)):
         if size < below:
             return round_up(size, unit)

@@ -1,4 +1,4 @@
-"""What both releases of mimalloc do with the program's calls (policy/families/mimalloc.md)."""
+"""The program's calls in both releases of mimalloc (policy/families/mimalloc.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THREAD_BLOCK = 288
 """The bytes that the C library allocates for each thread that it is to start."""
 
 SMALL = 1024
-"""Requests of up to this many bytes take a block of the first page without further ado."""
+"""Maximum bytes of a request that takes a block of the first page without a search."""
 
 PageT = TypeVar("PageT", bound=Page)
 TheapT = TypeVar("TheapT", bound=Theap[Any])
@@ -31,11 +31,11 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
     largest_small: ClassVar[int]
     """The largest blocks of a page of one slice."""
     retired_for: ClassVar[tuple[int, int]]
-    """How many collections an empty page of small blocks is kept, and another."""
+    """Collections that an empty page survives: a page of small blocks, and any other page."""
     retired_pages: ClassVar[int]
-    """How many empty pages a queue may have, and how many are looked at."""
+    """Maximum number of empty pages in a queue that a collection retires."""
     extended: ClassVar[tuple[int, int]]
-    """How many bytes in blocks are put on the free list together, and how many blocks at least."""
+    """Maximum bytes of blocks put on the free list together, and the minimum number of blocks."""
 
     def __init__(self, description: Mimalloc, main: TheapT) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         return (self._calls * tick if tick else self.request.time) // 1_000_000
 
     def _start_program(self) -> None:
-        """Allocate what is there before the program's own first call."""
+        """Allocate the objects that exist before the program's own first call."""
         self._is_started = True
         for _ in range(self.other_threads if self._mechanism else 0):
             with needed_by_allocator():
@@ -158,7 +158,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         return address
 
     def _free_block(self, page: Page, address: int) -> int:
-        """Free the page's block that an object has, of which it may have the high end only."""
+        """Free the page's block of an object, which may occupy only the high end of the block."""
         block = page.slot(address)
         if block < address:
             self.blocks.join(block)

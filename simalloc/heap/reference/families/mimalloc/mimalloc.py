@@ -9,7 +9,7 @@ from simalloc.policy.families.mimalloc import Mimalloc, MimallocVersion
 
 
 def heap_of_version(description: Mimalloc) -> Heap:
-    """Return an empty heap of the release that is meant."""
+    """Return an empty heap of the described release."""
     if description.version is MimallocVersion.V2_0_9:
         return Mimalloc2Heap(description)
     return Mimalloc3Heap(description)

@@ -15,38 +15,38 @@ class Page:
     first: int
     """The address of the first block."""
     reserved: int
-    """How many blocks there is room for."""
+    """Maximum number of blocks."""
     capacity: int = 0
-    """How many of them have ever been on a list."""
+    """Number of blocks that have ever been on a list."""
     used: int = 0
-    """How many are allocated, or wait for the owner to free them."""
+    """Number of blocks that are allocated, or wait for the owner to free them."""
     free: list[int] = field(default_factory=list)
     local: list[int] = field(default_factory=list)
     """Blocks that the owner freed."""
     remote: list[int] = field(default_factory=list)
     """Blocks that others freed, or anyone while nobody was the owner."""
     retire: int = 0
-    """How many collections of retired pages an empty page has left; 0: it is not retired."""
+    """Collections of retired pages until an empty page is freed, or 0 if it is not retired."""
     is_full: bool = False
-    """Whether it is in the queue of full pages, which only mimalloc 2 has."""
+    """True if it is in the queue of full pages, which only mimalloc 2 has."""
     is_new: bool = False
-    """Whether its slices were never used before, so that they are zero; mimalloc 3 knows."""
+    """True if its slices were never used before and are therefore zero (mimalloc 3 only)."""
     is_zero: bool = False
-    """Whether the blocks that come next were never used."""
+    """True if the next blocks were never used."""
 
     @property
     def is_single(self) -> bool:
-        """Whether it is for one block only, a large one or one that is aligned to more than 64K."""
+        """True for a page of one block, which is large or aligned to more than 64K."""
         return self.reserved == 1
 
     @property
     def is_expandable(self) -> bool:
-        """Whether blocks are left that were never on a list."""
+        """True if some blocks were never on a list."""
         return self.capacity < self.reserved
 
     @property
     def unused(self) -> int:
-        """How many blocks could still be allocated."""
+        """Number of blocks that could still be allocated."""
         return self.reserved - self.used
 
     def slot(self, address: int) -> int:
@@ -60,7 +60,7 @@ class Page:
             self.is_zero = False
 
     def collect(self, keep_newest: int = 0) -> None:
-        """Take over what others freed, but for this many that came last."""
+        """Take over the blocks that others freed, except the newest `keep_newest`."""
         taken = len(self.remote) - keep_newest
         self.local += self.remote[:taken]
         del self.remote[:taken]

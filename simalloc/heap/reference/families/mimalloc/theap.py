@@ -39,7 +39,7 @@ class Queue(Generic[PageT]):
 
 @dataclass(eq=False)
 class Theap(Generic[PageT]):
-    """What a thread has for itself."""
+    """State of a thread."""
 
     queues: dict[int, Queue[PageT]] = field(default_factory=dict)
     """By size of block."""
@@ -67,5 +67,5 @@ class Theap(Generic[PageT]):
         self.retired = min(low, block_size), max(high, block_size)
 
     def all_pages(self) -> list[PageT]:
-        """Return all pages, those of smaller blocks first, and last the full ones."""
+        """Return all pages, by the size of their blocks, and the full ones last."""
         return [page for size in sorted(self.queues) for page in self.queues[size].pages]

@@ -28,19 +28,19 @@ from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.mimalloc import Mimalloc
 
 _ALIGNED_UP_TO = 128
-"""Blocks of up to this many bytes are taken to be aligned as their size is."""
+"""Maximum bytes of a block that is assumed to have the alignment of its size."""
 
 _TRIED_TO_RECLAIM = 8
-"""How many abandoned segments are looked at before a thread gets another one."""
+"""Maximum number of abandoned segments that a thread visits before it gets a new one."""
 
 _TRIED_AT_END = 1024
-"""How often an abandoned segment is looked at when a thread ends."""
+"""Maximum number of visits of abandoned segments at the end of a thread."""
 
 _VISITS = 3
-"""A segment that was looked at more often is taken over whatever it has."""
+"""Number of visits after which an abandoned segment is reclaimed in any case."""
 
 _RECORD = 8 * KIB
-"""What a thread but the main one has from the system for itself."""
+"""Bytes that a thread, except the main one, maps for its state."""
 
 _RECORDS_KEPT = 8
 
@@ -61,7 +61,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         self._origin: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Take a block; the first one's segment is what addresses are told from."""
+        """Take a block; addresses are reported relative to the first block's segment."""
         address = super().malloc(size)
         if self._origin is None:
             self._origin = self._page_of(address).segment.relative
@@ -111,7 +111,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             self._give_record(theap.record)
 
     def _collect(self, theap: Theap, *, ends: bool) -> None:
-        """Collect what a thread has for the last time, and what nobody has."""
+        """Collect a thread's memory for the last time, and the abandoned segments."""
         self._take_delayed(theap)
         self._collect_finally(theap, ends=ends)
         self._collect_abandoned(theap, force=not ends)
@@ -274,7 +274,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return page.index if segment.is_huge else self._merge_span(segment, page.index)
 
     def _merge_span(self, segment: Segment, index: int) -> int:
-        """Merge a free span that is in no queue with its neighbours, and enter what it becomes."""
+        """Merge a free span that is in no queue with its neighbours, and enter the merged span."""
         index, count, taken = segment.merge(index)
         for other, size in taken:
             if segment.owner is not None:
@@ -407,7 +407,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
 
     @staticmethod
     def _serves(segment: Segment, size: int, slices: int) -> bool:
-        """Say whether a segment has a free span of this many slices, or a page with room."""
+        """Return whether a segment has a free span of `slices`, or a page with a free block."""
         return any(
             count >= slices
             if page is None
@@ -424,7 +424,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
                 self._clear_page(page)
 
     def _take_over(self, segment: Segment, theap: Theap) -> None:
-        """Let a thread own an abandoned segment and its pages, of which none is empty."""
+        """Make a thread the owner of an abandoned segment and its pages, none of them empty."""
         segment.owner, segment.visits = theap, 0
         theap.segments += not segment.is_huge
         index = self._segments.first

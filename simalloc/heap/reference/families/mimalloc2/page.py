@@ -27,7 +27,7 @@ _FIRST_BLOCK = 384
 
 
 class Delayed(Enum):
-    """What another thread does with a block of the page that it frees."""
+    """Handling of a block of the page that another thread frees."""
 
     USE = auto()
     """It tells the owner by its list, once."""
@@ -39,7 +39,7 @@ class Delayed(Enum):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Page(SomePage):
-    """A page, with the segment of which it is a span."""
+    """A page: a span of a segment."""
 
     segment: Segment
     index: int

@@ -1,4 +1,4 @@
-"""What mimalloc 2 reserves at its start: segments come from there before the system is asked."""
+"""The memory that mimalloc 2 reserves at its start, the first source of segments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simalloc.heap.reference.space import State
 _PART = 32 * MIB
 
 RESERVE_RECORD = 4096
-"""The library's own record of which parts are used has this many bytes."""
+"""Bytes of the library's own record of the used parts."""
 
 
 class Reserve:
@@ -32,9 +32,9 @@ class Reserve:
         """The parts that were ever used."""
 
     def take(self, size: int) -> tuple[int, bool] | None:
-        """Use the lowest free parts that hold this many bytes, if any do.
+        """Use the lowest free parts that hold `size` bytes, if any.
 
-        Returns where they are, and whether one was used before.
+        Returns their address, and whether one was used before.
         """
         count = -(-size // _PART)
         for index in range(len(self._free) - count + 1):

@@ -20,30 +20,30 @@ _COMMIT_UNIT = MIB // SLICE
 """The slices that are committed together."""
 
 _HEADER_START = 264
-"""The bytes of a segment's header in front of what it has for each slice."""
+"""Bytes of a segment's header in front of the records of its slices."""
 
 _SLICE_RECORD = 80
 """The bytes that the header has for each slice."""
 
 _RECORD_WRITTEN = 72
-"""What is written of the record of a span's first slice."""
+"""Bytes written in the record of a span's first slice."""
 
 _LINK_WRITTEN = 32
-"""What is written of those of others, which lead to the first."""
+"""Bytes written in the record of another slice, which leads to the first."""
 
 _MOST_LINKED = 255
-"""This many slices of a page lead to its first one, and its last does."""
+"""Maximum number of a page's slices, besides its last, that lead to its first."""
 
 _HEADER_SIZE = _HEADER_START + _SLICE_RECORD * (SEGMENT // SLICE + 1)
 
 _CACHE_SLOTS = 1024
-"""How many segments are kept at most."""
+"""Maximum number of cached segments."""
 
 _SLOTS_LOOKED_AT = 16
-"""How many of them are looked at when another comes, for what is to be decommitted."""
+"""Number of cached segments that are checked for due decommits when another is cached."""
 
 _MOST_PURGED = 4
-"""More than this many are not decommitted then."""
+"""Maximum number of cached segments that are decommitted then."""
 
 
 class Segment:
@@ -63,9 +63,9 @@ class Segment:
         self.used = 0
         """The spans that are pages."""
         self.abandoned = 0
-        """Those of them that nobody owns."""
+        """Number of its pages without an owner."""
         self.visits = 0
-        """How often it was looked at since nobody owns it."""
+        """Number of visits since it was abandoned."""
         self.committed = 0
         """The committed slices, as bits."""
         self.waiting = 0
@@ -73,7 +73,7 @@ class Segment:
         self.expire = 0
         """When that is due, in milliseconds; 0: nothing is, or at once."""
         self.is_reserved = False
-        """Whether it is in the reserve, where everything stays committed."""
+        """True if it is in the reserve, where everything stays committed."""
 
     def pages(self) -> list[Page]:
         """Return the pages, by address."""
@@ -84,7 +84,7 @@ class Segment:
         return [self.start + i * SLICE for i, (_, page) in self.spans.items() if page is None]
 
     def merge(self, index: int) -> tuple[int, int, list[tuple[int, int]]]:
-        """Make one of a free span and its free neighbours; return it, and what it has taken in."""
+        """Merge a free span with its free neighbours; return it, and the spans merged into it."""
         count, _ = self.spans.pop(index)
         taken = []
         after = self.spans.get(index + count)
@@ -130,7 +130,7 @@ class Segments:
                 self._begin(segment, SEGMENT // SLICE if is_eager else self.first)
             if (
                 not (is_eager or segment.is_reserved) and self.first
-            ):  # what is committed by itself is cleared by writing
+            ):  # memory committed alone is cleared by writing
                 self._heap.touch(segment.start, _HEADER_SIZE)
         self._commit(segment, bits(0, self.first))
         segment.expire = 0
@@ -272,7 +272,7 @@ class Segments:
         return segment
 
     def _take_reserved(self, size: int) -> tuple[int, bool] | None:
-        """Take this many bytes of the reserve, which is mapped at the first time."""
+        """Take `size` bytes of the reserve, which is mapped at the first time."""
         reserved = self._options.reserve_os_memory
         if not reserved:
             return None
@@ -286,7 +286,7 @@ class Segments:
         return self._reserve.take(size)
 
     def _unmap(self, segment: Segment, slices: int) -> None:
-        """Give a segment back, of which this many slices are believed to be committed."""
+        """Unmap a segment; the allocator believes `slices` of its slices to be committed."""
         blocks = self._heap.blocks
         while blocks.size[segment.start] < segment.size:
             blocks.join(segment.start)

@@ -20,7 +20,7 @@ _SPAN_ENDS: Final = (
 
 @dataclass(eq=False)
 class Theap(SomeTheap[Page]):
-    """What a thread has for itself."""
+    """State of a thread."""
 
     record: int | None = None
     """The mapping that holds it; the main thread's is part of the program."""
@@ -45,7 +45,7 @@ class Theap(SomeTheap[Page]):
 
 
 class Abandoned:
-    """Two stacks of segments: those to be looked at, and those that were looked at since."""
+    """Two stacks of segments: those to visit, and those visited since."""
 
     def __init__(self) -> None:
         self._new: list[Segment] = []
@@ -56,16 +56,16 @@ class Abandoned:
         self._new.append(segment)
 
     def push_visited(self, segment: Segment) -> None:
-        """Enter a segment that was looked at and is of no use yet."""
+        """Enter a segment that was visited and cannot be reclaimed yet."""
         self._visited.append(segment)
 
     def revisit(self) -> None:
-        """Let all segments that were looked at be looked at again."""
+        """Make all visited segments due for another visit."""
         self._new += self._visited
         self._visited = []
 
     def pop(self) -> Segment | None:
-        """Take out the segment to be looked at next, if there is any."""
+        """Remove and return the segment to visit next, or None."""
         if not self._new:
             self.revisit()
         return self._new.pop() if self._new else None

@@ -32,14 +32,14 @@ _PAGE_MAP_RANGE = 512 * MIB
 """The addresses that one part of the page map is for; a word for each slice."""
 
 _MOST_REGISTERED = 64
-"""How many slices of a page the page map has at most."""
+"""Maximum number of slices of a page that the page map contains."""
 
 _COMMITTED_AT_START = 2 * MIB + 256 * 1024
 """The page map's root."""
 
 
 class Mapping:
-    """What was got from the system in one piece: its address here, and that of the real one."""
+    """Memory from one call to the system: its address here, and the address in the real process."""
 
     def __init__(self, start: int, absolute: int, size: int) -> None:
         self.start = start
@@ -56,7 +56,7 @@ class Arena(Mapping):
         self.committed = 0
         """The slices that were ever used, as bits."""
         self.purge = 0
-        """The slices that are to be given back, as bits."""
+        """Bitmap of slices scheduled for purging."""
         self.expire = 0
         """When that is due, in milliseconds; 0: nothing is."""
         self.abandoned: dict[int, dict[int, Page]] = {}
@@ -82,10 +82,10 @@ class Run(NamedTuple):
 
 
 class Arenas:
-    """All that a heap has from the system.
+    """All memory that a heap has from the system.
 
-    `committed` is what the allocator believes to be committed. With no mechanism there are no
-    headers, bitmaps and page map, and nothing in the way of where slices go but slices.
+    `committed` is the allocator's own count of committed bytes. Without mechanism, a heap has no
+    headers, bitmaps or page map, and only slices decide where slices are placed.
     """
 
     def __init__(self, heap: Heap, description: Mimalloc) -> None:
@@ -96,7 +96,7 @@ class Arenas:
         self._mechanism = description.mechanism
         self._hint = description.base - description.hint_delta
         self._page_map: dict[int, int] = {}
-        self._expire = 0  # when an arena may have something to give back; 0: none has
+        self._expire = 0  # no purge is due before; 0 if none is scheduled
 
     def take(self, slices: int, sequence: int) -> Run:
         """Return slices side by side."""
@@ -166,7 +166,7 @@ class Arenas:
         return None
 
     def purge(self, sequence: int, now: int, *, force: bool = False) -> None:
-        """Give back what is due, or with `force` all that waits, in not too many arenas."""
+        """Purge slices that are due in a limited number of arenas, or with `force` all of them."""
         if not self.arenas or (not force and (self._expire == 0 or self._expire > now)):
             return
         most = len(self.arenas) if force else len(self.arenas) // 4 + 1
@@ -201,7 +201,7 @@ class Arenas:
             self._heap.touch(self._page_map[part] + 8 * word, 8)
 
     def touch_header(self, page: Page, size: int) -> None:
-        """Write a page's header: at its start, among those of the arena, or before the page."""
+        """Write a page's header: at its start, among the arena's headers, or before the page."""
         if not self._mechanism:
             return
         if page.is_small:
@@ -281,7 +281,7 @@ class Arenas:
         return address
 
     def _in_order(self, sequence: int) -> list[Arena]:
-        """Return the arenas in the order in which a thread looks at them."""
+        """Return the arenas in the order in which a thread searches them."""
         others = len(self.arenas) - 1
         if others < 1:
             return self.arenas
@@ -313,7 +313,7 @@ class Arenas:
         self._expire = self._expire or now + delay
 
     def _purge_arena(self, arena: Arena) -> None:
-        """Give back the free slices of all units that are marked whole."""
+        """Purge the free slices of all units whose slices are all scheduled."""
         unit = self._options.purge_unit // SLICE
         whole = (1 << unit) - 1
         for index in range(0, arena.size // SLICE - unit + 1, unit):

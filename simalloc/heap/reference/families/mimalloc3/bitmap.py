@@ -11,7 +11,7 @@ CHUNK = 512
 """The slices of a chunk, in which a search looks for a run."""
 
 _GROUP = 64
-"""Chunks are looked at in groups of this many."""
+"""Number of chunks in a group; a search visits group after group."""
 
 _ALL = (1 << CHUNK) - 1
 
@@ -19,7 +19,7 @@ _BYTE_STARTS = _ALL // 0xFF
 
 
 class Kind(IntEnum):
-    """The runs that a chunk is kept for, in the order in which searches look at them."""
+    """The runs that a chunk is kept for, in the order in which searches visit the kinds."""
 
     SMALL = 0
     OTHER = 1
@@ -30,7 +30,7 @@ class Kind(IntEnum):
 
 
 class SliceMap:
-    """Which slices of an arena are free, by chunks that are each kept for runs of a kind."""
+    """The free slices of an arena, by chunks that are each kept for runs of a kind."""
 
     def __init__(self, chunks: int) -> None:
         self.free = [_ALL] * chunks

@@ -28,7 +28,7 @@ from simalloc.heap.reference.space import State
 from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
 
 _THOROUGH_FROM = 8 * KIB
-"""Requests of this many bytes give up a page that they fill."""
+"""Minimum bytes of a request that moves the page that it fills out of its queue."""
 
 _CALLS_TO_COLLECT = 1000
 
@@ -57,7 +57,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return block_size(size) if size <= LARGEST_BLOCK else system_size(size, SLICE)
 
     def give_back(self) -> None:
-        """Collect everything that the thread can, and give back all that waits."""
+        """Collect everything that the thread can, and purge all scheduled slices."""
         self._calls += 1
         theap = self._theaps.get(self.request.thread)
         if theap is not None:
@@ -118,7 +118,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return natural_alignment(size) if self._mechanism else min(lowest_bit(size), SLICE)
 
     def _allocate_generic(self, theap: Theap, size: int, alignment: int = 0) -> int:
-        """Look at all pages for the size; now and then, and for large sizes, tidy up."""
+        """Search all pages of the size; every few calls, and for large sizes, also collect."""
         theap.calls += not theap.is_new
         theap.is_new = False
         is_thorough = theap.calls >= _CALLS_TO_COLLECT or size >= _THOROUGH_FROM

@@ -16,7 +16,7 @@ LARGEST_SMALL = 10 * KIB
 """The largest blocks of a page of one slice."""
 
 LARGEST_MEDIUM = 86698
-"""The largest blocks of a page of eight slices; those of 65536 bytes have larger ones."""
+"""The largest blocks of a page of eight slices; in pages of 65536 bytes they are larger."""
 
 LARGEST_BLOCK = 512 * KIB
 """Above this each block has a page of its own, a singleton."""
@@ -40,11 +40,11 @@ class Page(SomePage):
     former: Theap
     """The latest owner."""
     is_marked: bool = False
-    """Whether it is in its arena's map of abandoned pages."""
+    """True if it is in its arena's map of abandoned pages."""
 
     @property
     def is_small(self) -> bool:
-        """Whether it is one slice, whose blocks have up to 10 KiB."""
+        """True if it is one slice, whose blocks have up to 10 KiB."""
         return self.block_size <= LARGEST_SMALL
 
 

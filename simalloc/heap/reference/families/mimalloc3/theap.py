@@ -10,12 +10,12 @@ from simalloc.heap.reference.families.mimalloc3.page import Page
 
 @dataclass(eq=False, kw_only=True)
 class Theap(SomeTheap[Page]):
-    """What a thread has for itself."""
+    """State of a thread."""
 
     sequence: int
     """The thread's number, by first mallocs; the main thread's is 0."""
     full_retain: int
-    """How many full pages a search leaves in their queue."""
+    """Maximum number of full pages that a search leaves in their queue."""
     calls: int = 0
     """The generic mallocs since the last collection."""
     collected: int = 0
@@ -23,4 +23,4 @@ class Theap(SomeTheap[Page]):
     records: tuple[int, ...] = ()
     """The blocks that hold the thread's own records."""
     is_new: bool = False
-    """Whether the thread, not the main one, has not called malloc yet."""
+    """True if the thread, not the main one, has not called malloc yet."""

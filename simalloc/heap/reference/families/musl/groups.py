@@ -18,7 +18,7 @@ class Memory:
         self._bytes = {place: bytearray(size // _UNIT) for place in _TELLING}
 
     def fill(self, at: int, size: int, value: int) -> None:
-        """Write a value into this many bytes."""
+        """Write a value into `size` bytes."""
         for place, values in self._bytes.items():
             first, end = _units(at, size, place)
             values[first:end] = bytes([value]) * (end - first)
@@ -31,12 +31,12 @@ class Memory:
             values[first:end] = source._bytes[place][low : low + end - first]
 
     def write(self, at: int, value: int) -> None:
-        """Write one byte, of which is kept what is looked at."""
+        """Write one byte; only the deciding bytes are stored."""
         if at % _UNIT in _TELLING:
             self._bytes[at % _UNIT][at // _UNIT] = value
 
     def read(self, at: int) -> int:
-        """Return one of the bytes that are looked at."""
+        """Return one of the deciding bytes."""
         return self._bytes[at % _UNIT][at // _UNIT]
 
 
@@ -47,7 +47,7 @@ def _units(at: int, size: int, place: int) -> tuple[int, int]:
 
 @dataclass(eq=False)
 class Mapping:
-    """What was got by one call of mmap; `memory` is there unless it is one object's."""
+    """Memory from one call of mmap; `memory` is None if it holds a single object."""
 
     number: int
     base: int
@@ -57,10 +57,10 @@ class Mapping:
 
 @dataclass(eq=False)
 class Group:
-    """Slots of one class; bits of `avail` and `freed` are those of slots, the lowest the first.
+    """Slots of one class; `avail` and `freed` have a bit per slot, the lowest for the first slot.
 
-    Slots that are neither available nor freed are in use. Those above `active` are not handed out
-    yet. `host` is the slot that the group lies in, and the group which that is of.
+    Slots that are neither available nor freed are in use. Slots above `active` are not handed out
+    yet. `host` is the group and the slot that contain this group.
     """
 
     number: int

@@ -23,7 +23,7 @@ _THRESHOLD = 131052
 _BOUNCES, _SOON, _REMEMBERED = 100, 10, 150
 _LAST_STEP = 255
 _RECORDS = 101
-"""How many groups an area of metadata describes."""
+"""Number of groups that an area of metadata describes."""
 
 
 class MuslHeap(WritingHeap):

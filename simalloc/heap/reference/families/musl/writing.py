@@ -1,4 +1,4 @@
-"""What musl's malloc and the program write into slots, which decides where objects lie."""
+"""Writes of musl's malloc and the program into slots, which decide the addresses of objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALONE = 63
 """The class of groups that are a mapping for one request."""
 
 _WRITTEN = 0x5A
-"""What the program writes into its objects."""
+"""The byte that the program writes into its objects."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Held:
 
 
 class WritingHeap(Heap):
-    """A heap with the bytes of it that are looked at again, and the pages that are written."""
+    """A heap with the bytes that malloc reads later, and the written pages."""
 
     def __init__(self, description: Musl) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class WritingHeap(Heap):
             self._fill(self._objects[address], _WRITTEN, self.request.unwritten)
 
     def _fill(self, held: Held, value: int, unwritten: int = 0) -> None:
-        """Write an object's bytes, but for the last ones, of pages that stay as they are."""
+        """Write an object's bytes, except the last ones of pages that stay unchanged."""
         mapping = held.group.mapping
         self.touch(held.at, max(held.size - unwritten, 0))
         if mapping.memory:

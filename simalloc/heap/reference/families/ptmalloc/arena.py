@@ -125,7 +125,7 @@ class Arenas:
         return self.all[0]
 
     def limit(self, most: int) -> None:
-        """Let there be at most this many arenas; 0: as many as the rules say."""
+        """Set the maximum number of arenas; 0: the number by the rules."""
         self._limit = most
 
     def set_idle(self, arenas: list[Arena]) -> None:

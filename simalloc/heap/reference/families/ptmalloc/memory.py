@@ -1,4 +1,4 @@
-"""What glibc's malloc asks of the system and gives back (simalloc/policy/families/ptmalloc.md)."""
+"""Memory of glibc's malloc from the system (simalloc/policy/families/ptmalloc.md)."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class PtmallocMemory(Heap):
         """Return the arena that a block belongs to."""
         return self._owner.get(address - address % HEAP, self._arenas.main)
 
-    # What is written.
+    # Written bytes.
 
     def _write_head(self, address: int) -> None:
         """Write the size of a block."""
         self.touch(address + self._word, self._word)
 
     def _write_links(self, address: int) -> None:
-        """Write what a free block in a list of free blocks has: links, and its size behind it."""
+        """Write the links of a free block in a list, and its size behind it."""
         size = self.block_size(address)
         small = self._arenas.main.is_small(size)
         self.touch(address + self._word, (3 if small else 5) * self._word)
@@ -96,7 +96,7 @@ class PtmallocMemory(Heap):
         return True
 
     def _raise_break(self, pages: int) -> None:
-        """Let this many bytes join the top of the main arena, or be it."""
+        """Add bytes to the top of the main arena, or make them its top."""
         new = self._grow(pages)
         self._arenas.main.system += pages
         self._add_to_top(self._arenas.main, new)
@@ -165,7 +165,7 @@ class PtmallocMemory(Heap):
         return True
 
     def _end_heap(self, old: int) -> None:
-        """Free the old top but for the fence behind it, which is never free."""
+        """Free the old top, without the fence behind it, which is never free."""
         size = self.block_size(old)
         usable = (size - self._keep) // self._granule * self._granule if self._word else size
         self.touch(old + size - 3 * self._word, 3 * self._word)
@@ -187,16 +187,16 @@ class PtmallocMemory(Heap):
             self._coalesce(arena.top)
         self._write_head(arena.top)
 
-    # Memory given back.
+    # Returns to the system.
 
     def _trim(self, arena: Arena) -> None:
-        """Give back what is too much at the top of an arena."""
+        """Trim the top of an arena if it has at least `trim_threshold` bytes."""
         self._unmap_empty_heaps(arena)
         if arena.top is not None and self.block_size(arena.top) >= self._trim_threshold:
             self._lower_top(arena, self._top_pad)
 
     def _lower_top(self, arena: Arena, pad: int) -> None:
-        """Give back the whole pages of the top that are more than `pad`."""
+        """Return the whole pages of the top beyond `pad` bytes to the system."""
         if arena.top is None:
             return
         size = self.block_size(arena.top)
@@ -280,7 +280,7 @@ class PtmallocMemory(Heap):
         return self.block_size(address) - (self._mapped_rest if address in self._mapped else 0)
 
     def _unmap(self, address: int) -> None:
-        """Give a mapped block back; what is as large will not be mapped from now on."""
+        """Unmap a mapped block; blocks up to its size will not be mapped any more."""
         size = self._cached_size(address)
         self._unmap_whole(address)
         if self._adjusts and self._mmap_threshold <= size < _THRESHOLDS_BELOW:

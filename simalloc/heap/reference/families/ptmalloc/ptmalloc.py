@@ -14,7 +14,7 @@ from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 class PtmallocHeap(PtmallocStarted):
     """A cache for each thread, over arenas of fast lists, bins and a top.
 
-    What is in a thread's cache or a fast list is cached.
+    Blocks in a thread's cache or a fast list are cached.
     """
 
     def __init__(self, description: Ptmalloc) -> None:
@@ -65,14 +65,14 @@ class PtmallocHeap(PtmallocStarted):
         return address if self.reallocate_in_place(address, size) else self._move(address, size)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Grow into the top or a free block behind; free what is over."""
+        """Grow into the top or a free block behind; free the excess."""
         if self.block_size(address) < size and not self._take_above(address, size):
             return False
         self._cut(address, size)
         return True
 
     def end_thread(self) -> None:
-        """Free what is in the thread's cache, then the cache's table; leave the arena."""
+        """Free the blocks in the thread's cache, then the cache's table; leave the arena."""
         self._enter()
         thread = self._threads.pop(self.request.thread)
         self._cache = None
@@ -84,7 +84,7 @@ class PtmallocHeap(PtmallocStarted):
             self._arenas.detach(thread.arena)
 
     def give_back(self) -> None:
-        """Give back the whole pages in free blocks of all arenas, and of the main one's top."""
+        """Purge the whole pages in free blocks of all arenas, and trim the main arena's top."""
         self._enter()
         for arena in self._arenas.ring():
             self._consolidate(arena)
@@ -99,7 +99,7 @@ class PtmallocHeap(PtmallocStarted):
             self._lower_top(main, 0)
 
     def figures(self) -> dict[str, int]:
-        """Return what there is of mapped blocks that are in use, and of each arena."""
+        """Return the figures of the mapped blocks in use, and of each arena."""
         arenas = self._arenas.all
         held = [at for at in self._mapped if self.blocks.state[at] is State.ALLOCATED]
         sizes = {self._mapped[at]: at + self.block_size(at) - self._mapped[at] for at in held}
@@ -194,7 +194,7 @@ class PtmallocHeap(PtmallocStarted):
         return self._cut_to(found, place, size)
 
     def _cut_to(self, found: int, place: int, size: int) -> int:
-        """Let a block begin at `place`, and free what it has before, and beyond `size`."""
+        """Move the start of a block to `place`, and free the bytes in front and beyond `size`."""
         is_mapped = found in self._mapped
         if place > found:
             self._split(found, place - found)

@@ -15,13 +15,13 @@ _TRIM_FROM = 65536
 """Freeing a block that has become so large trims the arena."""
 
 _MOST_SORTED = 10000
-"""One search sorts at most this many blocks into their bins."""
+"""Maximum number of blocks that one search sorts into their bins."""
 
 
 class PtmallocSearch(PtmallocMemory):
     """The steps of an allocation, in one arena, and the merging of freed blocks.
 
-    `_cache` is that of the thread that calls, if it has one.
+    `_cache` is the cache of the calling thread, if it has one.
     """
 
     def __init__(self, description: Ptmalloc) -> None:
@@ -115,7 +115,7 @@ class PtmallocSearch(PtmallocMemory):
         )
 
     def _cut_remainder(self, arena: Arena, block: int, size: int) -> int:
-        """Cut the last remainder's low end off; what is left is the last remainder."""
+        """Cut off the last remainder's low end; the rest is the new last remainder."""
         del arena.unsorted[block]
         arena.last_remainder = self._split(block, size)
         self._enter_unsorted(arena, arena.last_remainder)
@@ -136,7 +136,7 @@ class PtmallocSearch(PtmallocMemory):
         return self._allocate(found)
 
     def _use_top(self, arena: Arena, size: int) -> int | None:
-        """Take step 7: the low end of the top, of which enough must be left."""
+        """Take step 7: the low end of the top, if the minimum of the top remains."""
         if arena.top is None:
             return None
         self.visited += 1

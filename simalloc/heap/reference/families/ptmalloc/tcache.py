@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 
 class ThreadCache:
-    """Freed blocks of each size, the newest first, up to this many in a list.
+    """Freed blocks of each size, the newest first, at most `count` in a list.
 
-    A size of up to `small` bytes has a list of its own; larger ones share one with all sizes up to
-    the next power of two. Sizes above `most` are not kept.
+    A size of up to `small` bytes has a list of its own. Larger sizes share a list with all sizes up
+    to the next power of two. Sizes above `most` are not cached.
     """
 
     def __init__(self, count: int, small: int, most: int) -> None:

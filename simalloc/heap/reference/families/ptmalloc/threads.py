@@ -13,7 +13,7 @@ from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.ptmalloc import Ptmalloc
 
 _THREAD_BLOCK = 272
-"""What a program's main thread asks for when it creates another one."""
+"""Bytes that a program's main thread requests when it creates another thread."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class PtmallocThreads(PtmallocSearch):
         self._makes_cache_late = description.since(43)
         lists = 76 if self._makes_cache_late else 64
         self._table = lists * (description.word + 2) if description.mechanism else 0
-        # The same, when it is asked for in a search.
+        # Size of a table that is allocated within a search.
         self._table_within = self._table
         if description.mechanism and description.version.number == (2, 43):
             self._table_within = gross_size(self._table, self._overhead)
@@ -76,7 +76,7 @@ class PtmallocThreads(PtmallocSearch):
         self.request = request
 
     def _arena(self, asked: int) -> Arena:
-        """Return the arena of the thread, which gets one for a request of this many bytes."""
+        """Return the arena of the thread, attached at its first request of `asked` bytes."""
         if self._thread.arena is None:
             self._thread.arena = self._arenas.attach(lambda arena: self._make_arena(arena, asked))
         return self._thread.arena

@@ -17,7 +17,7 @@ class Pool:
     size: int = 0
     """Of a block; 0: the pool was never used."""
     used: int = 0
-    """How many blocks are allocated."""
+    """Number of allocated blocks."""
     free: list[int] = field(default_factory=list)
     """Blocks that were used and are not now; the one freed last at the end."""
     fresh: int = 0
@@ -27,7 +27,7 @@ class Pool:
 
     @property
     def is_full(self) -> bool:
-        """Whether every block is allocated."""
+        """True if every block is allocated."""
         return not self.free and self.fresh > self.last
 
 
@@ -40,9 +40,9 @@ class Arena:
     next_pool: int
     """The address of the lowest pool that was never used."""
     total: int
-    """How many pools it has."""
+    """Number of its pools."""
     free_count: int
-    """How many of them are not used."""
+    """Number of its unused pools."""
     emptied: list[Pool] = field(default_factory=list)
     """The pools that were used and are not now; the one emptied last at the end."""
 

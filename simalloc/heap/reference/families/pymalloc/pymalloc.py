@@ -18,13 +18,13 @@ _LARGEST = 512
 _POOL_HEADER = 48
 _LINK = 8
 _POOLS = 64
-"""This many pools fit an arena that begins where a pool may."""
+"""Number of pools in an arena that begins at a multiple of a pool's size."""
 
 _SMALL_POOL = 4096
 
 _SLOT = 48
 _FIRST_SLOTS = 16
-"""The table of arenas begins with room for this many entries, of this many bytes each."""
+"""Initial number of entries of the table of arenas; each has `_SLOT` bytes."""
 
 _NODES = ((49, 34, 262144), (34, 20, 131072))
 """The nodes of the tree of arenas: the bits of addresses from which on, and those to which each
@@ -36,10 +36,10 @@ _Result = TypeVar("_Result")
 
 
 class PymallocHeap(Heap):
-    """Pools of small blocks in arenas; what is larger goes to the allocator below.
+    """Pools of small blocks in arenas; larger requests go to the allocator below.
 
-    `arenas` are those that there are now. Both allocators have one block table. Whatever is not
-    used here is cached, so that the one below lets it alone.
+    `arenas` are the present arenas. Both allocators have one block table. All unused memory here is
+    cached, so that the allocator below does not reuse it.
     """
 
     def __init__(self, description: Pymalloc) -> None:
@@ -117,7 +117,7 @@ class PymallocHeap(Heap):
         self._ask(self.below.end_thread)
 
     def give_back(self) -> None:
-        """Pass it on: pools are never given back."""
+        """Pass the call on to the allocator below; pools are never purged."""
         self._ask(self.below.give_back)
 
     def trim(self) -> None:
@@ -125,11 +125,11 @@ class PymallocHeap(Heap):
         self._ask(self.below.trim)
 
     def listed(self) -> Iterable[int]:
-        """Return what is free below."""
+        """Return the free blocks of the allocator below."""
         return self.below.listed()
 
     def cached(self) -> Iterable[int]:
-        """Return what is not used of the arenas, and what the allocator below keeps."""
+        """Return the unused blocks of the arenas, and the cached blocks of the allocator below."""
         yield from self.below.cached()
         for arena in self.arenas:
             block: int | None = arena.base
@@ -354,7 +354,7 @@ class PymallocHeap(Heap):
     def _raw(
         self, method: Callable[..., int], size: int, *address: int, is_zeroed: bool = False
     ) -> int:
-        """Ask the allocator below for memory for a table; what it visits does not count."""
+        """Request memory for a table from the allocator below; its visits do not count."""
         visited = self.visited
         request = self.request._replace(size=size, alignment=0, is_zeroed=is_zeroed)
         table = self._call_below(request, method, *address, gross_size(size, self._overhead))

@@ -1,4 +1,4 @@
-"""PyTorch's expandable segments: ranges of addresses, of which pages are mapped and unmapped."""
+"""PyTorch's expandable segments: ranges of addresses whose pages are mapped and unmapped."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def reach(heap: PyTorchHeap, block: int) -> int:
 
 
 def grow(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> int | None:
-    """Return a free block of at least `size`, made by mapping pages, which is in no list.
+    """Return a free block of at least `size`, made by mapping pages and in no list, or None.
 
-    None if the device refuses a page, and what was mapped before stays; or if not even a new range
-    is long enough.
+    It is None if the device refuses a page, in which case the pages mapped before stay; or if even
+    a new range is too short.
     """
     block = _start(heap, pool, stream, size)
     if block is not None and heap.is_hole(block):

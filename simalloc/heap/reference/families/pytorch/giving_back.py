@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def release_all(heap: PyTorchHeap) -> None:
-    """Give back whole blocks, or pages of expandable segments; private pools keep theirs."""
+    """Return whole blocks, or pages of expandable segments, except those in private pools."""
     for small in (False, True):
         pool = heap.pool(0, small=small)
         for block in list(pool.free) if heap.rules.expandable else heap.whole_blocks(pool):
@@ -23,9 +23,10 @@ def release_all(heap: PyTorchHeap) -> None:
 
 
 def release_oversize(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> bool:
-    """Give back blocks that are never split, until a request has room; False if it has not.
+    """Return blocks that are never split to the device, until a request has room.
 
-    One that is large enough goes alone; else those below it go, the largest first.
+    A single block is returned if one is large enough; otherwise the smaller ones, the largest
+    first. False if the request still has no room.
     """
     least = heap.rules.max_split
     if least is None or heap.rules.expandable:
@@ -47,7 +48,7 @@ def release_oversize(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> b
 
 
 def collect_garbage(heap: PyTorchHeap) -> None:
-    """Give back the whole large blocks that are older than the average, while too much is reserved.
+    """Return whole large blocks older than the average to the device, while too much is reserved.
 
     A block's age is the number of searches of its pool since it entered.
     """

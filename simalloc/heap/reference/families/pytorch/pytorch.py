@@ -64,7 +64,7 @@ class PyTorchHeap(DeviceHeap):
             self.of[address].users.add(self.request.stream)
 
     def give_back(self) -> None:
-        """Give back all that can be (empty_cache)."""
+        """Return all unused memory to the device (empty_cache)."""
         self._free_waiting()
         release_all(self)
 
@@ -89,7 +89,7 @@ class PyTorchHeap(DeviceHeap):
         return size >= (self.rules.max_split or inf)
 
     def segment_size(self, size: int) -> int:
-        """Return what is asked of the device for a block."""
+        """Return the bytes to request from the device for a block."""
         if size <= SMALL:
             return GRANULE
         return self.rules.large_segment if size < MIDDLE else round_up(size, GRANULE)
@@ -125,7 +125,7 @@ class PyTorchHeap(DeviceHeap):
         return found
 
     def _from_device(self, pool: Pool, stream: int, size: int) -> int | None:
-        """Ask the device for memory, and give back more and more until it has some."""
+        """Request memory from the device, and return more and more of it until that succeeds."""
         collect_garbage(self)
         block = self._new_segment(pool, stream, size)
         if block is None and release_oversize(self, pool, stream, size):
@@ -151,7 +151,7 @@ class PyTorchHeap(DeviceHeap):
         return address
 
     def _split_off(self, pool: Pool, block: int, size: int) -> None:
-        """Put what is left of a block back, if it is worth it."""
+        """Split a block and put its rest back, if the rest is large enough."""
         has, was_whole = self.block_size(block), self.blocks.is_segment(block)
         if pool.small or self.rules.expandable:
             splits = has - size >= UNIT

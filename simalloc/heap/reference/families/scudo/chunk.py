@@ -1,4 +1,4 @@
-"""What Scudo notes of a block that it has given out (policy/families/scudo.md)."""
+"""Scudo's record of a block in use (policy/families/scudo.md)."""
 
 from __future__ import annotations
 

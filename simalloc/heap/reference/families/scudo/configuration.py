@@ -1,4 +1,4 @@
-"""What Scudo is built with: its default configuration and Android's (policy/families/scudo.md)."""
+"""Scudo's default configuration and Android's (policy/families/scudo.md)."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Configuration:
     secondary_interval: tuple[int, int] | None = None
     """The same of the cached mappings."""
     is_shared: bool = False
-    """Whether threads share a few local caches; else each has its own."""
+    """True if threads share a few local caches; otherwise each has its own."""
 
     def class_for(self, size: int) -> int:
         """Return the class of the smallest blocks of at least `size`, the class count if none."""
         return bisect_left(self.sizes, size, lo=1)
 
     def refill(self, number: int) -> int:
-        """Return how many blocks of a class a local cache takes or gives back at once."""
+        """Return the number of blocks of a class that a local cache takes or returns at once."""
         return max(1, min(self.most_cached, self.cached_bytes // self.sizes[number]))
 
 

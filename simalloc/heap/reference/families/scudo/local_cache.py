@@ -40,11 +40,11 @@ class LocalCache:
         return is_full
 
     def blocks(self) -> list[int]:
-        """Return all blocks but those of class 0."""
+        """Return all blocks except those in class 0."""
         return [block for stack in self.stacks[1:] for block in stack]
 
     def empty(self) -> None:
-        """Give all blocks back to the regions, those of class 0 at last."""
+        """Return all blocks to the regions, class 0 last."""
         for number in (*range(1, len(self.stacks)), BATCHES):
             while self.stacks[number]:
                 self._drain(number)

@@ -53,7 +53,7 @@ def draw_slots(configuration: Configuration, seed: int) -> list[Slot]:
 class Memory:
     """The memory of one class: part of its slot is accessible, and part of that is cut into blocks.
 
-    What is accessible and not cut yet is one free block, the tail.
+    Accessible memory that is not cut yet is one free block, the tail.
     """
 
     def __init__(self, heap: Heap, configuration: Configuration, number: int, slot: Slot) -> None:
@@ -121,7 +121,7 @@ class Group:
     home: int
     batches: list[Batch] = field(default_factory=list)
     count: int = 0
-    """How many free blocks there are."""
+    """Number of free blocks."""
     mark: int = 0
     """The free bytes after the last release, or the least since."""
 
@@ -145,9 +145,9 @@ class Region:
             self._enter(cache, number, list(members))
 
     def pop(self, cache: LocalCache, most: int) -> list[int]:
-        """Return blocks of the lowest group's newest batch, at most this many; [] if memory is out.
+        """Return at most `most` blocks of the lowest group's newest batch, marked as cached.
 
-        They are cached now.
+        The list is empty if memory is exhausted.
         """
         if not self.groups:
             self._make(cache)
@@ -172,7 +172,7 @@ class Region:
         return popped
 
     def listed(self) -> Iterator[int]:
-        """Yield the free blocks, and what is not made into blocks yet."""
+        """Yield the free blocks, and the memory not yet made into blocks."""
         for group in self.groups.values():
             for batch in group.batches:
                 yield from batch.blocks
@@ -180,7 +180,7 @@ class Region:
             yield self.memory.tail
 
     def _make(self, cache: LocalCache) -> None:
-        """Make new blocks, shuffle those of each group, and enter them."""
+        """Make new blocks, shuffle the blocks of each group, and enter them."""
         blocks = self.memory.make()
         for block in blocks[:-1]:
             self._blocks.cut(block, self.memory.block)

@@ -27,7 +27,7 @@ class Batch:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for another block."""
+        """True if another block does not fit."""
         return len(self.chunks) == _BATCH_LENGTH
 
     @property
@@ -71,7 +71,7 @@ class Waiting:
             yield self.batches.pop(0)
 
     def _merge(self) -> list[Batch]:
-        """Move what a batch has into the one before it, if there is room; return those emptied."""
+        """Merge each batch into the one before it, if it fits; return the emptied batches."""
         kept, emptied = self.batches[:1], []
         for batch in self.batches[1:]:
             last = kept[-1]

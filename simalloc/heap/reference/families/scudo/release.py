@@ -12,22 +12,22 @@ from simalloc.heap.reference.parts.overhead import round_up
 
 _MILLISECOND = 1_000_000
 _RIPE_PAGES = 8
-"""Pages of blocks larger than a page go back without waiting once this many more are free."""
+"""Number of newly free pages above which blocks larger than a page are released without waiting."""
 
 
 class Kind(Enum):
-    """How much is given back."""
+    """The extent of a release."""
 
     NORMAL = "normal"
-    """What became free long enough ago."""
+    """Pages that have been free for the interval."""
     FORCED = "forced"
-    """Whatever the clock says."""
+    """Pages that became free since the last release, without waiting."""
     ALL = "all"
     """All pages that are wholly free."""
 
 
 class Release:
-    """Gives back the pages of one class, and remembers when it last did."""
+    """Releases the pages of one class, and remembers the time of the last release."""
 
     def __init__(self, region: Region, configuration: Configuration, slot: int) -> None:
         self._region = region
@@ -35,16 +35,16 @@ class Release:
         self._gain = configuration.release_pages * PAGE
         self._block = region.memory.block
         self._is_small = self._block < SMALL_BELOW
-        # Scudo takes the number of the slot for that of the class here.
+        # Scudo uses the slot's number as the class's number here.
         self._threshold = self._gain if configuration.sizes[slot] < SMALL_BELOW else PAGE
         self._mark = 0
         self._last = 0
 
     def look(self, kind: Kind, now: int, interval: int) -> list[tuple[int, int]]:
-        """Return address and size of each run of pages to give back at `now` nanoseconds.
+        """Return address and size of each run of pages to release at `now` nanoseconds.
 
-        Releases of kind `NORMAL` are at least `interval` milliseconds apart; if that is negative,
-        there are none.
+        Releases of kind `NORMAL` are at least `interval` milliseconds apart; a negative interval
+        disables them.
         """
         free = self._region.count * self._block
         if not free or (kind is not Kind.ALL and not self._is_due(free, kind, now, interval)):
@@ -72,7 +72,7 @@ class Release:
         return is_ripe or self._last + interval * _MILLISECOND <= now
 
     def _choose(self, kind: Kind) -> list[Group]:
-        """Return the groups whose pages are to be given back, and set the threshold anew."""
+        """Return the groups whose pages are to be released, and set the next threshold."""
         chosen = []
         distances = []
         for number, group in self._region.groups.items():

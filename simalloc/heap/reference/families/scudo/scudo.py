@@ -30,10 +30,10 @@ _HEADER = 16
 _HEADER_USED = 8
 
 _UPTIME = 1_000_000_000_000
-"""What the system's clock shows at the start, in nanoseconds."""
+"""Nanoseconds on the system's clock at the start."""
 
 _MOST_SLOTS = 50
-"""The figures have room for this many slots."""
+"""Maximum number of slots in the figures."""
 
 _MARKER = 8
 """The bytes in front of an aligned block that say where its header is."""
@@ -82,7 +82,7 @@ class ScudoHeap(Heap):
         self._madvise_calls = 0
         self._madvise_bytes = 0
 
-    # What the program calls.
+    # The program's calls.
 
     def malloc(self, size: int) -> int:
         """Take a small block of the local cache, or a mapping."""
@@ -149,7 +149,7 @@ class ScudoHeap(Heap):
         self._secondary.clear_cached()
 
     def rounded(self, size: int) -> int:
-        """Return the size of a small block for `size` bytes, or what a large one needs."""
+        """Return the size of a small block for `size` bytes, or the bytes for a large one."""
         needed = round_up(size, _GRAIN) + self._payload
         number = self._configuration.class_for(needed)
         if number == len(self._configuration.sizes):
@@ -157,7 +157,7 @@ class ScudoHeap(Heap):
         return self._configuration.sizes[number]
 
     def listed(self) -> Iterable[int]:
-        """Return the blocks of the regions' batches and what is not made into blocks yet."""
+        """Return the blocks of the regions' batches and the memory not yet made into blocks."""
         for region in self._regions.values():
             yield from region.listed()
         if self._records is not None and self._records.memory.tail is not None:
@@ -176,7 +176,8 @@ class ScudoHeap(Heap):
     def figures(self) -> dict[str, int]:
         """Return bytes, resident pages and calls, of small and of large blocks, and the slots.
 
-        That of a slot is the class, the pages mapped and the pages resident, of 21 bits each.
+        The figure of a slot consists of the class, the mapped pages and the resident pages, 21 bits
+        each.
         """
         mapped = resident = 0
         slots = {f"slot_{slot:02}": 0 for slot in range(_MOST_SLOTS)}
@@ -206,7 +207,7 @@ class ScudoHeap(Heap):
         return 0, chunk.number, chunk.position - start
 
     def _memories(self) -> Iterator[tuple[int, Memory]]:
-        """Yield the classes of which memory is mapped."""
+        """Yield the classes with mapped memory."""
         memories = {number: region.memory for number, region in self._regions.items()}
         if self._records is not None:
             memories[BATCHES] = self._records.memory
@@ -219,7 +220,7 @@ class ScudoHeap(Heap):
         return _UPTIME + self.request.time + self._tick * (self.event + 1)
 
     def _asked(self, size: int) -> int:
-        """Return what is asked for: not even a byte by malloc(0)."""
+        """Return the requested size; malloc(0) requests no byte."""
         return size if self.request.size else 0
 
     def _new_local(self) -> Local:
@@ -276,7 +277,7 @@ class ScudoHeap(Heap):
         return room - (room - chunk.size) % _LARGEST_UNUSED
 
     def _release(self, number: int, kind: Kind) -> None:
-        """Give back what a class has to give back now."""
+        """Release the pages of a class that are due now."""
         for address, size in self._releases[number].look(kind, self._now, self._interval):
             self._give_back(address, size)
 

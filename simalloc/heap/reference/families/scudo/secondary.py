@@ -14,7 +14,7 @@ _MAPPING_HEADER = 48
 """The bytes in front of a large block's header that say how it is mapped."""
 
 _MOST_FULL = 5
-"""This many mappings that find the cache full empty it."""
+"""Number of mappings that find the cache full before it is emptied."""
 
 _MOST_SKIPPED = 4 * PAGE
 """A cached mapping serves only if the block begins that near to its start."""
@@ -147,7 +147,7 @@ class Secondary:
         return (mapping.end - size) // alignment * alignment
 
     def _cut(self, mapping: Mapping, position: int) -> None:
-        """Cut a mapping's one block: waste and the header, what is allocated, the guard page."""
+        """Cut a mapping's one block into waste, header, allocated block and guard page."""
         blocks = self._heap.blocks
         start = mapping.base
         header, block = position - self._header, position - self._payload
@@ -169,7 +169,7 @@ class Secondary:
         blocks.mark(mapping.base, State.CACHED)
 
     def _store(self, mapping: Mapping) -> None:
-        """Put a mapping first, and what was first where there is room."""
+        """Put a mapping into the first slot, and the first slot's mapping into an empty one."""
         self._slots[self._slots.index(None)] = self._slots[0]
         self._slots[0] = mapping
         self._oldest = self._oldest or mapping.time

@@ -1,4 +1,4 @@
-"""Which local cache a thread has under Scudo (simalloc/policy/families/scudo.md)."""
+"""The local caches of threads under Scudo (simalloc/policy/families/scudo.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Locals:
         self._own: dict[int, Local] = {}
 
     def of(self, thread: int, *, only_frees: bool = False) -> Local:
-        """Return what a thread uses for an operation."""
+        """Return the local cache that a thread uses for an operation."""
         local = self._own.get(thread)
         if local is not None:
             return local

@@ -1,4 +1,4 @@
-"""What all threads share of one size class: chains of blocks, and spans cut into blocks."""
+"""The central free list of a size class: chains of blocks, and spans cut into blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST_CACHE_SIZE = 16
 
 @dataclass(eq=False)
 class Span:
-    """A span cut into blocks of one class, of which `free` are free, the newest last."""
+    """A span cut into blocks of one class; `free` are its free blocks, the newest last."""
 
     address: int
     number: int
@@ -35,7 +35,7 @@ class TransferCache:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for a chain."""
+        """True if another chain does not fit."""
         return len(self.chains) == self.size
 
 

@@ -1,4 +1,4 @@
-"""What tcmalloc keeps for itself, in pieces of the break between the spans."""
+"""tcmalloc's own records, in pieces of the break between the spans."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.tcmalloc.page_heap import SpanHeap
 
 METADATA_PIECE = 8 << 20
-"""What is got from the system at once."""
+"""Bytes of metadata taken from the system at once."""
 
 _CHUNK = 128 * 1024
-"""What records of one kind take of that at once."""
+"""Bytes of a piece that records of one kind take at once."""
 
 _LEAF = 2 << 20
 """A part of the table that tells each page's span, for 2**18 pages."""
@@ -22,7 +22,7 @@ _LEAF_PAGES = 1 << 18
 
 
 class Records:
-    """Records of one size, of which the one given back last is used first."""
+    """Records of one size; the record freed last is reused first."""
 
     def __init__(self, metadata: Metadata, size: int) -> None:
         self._metadata = metadata
@@ -31,7 +31,7 @@ class Records:
         self._made = 0
 
     def change(self, by: int) -> None:
-        """Use some records more, new ones if none has been given back; or some less."""
+        """Use `by` more records, made if no freed record is left; or fewer if `by` is negative."""
         self._used += by
         while self._used > self._made:
             self._make()
@@ -45,7 +45,7 @@ class Records:
 
 
 class Metadata:
-    """Records and the table of pages; they are never given back."""
+    """Records and the table of pages; their memory is never returned to the system."""
 
     def __init__(self, heap: SpanHeap, description: Tcmalloc) -> None:
         self.heap = heap

@@ -1,4 +1,4 @@
-"""tcmalloc's heap of pages: free spans, how they are found, merged and given back."""
+"""tcmalloc's page heap: the search, merging and return to the system of free spans."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _LISTED_BYTES = 1 << 20
 """Free spans up to this size have a list for each length; it is also the least growth."""
 
 _FORCED_INTERVAL = 128 << 20
-"""Each time that the heap has grown by this many bytes, it may first give all free pages back."""
+"""Bytes of growth after which the heap may first return all free pages to the system."""
 
 _DELAY = 1 << 18
-"""Pages freed between two looks for something to give back, if the last one found nothing."""
+"""Pages freed until the next release, if the last one found no span."""
 
 _LONGEST_DELAY = 1 << 20
 
 
 class Kind(Enum):
-    """What a free span's pages are."""
+    """The state of a free span's pages."""
 
     NORMAL = "normal"
     RETURNED = "returned"
-    """Given back to the system, and still mapped."""
+    """Returned to the system, and still mapped."""
 
 
 class FreeSpans:
@@ -144,7 +144,7 @@ class SpanHeap(Heap):
             self._delay = min(int(1000 / self._rate * released), _LONGEST_DELAY)
 
     def release_spans(self, least: int) -> int:
-        """Give at least this many pages to the system, if there are; return how many."""
+        """Return at least `least` pages to the system, or all normal ones; return the number."""
         released = 0
         while released < least and self.free_pages(Kind.NORMAL):
             span = self._next_to_release()
@@ -238,7 +238,7 @@ class SpanHeap(Heap):
             self.free_span(address)
 
     def _is_within_limit(self, pages: int) -> bool:
-        """Say whether this many more pages may be held, after giving others back if need be."""
+        """Return whether the limit allows `pages` more, after returning others if necessary."""
         if not self._has_room(pages):
             self.release_spans(self._held() + pages - self._limit)
         return self._has_room(pages)

@@ -8,7 +8,7 @@ LARGEST = 256 * 1024
 """Larger requests have spans of their own."""
 
 _MOVED_BYTES = 64 * 1024
-"""What moves at once between a thread's cache and the shared lists has about this many bytes."""
+"""Approximate bytes that move at once between a thread's cache and the central free lists."""
 
 _MOST_CHAINS = 64
 _CHAINED_BYTES = 1 << 20
@@ -16,7 +16,7 @@ _CHAINED_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class SizeClass:
-    """Blocks of one size; those of a span have `pages` pages, and `move` of them move at once."""
+    """Blocks of one size: spans have `pages` pages, and `move` blocks move at once."""
 
     size: int
     pages: int
@@ -24,7 +24,7 @@ class SizeClass:
 
     @property
     def max_cache_size(self) -> int:
-        """How many chains of `move` blocks may wait between the threads, at the very most."""
+        """Maximum number of chains of `move` blocks in the transfer cache."""
         return min(_MOST_CHAINS, max(1, _CHAINED_BYTES // (self.size * self.move)))
 
 
@@ -42,7 +42,7 @@ def size_classes(page: int, most_moved: int) -> list[SizeClass]:
 
 
 def rounded_request(size: int) -> int:
-    """Return what is looked up for a request: not each size has a place in the table."""
+    """Return the size to look up for a request, because the table has larger steps than 1 byte."""
     unit = 8 if size <= 1024 else 128
     return -(-size // unit) * unit
 

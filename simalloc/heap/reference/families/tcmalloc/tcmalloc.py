@@ -19,10 +19,10 @@ from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.tcmalloc import Tcmalloc
 
 _POOL_OF_EXCEPTIONS = 72704
-"""What the C++ library allocates when a program that it is loaded into starts."""
+"""Bytes that the C++ library allocates at the start of a program that loads it."""
 
 _THREAD_BLOCK = 304
-"""What the C library allocates for each thread that is started, with the libraries loaded here."""
+"""Bytes that the C library allocates for each started thread, with the libraries loaded here."""
 
 _IDLE_RECORDS = 2
 """Records of spans that the library makes first: the later ones lie in other cache lines."""
@@ -197,7 +197,7 @@ class TcmallocHeap(SpanHeap):
         return self.central_lists[bisect_left(self._sizes, rounded_request(size))]
 
     def _start_program(self) -> None:
-        """Allocate and free what is allocated and freed before a program's own first call."""
+        """Make the allocations and frees that precede a program's own first call."""
         self._has_prelude = False
         assert self.metadata
         self.metadata.spans.change(_IDLE_RECORDS)

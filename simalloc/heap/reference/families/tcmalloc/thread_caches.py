@@ -1,4 +1,4 @@
-"""The threads' caches of tcmalloc, and what they may hold together."""
+"""tcmalloc's thread caches, and the limit of their total size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 8192
 _MAX_OVERAGES = 3
 
 _STEP = 64 * 1024
-"""By what a cache's limit rises."""
+"""Bytes by which a cache's limit rises."""
 
 _LEAST_LIMIT = 512 * 1024
 """A cache gets this limit when there is nothing left; only one with more is stolen from."""
@@ -34,9 +34,9 @@ class CacheList:
     lowater: int = 0
     """The fewest blocks since the last scavenge."""
     max_length: int = 1
-    """With more blocks than this, some are given back."""
+    """Maximum number of blocks; above it, some move to the central free list."""
     length_overages: int = 0
-    """How often there were too many since `max_length` was last lowered."""
+    """Number of times that the list was too long since `max_length` was last lowered."""
 
     def take(self, count: int) -> list[int]:
         """Take a chain of the `count` newest, the newest first."""
@@ -47,7 +47,7 @@ class CacheList:
 
 
 class ThreadCache:
-    """What one thread has freed and not yet used again or given back."""
+    """Blocks that one thread has freed and neither reused nor returned to the central lists."""
 
     def __init__(self, heap: TcmallocHeap) -> None:
         self._heap = heap
@@ -56,7 +56,7 @@ class ThreadCache:
         self.max_size = 0
 
     def allocate(self, central: CentralFreeList) -> int:
-        """Return the newest block of a class, fetching some if there is none."""
+        """Return the newest block of a class; an empty list is refilled from the central list."""
         mine = self._lists[central.number]
         if mine.blocks:
             self._heap.visited += 1
@@ -104,7 +104,7 @@ class ThreadCache:
                 mine.length_overages = 0
 
     def _scavenge(self) -> None:
-        """Give back half of what has not been needed since the last time; then raise the limit."""
+        """Return half of the blocks that stayed unused to the central lists; raise the limit."""
         for central, mine in zip(self._heap.central_lists, self._lists, strict=True):
             if mine.lowater > 0:
                 self._give_back(mine, central, max(1, mine.lowater // 2))
@@ -115,7 +115,7 @@ class ThreadCache:
         self._heap.caches.raise_max_size(self)
 
     def _give_back(self, mine: CacheList, central: CentralFreeList, count: int) -> None:
-        """Give the newest blocks back, in chains of as many as move at once."""
+        """Return the newest blocks to the central list, in chains of at most `move` blocks."""
         count = min(count, len(mine.blocks))
         while count:
             chain = mine.take(min(count, central.kind.move))
@@ -150,7 +150,7 @@ class Caches:
         return cache
 
     def add(self) -> ThreadCache:
-        """Make a cache, which takes the least limit if there is none left for it."""
+        """Make a cache, which gets the minimum limit if the total is used up."""
         self._heap.count_cache(1)
         cache = ThreadCache(self._heap)
         self.raise_max_size(cache)
