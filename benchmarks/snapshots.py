@@ -54,6 +54,7 @@ class Outcome:
     wrong_sums: int = 0
     arenas: int = 0
     arena_bytes: int = 0
+    stops: int = 0
     pauses: list[float] = field(default_factory=list)
     """The longest of each snapshot, in seconds."""
     stopped: float = 0.0
@@ -65,22 +66,27 @@ class Outcome:
 
 
 @contextmanager
-def under_load(threads: int, mebibytes: int) -> Iterator[Loaded]:
-    """Build and run the program while the block runs."""
+def started(name: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Compile a C program of this folder, and run it while the block runs."""
+    compiler = which("cc")
+    if compiler is None:
+        raise SimallocError("there is no C compiler: install gcc")
     with TemporaryDirectory(prefix="simalloc-") as folder:
-        program = Path(folder) / "snapshots"
-        source = str(Path(__file__).with_suffix(".c"))
-        compiler = which("cc")
-        if compiler is None:
-            raise SimallocError("there is no C compiler: install gcc")
+        program, source = Path(folder) / name, str(Path(__file__).with_name(f"{name}.c"))
         subprocess.run([compiler, "-O2", "-pthread", source, "-o", program], check=True)
         pipe = subprocess.PIPE
-        words = [str(program), str(threads), str(mebibytes)]
-        with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as child:
+        with subprocess.Popen([program, *words], stdin=pipe, stdout=pipe, text=True) as child:
             try:
-                yield Loaded(child)
+                yield child
             finally:
                 child.kill()
+
+
+@contextmanager
+def under_load(threads: int, mebibytes: int) -> Iterator[Loaded]:
+    """Run the program whose threads allocate without a pause while the block runs."""
+    with started("snapshots", str(threads), str(mebibytes)) as child:
+        yield Loaded(child)
 
 
 def sums_agree(snapshot: Snapshot) -> bool:
@@ -114,6 +120,7 @@ def examine(process: int, count: int, limit: float) -> Outcome:
         found.wrong_sums += not sums_agree(snapshot)
         found.arenas = max(found.arenas, len(snapshot.parts) - 1)
         found.arena_bytes = max(found.arena_bytes, snapshot.total("bytes"))
+        found.stops += snapshot.pauses.stops
         found.pauses.append(snapshot.pauses.longest)
         found.stopped += snapshot.pauses.total
         found.stopped_bytes += snapshot.pauses.arena_bytes

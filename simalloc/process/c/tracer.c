@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "tracer.h"
 
+#include "restart.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -250,6 +252,7 @@ void tracer_let_go(struct thread *thread)
 {
     long signal = thread->signal;
     thread->signal = 0;
+    restart_call(thread->number);
     thread->state =
         ptrace(PTRACE_CONT, thread->number, NULL, signal) < 0 ? THREAD_GONE : THREAD_RUNNING;
 }
@@ -325,6 +328,7 @@ void tracer_release(struct tracer *tracer)
                 tracer_await(thread, deadline);
             if (thread->state != THREAD_STOPPED)
                 continue;
+            restart_call(thread->number);
             ptrace(PTRACE_DETACH, thread->number, NULL, (long)thread->signal);
             thread->state = THREAD_GONE;
         }

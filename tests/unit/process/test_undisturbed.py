@@ -1,0 +1,43 @@
+"""Snapshots go unnoticed by a server (the long run: `python -m benchmarks.undisturbed`)."""
+
+import pytest
+
+from benchmarks.undisturbed import disturbances, server
+from simalloc.process import LiveProcess, take_snapshot
+
+pytestmark = pytest.mark.usefixtures("compiled")  # skips where no process may be read
+
+SNAPSHOTS = 6
+
+
+def examined(disturb):
+    """Run the server while it is disturbed, and return how often that was and what it counts."""
+    with server() as served:
+        times = disturb(LiveProcess(served.child.pid))
+        counts = served.finish()
+    assert all(counts[name] for name in ("blocks", "waits", "answered", "taken", "received"))
+    return times, counts
+
+
+def test_snapshots_and_stops_end_no_wait_and_lose_no_signal():
+    def disturb(process):
+        for _ in range(SNAPSHOTS):
+            assert not take_snapshot(process).problems
+            with process.stopped([], []):
+                pass
+        return len(process.pauses)
+
+    stops, counts = examined(disturb)
+    assert stops >= SNAPSHOTS
+    assert not any(disturbances(counts).values()), disturbances(counts)
+
+
+def test_threads_that_are_let_go_and_stopped_again_lose_no_signal():
+    def disturb(process):
+        program = process.mappings()[0].start  # the word there is not zero: a lock held for ever
+        code = [one for one in process.mappings() if "x" in one.permissions]
+        with process.stopped([program], code):
+            return process.process
+
+    _, counts = examined(disturb)
+    assert not any(disturbances(counts).values()), disturbances(counts)
