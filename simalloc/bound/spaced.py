@@ -22,8 +22,9 @@ class Spaced:
         alignment = table.alignment
         largest = int(alignment.max(initial=1))
         self._alignment = alignment
+        self._is_aligned = largest > 1
         self.table = table
-        if largest > 1:
+        if self._is_aligned:
             self.table = table.with_sizes(table.size + alignment - 1)
             if not (largest % alignment).any():
                 multiples = table.with_sizes(_up(table.size, np.int64(largest)))
@@ -31,7 +32,7 @@ class Spaced:
 
     def settled(self, address: Ints) -> Ints:
         """Return the addresses of a placement with these sizes, moved up to their alignments."""
-        return _up(address, self._alignment)
+        return _up(address, self._alignment) if self._is_aligned else address
 
 
 def _up(bytes_: Ints, multiple: Ints | np.int64) -> Ints:
