@@ -16,6 +16,9 @@ from simalloc.bound.timetable import Timetable
 
 Keys = NDArray[np.int64]
 
+LARGE: Final = 1000
+"""An object is large if it has more than this fraction of the peak of live bytes."""
+
 
 class Order(NamedTuple):
     """A way of packing, in words, and as a function: the lives, lowest first.
@@ -45,6 +48,13 @@ def longest(table: Timetable, event: int, lives: Keys) -> Keys:
     return _sorted(lives, table.born[lives] - table.died[lives])
 
 
+def large_apart(table: Timetable, event: int, lives: Keys) -> Keys:
+    """Put large objects above all others; of each kind what dies last lowest."""
+    del event
+    large = table.size[lives] > table.peak // LARGE
+    return lives[np.lexsort((-table.died[lives], large))]
+
+
 def grouped(groups: int, *, by_birth: bool) -> Order:
     """Return the order by groups of equal bytes, of one age or of one end, the other way inside.
 
@@ -69,6 +79,7 @@ FOREMOST: Final = (
     oldest_lowest,
     last_to_die_lowest,
     Order("longest life lowest", longest),
+    Order("large objects on top, last to die lowest", large_apart),
     grouped(64, by_birth=True),
 )
 """What finds the bound on most programs."""

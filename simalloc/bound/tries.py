@@ -96,8 +96,6 @@ def tries(table: Timetable) -> Iterator[Try]:
         )
         yield FromEvent(f"where live bytes are last near it (1/{parts})", last, oldest_lowest, _ALL)
     yield from map(ByTiers, TIERS)
-    for order in all_grouped():
-        yield FromEvent("the peak", peak, order, _PLAIN)
     for parts, events in near.items():
         for order in all_grouped():
             last = int(events[-1])

@@ -81,6 +81,13 @@ def test_orders():
     assert grouped(2, by_birth=True).pack(table, 2, lives).tolist() == [1, 0, 2]
 
 
+def test_large_objects_go_on_top():
+    sizes = [5000, 4, 5, 5000]  # above 10 bytes an object is large
+    table = Timetable.of(Trace.from_events([M] * 4 + [F], [0, 1, 2, 3, 1], [*sizes, 0]))
+    (order,) = (order for order in FOREMOST if order.words.startswith("large"))
+    assert order.pack(table, 3, np.arange(4)).tolist() == [2, 1, 0, 3]
+
+
 def test_what_is_near_the_peak_is_known_of_the_largest_heaps_too():
     count = 1 << 10
     sizes = np.full(count, MAX_SIZE)
