@@ -2,7 +2,7 @@
  * `family_data` the one after it.
  *
  * The last block of the list stands before its front, so that no link needs a branch. The front is
- * the caller's; it is NO_BLOCK if there are no blocks. */
+ * the caller's, or NO_BLOCK if the ring is empty. */
 #ifndef SIMALLOC_BLOCK_RING_H
 #define SIMALLOC_BLOCK_RING_H
 

@@ -17,14 +17,14 @@ struct links {
     uint32_t capacity;
 };
 
-/* All zero: there are no blocks. */
+/* All zero without blocks. */
 struct chain {
     uint32_t oldest; /* or NO_BLOCK */
     uint32_t newest;
     uint32_t count;
 };
 
-/* Makes sure of links for the ids of a block table; false when memory is exhausted. */
+/* Ensures links for the ids of a block table. Returns false when memory is exhausted. */
 ALWAYS_INLINE bool links_reserve(struct links *links, uint32_t capacity)
 {
     return TABLE_FOLLOW(links->of, links->capacity, capacity);

@@ -72,7 +72,7 @@ static void rebuild(const struct heap *heap)
     enter_free_blocks(heap, heap_first(heap), NO_BLOCK);
 }
 
-/* Returns the first block above `id` that stays what it is if `id` is freed or resized. */
+/* Returns the first block above `id` that does not change if `id` is freed or resized. */
 static uint32_t block_beyond(const struct heap *heap, uint32_t id)
 {
     uint32_t above = heap->blocks[id].next;

@@ -10,14 +10,14 @@ struct thread_slot {
     bool is_used;
 };
 
-/* All zero: there are no threads. A hash table, at most half full. */
+/* All zero without threads. A hash table, at most half full. */
 struct thread_table {
     struct thread_slot *slots;
     uint32_t capacity; /* a power of two, or 0 */
     uint32_t used;
 };
 
-/* Makes sure that a thread has a slot; false when memory is exhausted. */
+/* Ensures that a thread has a slot. Returns false when memory is exhausted. */
 bool thread_table_add(struct thread_table *table, uint32_t thread);
 void thread_table_release(struct thread_table *table);
 

@@ -147,7 +147,7 @@ enum { PAGES_MAY_CHANGE = 2 };
  *
  *   of each block            previous->address + previous->size == address
  *                            next->previous == the block itself
- *   mapped + untouched       == sum of the sizes of all blocks that are no holes
+ *   mapped + untouched       == sum of the sizes of all blocks except holes
  *   counters.allocated       == sum of the sizes of the allocated blocks
  *   counters.cached_blocks   == number of blocks in STATE_CACHED
  *   counters.free_blocks     == number of blocks that the family's own structures hold as free
@@ -380,7 +380,7 @@ ALWAYS_INLINE bool heap_has_room(const struct heap *heap, uint64_t size)
     return size <= heap->limit - heap->mapped;
 }
 
-extern const char heap_exhausted[]; /* a failure that ends the run and is no error */
+extern const char heap_exhausted[]; /* a failure that ends the run without an error */
 
 /* Ends the run because memory that the allocator needs for itself was refused. Returns NO_BLOCK. */
 ALWAYS_INLINE uint32_t heap_exhaust(struct heap *heap)

@@ -1,7 +1,7 @@
 /* The largest free block of a heap, found without a walk.
  *
  * Blocks are noted when they become free or larger. The index is a binary heap that corrects itself
- * late: a block that leaves or shrinks is found out when it comes to the top.
+ * late: an entry of a block that left or shrank is corrected at the top.
  *
  *   of each free block       it is noted, or an entry of its id has at least its size
  *   of each entry            size <= size of the entry at (place - 1) / 2 */

@@ -5,7 +5,7 @@
 
 enum {
     WORDS_OF_GROUP = PAGES_OF_GROUP / 64,
-    MANY_GROUPS = 64, /* this many whole groups or more are a run; 1 GiB if a page has 4 KiB */
+    MANY_GROUPS = 64, /* minimum number of whole groups in a run; 1 GiB if a page has 4 KiB */
 };
 
 static uint64_t all_resident[1]; /* its address stands for a group whose pages are all resident */

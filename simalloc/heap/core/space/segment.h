@@ -21,7 +21,8 @@ ALWAYS_INLINE uint32_t segment_allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Gives an object a segment of another size, which is no growth; NO_BLOCK as above. */
+/* Moves an object to a segment of another size, which does not count as a growth. NO_BLOCK as
+ * above. */
 ALWAYS_INLINE uint32_t segment_replace(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t old = heap->blocks[id].size;

@@ -11,9 +11,9 @@
 
 enum free_order {
     BY_ADDRESS,
-    BY_AGE,    /* oldest first; read from its end, newest first */
-    RING_LIFO, /* a next fit's list: what enters stands before the rover, and the rover on it */
-    RING_FIFO, /* the same, but the rover stays */
+    BY_AGE,    /* oldest first; newest first if read from the end */
+    RING_LIFO, /* next fit's list: a block enters before the rover, and the rover moves to it */
+    RING_FIFO, /* as RING_LIFO, but the rover stays */
     BEST_LIFO, /* by size, and among equals newest first */
     BEST_FIFO,
     BEST_ADDRESS,
@@ -21,55 +21,56 @@ enum free_order {
 };
 
 struct free_index {
-    struct heap shadow; /* of it only `blocks`, `capacity` and `used` mean something: ids from `used`
-                           on have never entered */
+    struct heap shadow; /* only `blocks`, `capacity` and `used` are valid: ids from `used` on have
+                         * never entered */
     enum free_order order;
-    bool roving;      /* a list: next fit has been asked for */
-    uint32_t rover;   /* where it starts; NO_BLOCK if it is not roving or the list is empty */
+    bool roving;      /* true for a list that has been used by next fit */
+    uint32_t rover;   /* block where next fit starts, or NO_BLOCK if it is not roving or the list is
+                       * empty */
     union {
-        struct block_list list; /* of the orders before BEST_LIFO */
+        struct block_list list; /* for orders before BEST_LIFO */
         struct size_index sizes;
     };
 };
 
-/* What a search found, and how many blocks it looked at as if it had walked. */
+/* Result of a search, and the number of blocks that a walk would have visited. */
 struct found_block {
-    uint32_t block; /* or NO_BLOCK */
+    uint32_t block; /* block, or NO_BLOCK */
     uint64_t visited;
 };
 
-/* Opens an empty index of blocks whose sizes are multiples of the largest power of two in `unit`;
- * false when memory is exhausted. */
+/* Opens an empty index of blocks whose sizes are multiples of the largest power of two in `unit`.
+ * Returns false when memory is exhausted. */
 bool free_index_open(struct free_index *index, enum free_order order, uint64_t unit);
 void free_index_close(struct free_index *index);
-/* Makes sure that ids below `capacity` can enter. */
+/* Ensures that ids below `capacity` can enter. */
 bool free_index_reserve(struct free_index *index, uint32_t capacity);
 
-/* `entered` says when the block entered the lists, as a number that rises. */
+/* `entered` is the time at which the block entered the lists, a number that rises. */
 void free_index_insert(struct free_index *index, uint32_t id, const struct block *block,
                        uint64_t entered);
 void free_index_remove(struct free_index *index, uint32_t id);
-/* Notes a new address and size of a block that keeps its place. */
+/* Sets the address and size of a block that keeps its place. */
 void free_index_change(struct free_index *index, uint32_t id, const struct block *block,
                        uint64_t entered);
 
 /* In all searches `size` is a multiple of the unit. */
 
-/* Of a list: the first block of at least `size` bytes behind block `after` (NO_BLOCK: from the
- * front); `backwards` takes the last one of all. */
+/* Returns a list's first block of at least `size` bytes behind block `after` (NO_BLOCK: from the
+ * front), or with `backwards` the last such block of all. */
 struct found_block free_index_first(struct free_index *index, uint64_t size, uint32_t after,
                                     bool backwards);
-/* Of a list: the first from the rover on, which then stands there; at the first call it stands on
- * the front. */
+/* Returns a list's first block of at least `size` bytes from the rover on, and moves the rover to
+ * it. At the first call the rover is at the front. */
 struct found_block free_index_next(struct free_index *index, uint64_t size);
-/* Of a list: the first block that is as large as any. */
+/* Returns a list's first block of the maximum size, or with `backwards` the last. */
 struct found_block free_index_largest(struct free_index *index, bool backwards);
-/* Of an order by size: the smallest of at least `size` bytes. */
+/* Returns the smallest block of at least `size` bytes in an order by size. */
 uint32_t free_index_best(const struct free_index *index, uint64_t size);
-/* Of a list: writes its blocks in order. */
+/* Writes the blocks of a list in order. */
 void free_index_blocks(struct free_index *index, uint32_t *blocks);
 
-/* What is wrong with the index of `listed` blocks, or NULL. */
+/* Returns a description of the first fault in the index of `listed` blocks, or NULL. */
 const char *free_index_check(const struct free_index *index, uint64_t listed);
 
 #endif

@@ -1,9 +1,9 @@
-/* The indexes of an open heap: opened when first asked for, and anew for another unit. */
+/* The indexes of an open heap, opened at their first use, and again for another unit. */
 #include <stdlib.h>
 
 #include "user_policies/open_heap.h"
 
-/* A listed block and what decides its place among the others. */
+/* A listed block and the key of its place in the order. */
 struct placed {
     uint64_t place;
     uint32_t block;

@@ -1,4 +1,4 @@
-/* What the methods of a Heap begin and end with. */
+/* Argument checks and results of the methods of a Heap. */
 #include "user_policies/user_policy.h"
 
 struct user_policy *acting(PyObject *self)

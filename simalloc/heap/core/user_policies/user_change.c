@@ -1,7 +1,7 @@
-/* What simalloc.heap._core.Heap does to blocks.
+/* Methods of simalloc.heap._core.Heap that change blocks.
  *
- * Every method sees to it that its arguments are what they should be before anything changes, so
- * that a policy may do whatever it likes and the heap stays sound. */
+ * Every method checks its arguments before any change, so that the heap stays sound whatever a
+ * policy does. */
 #include "user_policies/user_policy.h"
 
 static PyObject *split(PyObject *self, PyObject *const *args, Py_ssize_t count, bool high)

@@ -85,7 +85,8 @@ static void fail(struct user_policy *policy, const char *method, uint64_t size)
     explain(policy, method, size);
 }
 
-/* What of the request a policy's malloc names, as keyword arguments; NULL with an exception set. */
+/* Returns the columns of the request that a policy's malloc names, as keyword arguments, or NULL
+ * with an exception set. */
 static PyObject *named_columns(const struct heap *heap)
 {
     const struct request *request = &heap->request;
@@ -285,7 +286,7 @@ static size_t replay(struct replay *replay, const struct events *events)
     return replay_singly(replay, events, replay_one);
 }
 
-/* The same for events of which the policy looks at more, or of which more is measured. */
+/* The replay of events if the policy uses more of their columns, or if more is measured. */
 static size_t replay_with_requests(struct replay *replay, const struct events *events)
 {
     return replay_singly(replay, events, replay_requests);

@@ -1,8 +1,8 @@
-/* What the files share that let a policy in Python act on an open heap.
+/* Declarations shared by the files that let a policy in Python act on an open heap.
  *
  * A policy gets a Heap and Blocks. A Block is made when it is first handed out and stays the same
- * object until its block is joined to another; then it is told so, as all are when the simulation
- * ends, so that no use of it can do harm. All of this runs with the GIL held. */
+ * object until its block is joined to another. Then, and when the simulation ends, it is detached,
+ * so that further use of it raises an exception. All of this runs with the GIL held. */
 #ifndef SIMALLOC_USER_POLICY_H
 #define SIMALLOC_USER_POLICY_H
 
@@ -17,44 +17,44 @@ enum { STEPS = 16, POOL = 64 };
 
 struct extent {
     uint64_t address;
-    uint64_t size; /* 0: there is none */
+    uint64_t size; /* bytes, or 0 for no extent */
 };
 
-/* A call of one of the heap's methods, remembered to explain what went wrong after it. */
+/* A call of one of the heap's methods, recorded to explain a later fault. */
 struct step {
     const char *method;
-    uint64_t number; /* that it was given; 0: none */
-    struct extent block; /* that it was given, as it was then */
+    uint64_t number; /* number given as an argument, or 0 */
+    struct extent block; /* block given as an argument, as it was then */
     struct extent answer;
 };
 
 struct user_policy {
     struct open_heap open; /* begins with its struct heap */
-    PyObject *decider;       /* the policy's object, which the binding sets */
-    PyObject *decide_malloc; /* the policy's own methods */
+    PyObject *decider;       /* policy's object, set by the binding */
+    PyObject *decide_malloc; /* policy's own methods */
     PyObject *decide_free;
     PyObject *decide_resize;
     PyObject *heap_object;
-    PyObject **handles; /* the Block of each id that has been handed out, else NULL */
-    uint32_t capacity;  /* of handles */
-    PyObject *pool[POOL]; /* Blocks that nobody has, to be used again */
+    PyObject **handles; /* by id: Block that has been handed out, or NULL */
+    uint32_t capacity;  /* entries of `handles` */
+    PyObject *pool[POOL]; /* unused Blocks for reuse */
     int pooled;
-    bool acting;      /* within an event: the policy may use the heap */
-    uint32_t resized; /* what resize() acts on, its object's still; or NO_BLOCK */
-    uint64_t event; /* its number, from 0 */
-    struct step steps[STEPS]; /* the latest of the `stepped` in this event, i in i % STEPS */
+    bool acting;      /* true within an event, when the policy may use the heap */
+    uint32_t resized; /* block that resize() acts on, still held by its object; or NO_BLOCK */
+    uint64_t event; /* number of the event, from 0 */
+    struct step steps[STEPS]; /* latest of the `stepped` calls in this event, call i in i % STEPS */
     uint64_t stepped;
 };
 
 struct block_object {
     PyObject ob_base;
-    struct user_policy *policy; /* NULL: there is no such block any more */
+    struct user_policy *policy; /* NULL once the block does not exist */
     uint32_t id;
 };
 
 struct heap_object {
     PyObject ob_base;
-    struct user_policy *policy; /* NULL: the simulation is over */
+    struct user_policy *policy; /* NULL after the simulation */
 };
 
 extern const struct family user_policy;
@@ -66,27 +66,28 @@ extern PyObject *policy_error;
 
 bool add_block_type(PyObject *module);
 bool add_heap_type(PyObject *module);
-/* Makes the types and all else that policies in Python need. */
+/* Makes the types and constants that policies in Python need. */
 bool add_user_policy(PyObject *module);
 
 /* Returns a new reference to the Block of an id; NULL with an exception set. */
 PyObject *block_of(struct user_policy *policy, uint32_t id);
-/* Takes note that an id is no more. */
+/* Detaches the Block of an id that becomes invalid. */
 void forget_block(struct user_policy *policy, uint32_t id);
-/* The block that an argument is; false, with an exception set, if it is none of this heap. */
+/* Stores the block that an argument is. Returns false, with an exception set, if it is not a block
+ * of this heap. */
 bool as_block(struct user_policy *policy, PyObject *object, uint32_t *id);
 
-/* The policy of a Heap that is now deciding an event, or NULL with an exception set. */
+/* Returns the policy of a Heap that is deciding an event, or NULL with an exception set. */
 struct user_policy *acting(PyObject *heap);
 /* Ends the simulation; returns NULL with an exception set. */
 PyObject *out_of_memory(struct user_policy *policy);
-/* Begins to remember a call. */
+/* Begins the record of a call. */
 struct step *note(struct user_policy *policy, const char *method, uint32_t block,
                   uint64_t number);
-/* Remembers a call's answer and gives it to Python: a Block, or None for NO_BLOCK. */
+/* Records a call's result and returns it to Python: a Block, or None for NO_BLOCK. */
 PyObject *answer(struct user_policy *policy, struct step *step, uint32_t id);
 
-/* What arguments are; false, with an exception set, if they are not. */
+/* Check or convert arguments. They return false, with an exception set, if an argument is wrong. */
 bool takes(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most, const char *method);
 bool as_size(PyObject *object, const char *name, uint64_t least, uint64_t *size);
 bool as_free_block(struct user_policy *policy, PyObject *object, uint32_t *id);

@@ -1,7 +1,7 @@
 /* The searches of simalloc.heap._core.Heap. */
 #include "user_policies/user_policy.h"
 
-/* What a search is asked: for how much, in which order. */
+/* Arguments of a search: the size and the order. */
 struct query {
     struct user_policy *policy;
     uint64_t size;
@@ -21,7 +21,7 @@ static bool as_query(PyObject *self, PyObject *const *args, Py_ssize_t count, Py
     return true;
 }
 
-/* Counts what a search looked at; one that is made again after a growth does not count. */
+/* Counts the blocks that a search visited; a repeated search after a growth does not count. */
 static PyObject *found_by(const struct query *query, const char *method, struct found_block found)
 {
     struct open_heap *open = &query->policy->open;

@@ -136,8 +136,7 @@ static uint32_t new_page_number(struct bw_gc *state)
     return number;
 }
 
-/* Makes a page for small objects; false if there is no run for it, or memory for a table is
- * refused. */
+/* Makes a page for small objects. Returns false if no run fits or memory for a table is refused. */
 static bool new_page(struct bw_gc *state, unsigned class)
 {
     struct heap *heap = &state->heap;

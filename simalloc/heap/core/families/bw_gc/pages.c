@@ -19,7 +19,7 @@ static uint32_t raise_break(struct bw_gc *state, uint64_t size)
     return id;
 }
 
-/* Takes memory for a table, which is never given back; returns false if it is refused. */
+/* Takes memory for a table, which is never freed. Returns false if it is refused. */
 static bool take_table(struct bw_gc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -113,15 +113,15 @@ bool bw_gc_begin(struct bw_gc *state)
     return bw_gc_expand(state, state->increment) && bw_gc_take_map(state, &state->runs_have_map);
 }
 
-/* The next run by address, behind the highest the lowest; NO_BLOCK if there are none. */
+/* Returns the next run by address, or the lowest after the highest; NO_BLOCK without runs. */
 static uint32_t run_behind(const struct bw_gc *state, uint32_t id)
 {
     uint32_t next = runs_next(&state->runs, id);
     return next == NO_BLOCK ? runs_next(&state->runs, NO_BLOCK) : next;
 }
 
-/* The run that a search takes, or NO_BLOCK: the first that is large enough, but a smaller one right
- * behind it is rather taken. */
+/* Returns the run that a search takes, or NO_BLOCK: the first that is large enough, unless a
+ * smaller large enough run is right behind it. */
 static uint32_t find_run(struct bw_gc *state, uint64_t size)
 {
     const struct block *blocks = state->heap.blocks;

@@ -180,7 +180,7 @@ static void release(struct heap *heap, uint32_t id)
     gnu_free_pages(state, id);
 }
 
-/* Whether a block stays where it is, less the pages that it does not need. */
+/* Resizes a block in place and frees pages that it does not need. Returns false if it must move. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct gnu *state = (struct gnu *)heap;

@@ -38,8 +38,8 @@ bool gnu_new_table(struct gnu *state)
     return true;
 }
 
-/* Returns the entries of a table for a heap up to this break: as many as now, or twice as many or
- * more, until there are enough. */
+/* Returns the entries of a table for a heap up to this break: the present number, doubled until it
+ * is sufficient. */
 static uint64_t entries_for(const struct gnu *state, uint64_t brk)
 {
     uint64_t entries = state->entries;
@@ -66,7 +66,7 @@ static bool grow_table(struct gnu *state)
     return true;
 }
 
-/* Uses the low end of a run; the next search begins with what is left, or behind it. */
+/* Uses the low end of a run; the next search begins with the remainder, or behind it. */
 static uint32_t use_run(struct gnu *state, uint32_t id, uint64_t size)
 {
     uint32_t next = runs_next(&state->runs, id);

@@ -68,7 +68,7 @@ struct extent {
 
 struct extent_table {
     struct extent *at;
-    uint32_t used; /* numbers below this have been in use; 0 is no extent */
+    uint32_t used; /* extents 1 to used - 1 have been in use */
     uint32_t capacity;
     uint32_t unused; /* head of the chain of unused numbers */
 };

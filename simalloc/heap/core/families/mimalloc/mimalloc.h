@@ -25,8 +25,8 @@ enum {
 
 struct segment;
 
-/* A run of slices for blocks of one size. Lists are chained by `family_data`; that of an allocated
- * block is its page's number. After each event (|list| is a list's length):
+/* A run of slices for blocks of one size. Lists are chained by `family_data`; an allocated block
+ * has its page's number there. After each event (|list| is a list's length):
  *
  *   used + |free| + |local|   == capacity
  *   |remote|                  == remote_count, and is part of `used`
@@ -34,44 +34,44 @@ struct segment;
  *   is_marked                 only if owner == NULL */
 struct page {
     uint64_t start;
-    uint64_t absolute; /* where the real one begins */
+    uint64_t absolute; /* start address in the real process */
     uint64_t block_size;
-    uint64_t first; /* where the first block begins */
-    struct theap *owner; /* NULL: nobody */
+    uint64_t first; /* address of the first block */
+    struct theap *owner; /* owner, or NULL */
     uint32_t slices;
-    uint32_t base;  /* the lowest block */
-    uint32_t rest;  /* the blocks that never were on a list, as one; or NO_BLOCK */
-    uint32_t reserved; /* how many blocks there is room for */
-    uint32_t capacity; /* how many of them were ever on a list */
-    uint32_t used;   /* how many are allocated, or wait for the owner to free them */
-    uint32_t free;   /* the block that comes next; or NO_BLOCK, as in the other lists */
-    uint32_t local;  /* freed by the owner */
-    uint32_t remote; /* freed by others, or by anyone while nobody was the owner */
+    uint32_t base;  /* lowest block */
+    uint32_t rest;  /* blocks that never were on a list, as one; or NO_BLOCK */
+    uint32_t reserved; /* maximum number of blocks */
+    uint32_t capacity; /* number of blocks that were ever on a list */
+    uint32_t used;   /* number of blocks that are allocated, or wait for the owner to free them */
+    uint32_t free;   /* next block to allocate; or NO_BLOCK, as in the other lists */
+    uint32_t local;  /* blocks freed by the owner */
+    uint32_t remote; /* blocks freed by others, or by anyone while it had no owner */
     uint32_t remote_count;
-    uint32_t next; /* in the owner's queue, or of the unused numbers */
+    uint32_t next; /* next in the owner's queue, or next unused number */
     uint32_t previous;
     uint8_t bin;
-    uint8_t retire; /* collections of retired pages that an empty one has left; 0: not retired */
-    bool is_full; /* it is in the queue of full pages */
-    bool has_aligned; /* an object may lie inside its block */
+    uint8_t retire; /* collections until the page is freed while empty, or 0 if it is not retired */
+    bool is_full; /* true if in the queue of full pages */
+    bool has_aligned; /* true if an object may begin inside its block */
     /* Of mimalloc 2: */
     uint8_t delayed; /* enum delayed */
     uint32_t index;  /* of its first slice */
     struct segment *segment;
     /* Of mimalloc 3: */
-    bool is_new; /* its slices were never used before, so they are zero */
-    bool is_zero; /* the blocks that come next were never used */
-    bool is_marked; /* as abandoned in its arena */
-    uint32_t arena; /* NO_ARENA: mapped by itself, from `front` bytes below the start on */
+    bool is_new; /* true if its slices were never used before and are therefore zero */
+    bool is_zero; /* true if the next blocks were never used */
+    bool is_marked; /* true if marked as abandoned in its arena */
+    uint32_t arena; /* NO_ARENA if mapped directly, from `front` bytes below the start on */
     uint64_t front;
-    uint64_t former;  /* the identity of the latest owner */
+    uint64_t former;  /* identity of the latest owner */
 };
 
 struct queue {
     uint32_t first;
     uint32_t last;
     uint32_t count;
-    uint32_t score; /* of mimalloc 3: rises when others freed blocks in full pages, else falls */
+    uint32_t score; /* mimalloc 3 only: rises when others freed blocks in full pages, else falls */
 };
 
 /* The data of a thread. */

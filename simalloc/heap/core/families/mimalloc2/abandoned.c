@@ -133,7 +133,7 @@ static void take_over_page(struct mimalloc2 *state, struct theap *theap, uint32_
     queue_push(&state->mi, theap, number, true);
 }
 
-/* Makes a thread the owner of an abandoned segment and its pages, none of which is empty. */
+/* Makes a thread the owner of an abandoned segment and its pages, none of them empty. */
 static void take_over(struct mimalloc2 *state, struct segment *segment, struct theap *theap)
 {
     uint32_t end = end_of(state, segment);

@@ -68,7 +68,7 @@ static void give_record(struct mimalloc2 *state, uint32_t record)
     state->mi.committed -= RECORD;
 }
 
-/* Whether a block for a request is aligned by itself, or the allocator thinks so. */
+/* Returns whether a block for a request is aligned by itself, or assumed to be by the allocator. */
 static bool is_aligned(const struct mimalloc *mi, const struct theap *theap, uint64_t size,
                        uint64_t alignment)
 {
@@ -122,7 +122,7 @@ static uint64_t rounded(uint64_t size)
     return round_up(asked, asked <= 512 * KIB || asked > LARGEST_IN_SEGMENT ? SLICE : 512 * KIB);
 }
 
-/* Collects what a thread has for the last time, and what nobody has. */
+/* Collects a thread's memory for the last time, and abandoned segments. */
 static void collect(struct mimalloc *mi, struct theap *theap, bool ends)
 {
     take_delayed(mi, theap);

@@ -1,15 +1,15 @@
-/* What mimalloc 2 reserves at its start: segments come from there before the system is asked. */
+/* Memory that mimalloc 2 reserves at its start, the first source of segments. */
 #include "families/mimalloc2/mimalloc2.h"
 
-enum { RESERVE_RECORD = 4096 }; /* in which the library notes what of it is used */
+enum { RESERVE_RECORD = 4096 }; /* bytes of the library's record of the used parts */
 
 static uint64_t run_of(uint64_t index, uint64_t count)
 {
     return (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << index;
 }
 
-/* Maps it all. False if the capacity does not allow that, or with the heap's failure set if it
- * cannot be. */
+/* Maps the reserve. Returns false if the capacity does not allow that, or with the heap's failure
+ * set if it fails. */
 static bool map_reserve(struct mimalloc2 *state)
 {
     struct heap *heap = &state->mi.heap;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    HEADER_START = 264, /* bytes of a segment's header in front of what it has for each slice */
+    HEADER_START = 264, /* bytes of a segment's header in front of the records of its slices */
     SLICE_RECORD = 80,
     HEADER = HEADER_START + (SLICES + 1) * SLICE_RECORD,
     RECORD_WRITTEN = 72, /* bytes of the record of a span's first slice */
@@ -13,7 +13,7 @@ enum {
     MOST_LINKED = 255,   /* slices of a page that lead to its first one, beside the last */
     COMMIT_UNIT = 16, /* slices that are committed together */
     SLOTS_LOOKED_AT = 16, /* of kept segments, when another comes */
-    MOST_PURGED = 4, /* more than this many are not decommitted then */
+    MOST_PURGED = 4, /* maximum number decommitted then */
 };
 
 static void commit(struct mimalloc2 *state, struct segment *segment, uint32_t index,
@@ -196,7 +196,7 @@ struct segment *segment_take(struct mimalloc2 *state, struct theap *theap)
             bits_set(segment->committed, 0, SLICES);
         else if (state->eager_commit && !is_lazy)
             commit(state, segment, 0, SLICES);
-        else if (state->first > 0) /* what was committed by itself is cleared by writing */
+        else if (state->first > 0) /* memory committed alone is cleared by writing */
             heap_touch(&state->mi.heap, segment->start, HEADER);
     }
     commit(state, segment, 0, state->first);

@@ -63,7 +63,7 @@ void span_take(struct mimalloc2 *state, uint32_t place, uint32_t count)
     span_set(state, segment, index, (struct span){.count = count, .block = span->block});
 }
 
-/* Joins the block of the next span to that of a free one. */
+/* Joins the block of the next span to the block of a free span. */
 static void join(struct mimalloc2 *state, struct segment *segment, uint32_t low, uint32_t high)
 {
     struct heap *heap = &state->mi.heap;

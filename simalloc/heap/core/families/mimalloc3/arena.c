@@ -65,7 +65,7 @@ static bool make_arrays(struct arena *arena)
            arena->purge != NULL && arena->block_at != NULL && arena->page_at != NULL;
 }
 
-/* Reserves an arena with room for this many slices, unless they are too many for any. */
+/* Reserves an arena for at least `slices`, unless they exceed the largest arena. */
 static bool make_arena(struct mimalloc3 *state, uint32_t slices)
 {
     struct heap *heap = &state->mi.heap;

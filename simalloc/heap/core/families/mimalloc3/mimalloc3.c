@@ -3,7 +3,8 @@
 #include "families/mimalloc3/mimalloc3.h"
 
 enum {
-    THOROUGH_FROM = 8 * 1024, /* requests of this many bytes give up a page that they fill */
+    THOROUGH_FROM = 8 * 1024, /* minimum bytes of a request that moves the page that it fills out of
+                               * its queue */
     CALLS_TO_COLLECT = 1000,
     RECORDS_RETAIN = 2, /* full pages of records that a search leaves in their queue */
 };
@@ -33,7 +34,7 @@ static void collect_regularly(struct mimalloc3 *state, struct theap *theap)
     arenas_purge(state, theap->sequence, false);
 }
 
-/* Looks at all pages for the size; now and then, and for large sizes, tidies up. */
+/* Searches all pages of the size; every few calls, and for large sizes, also collects. */
 static uint32_t allocate_generic(struct mimalloc *mi, struct theap *theap, uint64_t size,
                                  uint64_t alignment)
 {
@@ -61,7 +62,7 @@ static uint32_t allocate(struct mimalloc *mi, struct theap *theap, uint64_t size
     return allocate_generic(mi, theap, size, 0);
 }
 
-/* Numbers what a thread has, and allocates its records, but for the main one's. */
+/* Numbers the state of a thread, and allocates its records, except the main one's. */
 static void begin_thread(struct mimalloc *mi, struct theap *theap)
 {
     struct mimalloc3 *state = (struct mimalloc3 *)mi;

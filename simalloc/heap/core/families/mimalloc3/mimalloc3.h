@@ -67,60 +67,67 @@ struct mimalloc3 {
     uint32_t part_capacity;
     uint32_t sequences;
     uint64_t identities;
-    struct theap *keeper; /* of the threads' records */
-    uint64_t expire; /* when an arena may have something to give back; 0: none has */
+    struct theap *keeper; /* owner of the threads' records */
+    uint64_t expire; /* no purge is due before this time in milliseconds; 0 if none is scheduled */
 };
 
 enum reclaim_on_free { RECLAIM_NEVER, RECLAIM_OWN, RECLAIM_ANY };
 
-/* Slices side by side that were got for a page. */
+/* Consecutive slices allocated for a page. */
 struct run {
     uint64_t start;
     uint64_t absolute;
     uint64_t front;
     uint32_t arena;
-    bool is_new; /* they were never used before */
-    uint32_t block; /* the block that the slices are; NO_BLOCK if none could be got */
+    bool is_new; /* true if no slice was used before */
+    uint32_t block; /* block that holds these slices, or NO_BLOCK after a failed allocation */
 };
 
-/* The order in which a thread looks at the arenas: the latest comes last. */
+/* Returns the order in which a thread searches the arenas: all but the newest, rotated by
+ * `sequence`, then the newest. */
 struct rotation arenas_order(const struct mimalloc3 *state, uint32_t sequence);
-/* Gets slices: in an arena, or mapped by themselves. */
+/* Allocates slices in an arena or, if no arena can hold them, maps them directly. */
 struct run arenas_take(struct mimalloc3 *state, uint32_t slices, uint32_t sequence);
 struct run arenas_map_page(struct mimalloc3 *state, uint32_t slices, uint64_t alignment);
-/* Takes back the slices of a page whose blocks have become one, its base. */
+/* Frees the slices of a page. All blocks of the page must have been joined into page->base. */
 void arenas_give(struct mimalloc3 *state, const struct page *page);
-/* Notes where a page is, in the page map and its own header. False, with the heap's failure set, if
- * that cannot be. */
+/* Writes a page's header and its entries in the page map. Returns false, with the heap's failure
+ * set, if the page map cannot be extended. */
 bool arenas_register(struct mimalloc3 *state, const struct page *page);
-/* Enters an abandoned page where threads look for one, or takes it out from there, if it is. */
+/* Marks an abandoned page with free blocks, so that arenas_find_marked() can return it, or clears
+ * its mark, if any. */
 void arenas_mark(struct mimalloc3 *state, uint32_t number);
 void arenas_unmark(struct mimalloc3 *state, uint32_t number);
-/* An abandoned page of a bin that has room; NO_PAGE: there is none. */
+/* Returns a marked page of a bin, or NO_PAGE. */
 uint32_t arenas_find_marked(const struct mimalloc3 *state, unsigned bin, uint32_t sequence);
-/* Gives slices of an arena back, or notes that this is to be done. */
+/* Schedules freed slices for purging. Purges them at once if the delay is 0 or if they have at
+ * least `arena_purge_immediate_size` bytes. */
 void arenas_purge_later(struct mimalloc3 *state, struct arena *arena, uint32_t index,
                         uint32_t count);
-/* Gives back what is due, or with `force` all that waits. */
+/* Purges scheduled slices: all with `force`; otherwise those whose delay has expired, in at most
+ * arena_count / 4 + 1 arenas per call. */
 void arenas_purge(struct mimalloc3 *state, uint32_t sequence, bool force);
 void arenas_release(struct mimalloc3 *state);
 
-/* Makes the first page of a queue; `alignment`: of its only block; 0: any. NO_PAGE, with the heap's
- * failure set, if that cannot be. */
+/* Adds a page at the front of a queue. `alignment` applies to a page with one block; 0 means any.
+ * Returns NO_PAGE, with the heap's failure set, if no page can be allocated. */
 uint32_t mi3_page_make(struct mimalloc3 *state, struct theap *theap, uint64_t block_size,
                        uint64_t alignment);
-/* Takes a page out of its queue and gives its slices back. */
+/* Removes a page from its queue, if it has an owner, and frees its slices. */
 void mi3_page_free(struct mimalloc *mi, uint32_t number);
-/* The largest power of two that divides the address of every block of a size. */
+/* Returns the largest power of two that divides the address of every block of a size. */
 uint64_t natural_alignment(const struct heap *heap, uint64_t block_size);
 
-/* A page of a thread's with a free block; NO_PAGE, with the heap's failure set, if there cannot be
- * one. Adds to `visited` how many pages were looked at. */
+/* Returns a page of the thread with a free block for a request: from its queue, reclaimed, or new.
+ * Adds the number of visited pages to `visited`. Returns NO_PAGE, with the heap's failure set, if
+ * no page can be allocated. */
 uint32_t mi3_find_page(struct mimalloc3 *state, struct theap *theap, uint64_t size,
                        uint64_t alignment, uint64_t *visited);
-/* Lets a page have no owner, and marks it if it has room; or frees it. */
+/* Removes a page from its owner. Frees it if it is empty, and marks it if it has free blocks and is
+ * in an arena. */
 void mi3_abandon(struct mimalloc *mi, uint32_t number);
-/* Frees, takes over, or marks a page without an owner in which a thread has freed a block. */
+/* Handles a free in a page without an owner: frees the page if it is empty; otherwise the freeing
+ * thread reclaims it, or it is marked, where the rules allow. */
 void free_abandoned(struct mimalloc3 *state, struct theap *theap, uint32_t number);
 
 #endif

@@ -1,8 +1,9 @@
-/* Pages of mimalloc 3: what they are made of, and their lists of blocks. */
+/* Pages of mimalloc 3: their memory, and their lists of blocks. */
 #include "families/mimalloc3/mimalloc3.h"
 
 enum {
-    LARGEST_MEDIUM = 86698, /* blocks of a page of eight slices; those of 65536 have larger ones */
+    LARGEST_MEDIUM = 86698, /* largest block in a page of eight slices, except in pages of 65536
+                             * bytes */
     FARTHEST_OFFSET = 4096 - PAGE_HEADER, /* of the first block, in a page that is not small */
     FARTHEST_COLOUR = 448, /* that the first block is moved in a small page, for the caches' sake */
     SMALLEST_COLOUR = 64,
@@ -26,7 +27,8 @@ static uint32_t slices_for(const struct mimalloc3 *state, uint64_t size, uint64_
     return size <= LARGEST_MEDIUM && size != SLICE ? 8 : 64;
 }
 
-/* What divides the addresses of all blocks of a size, in a real page. */
+/* Returns the largest power of two that divides the addresses of all blocks of a size in a real
+ * page. */
 static uint64_t natural(uint64_t size)
 {
     if ((is_power(size) && size <= 4096) || size <= KIB)

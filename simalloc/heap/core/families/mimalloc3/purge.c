@@ -1,11 +1,12 @@
-/* What mimalloc 3 notes of pages and slices: in the page map, as abandoned, as to be given back. */
+/* Records of mimalloc 3 on pages and slices: the page map, abandoned pages, and scheduled
+ * purges. */
 #include "families/mimalloc3/mimalloc3.h"
 
 #include <stdlib.h>
 
 enum {
     MOST_REGISTERED = 64, /* slices of a page that the page map has */
-    ARENAS_TO_PURGE_ONE = 4, /* with this many more, one more is purged at a time */
+    ARENAS_TO_PURGE_ONE = 4, /* arenas per arena that one call may purge */
     SEQUENCES_OF_SEARCH = 8, /* for abandoned pages; others search as these */
 };
 
@@ -36,7 +37,7 @@ static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
     return heap->blocks[id].address;
 }
 
-/* Writes a page's header: at its start, among those of the arena, or before the page. */
+/* Writes a page's header: at its start, among the headers of the arena, or before the page. */
 static void touch_header(struct mimalloc3 *state, const struct page *page)
 {
     struct heap *heap = &state->mi.heap;

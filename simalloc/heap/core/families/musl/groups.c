@@ -28,7 +28,8 @@ const uint32_t musl_sizes[CLASSES] = {
     FOUR_SIZES(2340, 2730, 3276, 4095), FOUR_SIZES(4680, 5460, 6552, 8191),
 };
 
-/* Slots of a new group in small classes: the first count of which four times as many are in use. */
+/* Slots of a new group in small classes: the first count whose fourfold is at most the slots in
+ * use. */
 static const uint8_t small_counts[SMALL_CLASSES][3] = {
     {30, 30, 30}, {31, 15, 15}, {20, 10, 10}, {31, 15, 7}, {25, 12, 6},
     {21, 10, 5},  {18, 8, 4},   {31, 15, 7},  {28, 14, 6},

@@ -1,8 +1,8 @@
-/* What the parts of musl's malloc share (policy/families/musl.md).
+/* Declarations shared by the parts of musl's malloc (policy/families/musl.md).
  *
- *   slots     which slot serves a request, and what its release leads to   slots.c
- *   groups    how groups of slots are made and given up                    groups.c
- *   memory    what is written, as far as it is looked at later             memory.c */
+ *   slots     the slot for a request, and the effects of its release   slots.c
+ *   groups    how groups of slots are made and freed                   groups.c
+ *   memory    written bytes, as far as malloc reads them later         memory.c */
 #ifndef SIMALLOC_MUSL_H
 #define SIMALLOC_MUSL_H
 

@@ -5,7 +5,7 @@
 #include "layers/define_layer.h"
 
 struct phk {
-    struct heap heap; /* a chunk's `family_data` is its page's number plus one, that of pages 0 */
+    struct heap heap; /* `family_data`: number of a chunk's page plus one, 0 for pages */
     uint64_t page;
     uint64_t keep;
     uint64_t chunk_pages; /* enum page_order */
@@ -115,7 +115,7 @@ static uint32_t take_pages(struct phk *state, uint64_t size)
     return heap->failure == NULL ? id : NO_BLOCK;
 }
 
-/* Cuts a large run at the break down to what is kept, a page at least. */
+/* Cuts a large run at the break down to `keep` bytes, at least a page. */
 static void lower_break(struct phk *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -151,7 +151,8 @@ static void free_pages(struct phk *state, uint32_t id)
         free_chunk(state, high);
 }
 
-/* Gives a new page what describes it; what is above that is free. False if it cannot be had. */
+/* Makes the descriptor of a new page; the space above it is free. Returns false if memory is
+ * refused. */
 static bool describe_page(struct phk *state, uint32_t number)
 {
     struct heap *heap = &state->heap;

@@ -1,4 +1,4 @@
-/* PhK malloc: what its parts share (policy/families/phk.md). */
+/* Declarations shared by the parts of PhK malloc (rules: policy/families/phk.md). */
 #ifndef SIMALLOC_PHK_H
 #define SIMALLOC_PHK_H
 
@@ -7,22 +7,22 @@
 
 enum { SMALLEST = 16, CLASSES = 64, NO_PAGE = UINT32_MAX };
 
-/* A page of chunks. Its free chunks are known by their places, those never used apart: they lie
+/* A page of chunks. Its free chunks are known by their places, except those never used, which are
  * above all others. */
 struct page {
-    uint32_t before; /* in the list of its class, of pages with a free chunk */
-    uint32_t after;  /* there; while the page is unused, the next unused one */
-    uint32_t base;   /* its lowest block: a chunk, or the descriptor */
-    uint32_t uncut;  /* the chunks never used, one cached block; or NO_BLOCK */
-    uint32_t descriptor; /* the chunk elsewhere that describes it, or NO_BLOCK */
+    uint32_t before; /* previous page of its class with a free chunk */
+    uint32_t after;  /* next page of its class, or next unused page */
+    uint32_t base;   /* lowest block: a chunk, or the descriptor */
+    uint32_t uncut;  /* chunks never used, one cached block; or NO_BLOCK */
+    uint32_t descriptor; /* chunk in another page that describes this page, or NO_BLOCK */
     uint32_t class;
     uint64_t live;
-    uint64_t freed; /* how many chunks have been given back */
+    uint64_t freed; /* number of freed chunks */
     uint64_t address;
-    uint32_t places; /* that `ids` has room for */
-    uint32_t words;  /* that `bits` has */
-    uint32_t *ids;   /* by place: the free chunk there */
-    uint64_t *bits;  /* by place: whether that chunk has been given back */
+    uint32_t places; /* entries of `ids` */
+    uint32_t words;  /* words of `bits` */
+    uint32_t *ids;   /* by place: free chunk */
+    uint64_t *bits;  /* bitmap of freed chunks, by place */
 };
 
 /* All pages of chunks, by number. */
@@ -34,20 +34,20 @@ struct chunk_pages {
     uint32_t unused; /* chain of pages, or NO_PAGE */
 };
 
-/* Where a page that has a free chunk again enters its list. */
+/* Place at which a page that has a free chunk again enters its list. */
 enum page_order { ALMOST_BY_ADDRESS, BY_ADDRESS, NEWEST_FIRST };
 
-/* chunk_pages.c: which pages of chunks there are. */
+/* chunk_pages.c: the pages of chunks. */
 
 void phk_chunk_pages_init(struct chunk_pages *pages);
 
 void phk_chunk_pages_release(struct chunk_pages *pages);
 
-/* A page that is not used, or NO_PAGE if there is no memory for one. */
+/* Returns the number of an unused page, or NO_PAGE when memory is exhausted. */
 uint32_t phk_new_page_number(struct chunk_pages *pages);
 
-/* Enters a page in the list of its class, between two others, or NO_PAGE. This and what follows is
- * inlined: calls would take 7 % more instructions an event. */
+/* Enters a page in the list of its class, between two others, or NO_PAGE. This function and those
+ * below are inlined: calls would take 7 % more instructions per event. */
 ALWAYS_INLINE void enter_list(struct chunk_pages *pages, uint32_t number, uint32_t before,
                               uint32_t after)
 {
@@ -91,14 +91,14 @@ ALWAYS_INLINE void leave_list(struct chunk_pages *pages, uint32_t number)
         pages->all[page->after].before = page->before;
 }
 
-/* Makes sure that a page has room for a place; false if there is no memory for it. */
+/* Ensures that a page has room for a place. Returns false when memory is exhausted. */
 ALWAYS_INLINE bool reserve_place(struct page *page, uint64_t place)
 {
     return TABLE_COVER(page->ids, page->places, (uint32_t)place) &&
            TABLE_COVER(page->bits, page->words, (uint32_t)(place / 64));
 }
 
-/* Takes the lowest chunk that has been given back. */
+/* Takes the lowest freed chunk. */
 ALWAYS_INLINE uint32_t take_freed(struct page *page)
 {
     uint64_t word = 0;

@@ -88,15 +88,16 @@ struct pool_memory {
         return &layer;                                                                   \
     }
 
-/* Adds memory of `size` bytes at an offset behind all there is, and returns the one block that it
- * is, waste; NO_BLOCK if it has no bytes, or there is no memory for its blocks. Only in an init(),
- * which it may make up to three blocks for. */
+/* Adds `size` bytes of memory at an offset behind all other memory, and returns its one block,
+ * waste. Returns NO_BLOCK if it has 0 bytes or memory is exhausted. Only for an init(), which may
+ * make up to three blocks of it. */
 uint32_t pool_add_region(struct pool *pool, uint64_t start, uint64_t size);
 
 /* Makes the low `size` bytes of a block in no index the allocator's own, written memory. Returns
  * the remainder, waste, or NO_BLOCK. */
 uint32_t pool_take_table(struct pool *pool, uint32_t id, uint64_t size);
-/* All but the low `size` bytes of a block in no index are of no more use: the allocator's. */
+/* Makes all but the low `size` bytes of a block in no index unusable: they belong to the
+ * allocator. */
 void pool_close(struct pool *pool, uint32_t id, uint64_t size);
 
 /* The region that an address lies in. */

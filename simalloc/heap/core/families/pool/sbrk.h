@@ -1,4 +1,4 @@
-/* An sbrk that has a limit: a break that rises into what is left of the pool.
+/* An sbrk with a limit: a break that rises into the rest of the pool.
  *
  *   0                                                        break                 capacity
  *   +-------+-------+------------+-------+------------------+---------------------+
@@ -6,8 +6,7 @@
  *   +-------+-------+------------+-------+------------------+---------------------+
  *
  * The room is a free block that is in no index and merges with none. Larger pools decide alike until
- * the first sbrk that is refused, and sbrk_raise() notes each of these: nothing else depends on the
- * limit. */
+ * the first refused sbrk, and sbrk_raise() records each refusal: nothing else depends on the limit. */
 #ifndef SIMALLOC_SBRK_H
 #define SIMALLOC_SBRK_H
 

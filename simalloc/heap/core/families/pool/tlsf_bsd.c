@@ -46,7 +46,8 @@ static uint64_t room(const struct tlsf_bsd *state)
     return left > used ? left - used : 0;
 }
 
-/* Adds a free block at the end of the heap that holds this much; false if there is no room. */
+/* Adds a free block with `held` payload bytes at the end of the heap. Returns false if it does not
+ * fit. */
 static bool grow(struct tlsf_bsd *state, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;

@@ -123,7 +123,7 @@ static uint32_t serve_main(struct wee_alloc *state, uint64_t words, uint64_t ali
     uint32_t new = sbrk_raise(&state->sbrk, round_up(bytes, PAGE));
     if (new == NO_BLOCK)
         return NO_BLOCK;
-    state->cells[state->sbrk.room].area = 0; /* the room is no cell, and no neighbour */
+    state->cells[state->sbrk.room].area = 0; /* the room is neither a cell nor a neighbour */
     push_area(state, MAIN, new);
     return walk(state, MAIN, words, alignment);
 }

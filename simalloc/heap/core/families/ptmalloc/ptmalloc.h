@@ -101,7 +101,7 @@ struct ptmalloc {
     uint64_t table_size;  /* of a cache */
     uint64_t heap_info;   /* bytes at the beginning of a heap */
     uint64_t arena_info;  /* the same of the first heap of an arena */
-    uint64_t arena_first; /* what that is asked for besides the request */
+    uint64_t arena_first; /* bytes added to the request for that heap */
     uint64_t heap_most;   /* the largest multiple of `growth` in a heap */
     uint64_t mapped_count;
     struct group_tables tables; /* of all arenas' lists */
@@ -260,9 +260,10 @@ bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena);
 bool threads_have_cache(struct ptmalloc *state, uint32_t table);
 /* Notes the cache that the thread of the latest request has now. */
 void threads_note_cache(struct ptmalloc *state);
-/* Makes a thread that of the latest request. */
+/* Selects the thread of the latest request. */
 bool threads_find(struct ptmalloc *state, uint32_t number);
-/* An arena without memory; NULL, with the heap's failure set, when memory is exhausted. */
+/* Returns an arena without memory, or NULL, with the heap's failure set, when memory is
+ * exhausted. */
 struct arena *threads_make_arena(struct ptmalloc *state);
 void threads_end(struct heap *heap);
 bool threads_reserve(struct ptmalloc *state);

@@ -1,4 +1,4 @@
-/* Ranges of addresses, of which pages are mapped and unmapped. */
+/* Ranges of addresses whose pages are mapped and unmapped. */
 #include "families/pytorch/pytorch.h"
 
 #include "space/segment.h"
@@ -33,8 +33,8 @@ static bool has_room(const struct device *device, uint32_t id, uint64_t size)
     return true;
 }
 
-/* A new range of addresses, none of which is mapped; NO_BLOCK if it is shorter than `size`: it is
- * given up at once, and its addresses are lost. */
+/* Returns a new range of unmapped addresses. Returns NO_BLOCK if it is shorter than `size`; it is
+ * then unmapped again, and its addresses are lost. */
 static uint32_t new_range(struct pytorch *state, struct device_stream *stream, uint64_t size)
 {
     struct device *device = &state->device;

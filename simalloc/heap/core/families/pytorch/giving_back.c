@@ -64,7 +64,7 @@ static uint64_t age_of(const struct pytorch *state, uint32_t id)
     return state->large->searches - state->device.data[id].entered;
 }
 
-/* Gives back the whole blocks that are at least as old as the average; returns their bytes. */
+/* Returns whole blocks of at least the average age to the device. Returns their bytes. */
 static uint64_t collect_round(struct pytorch *state, struct whole *whole)
 {
     struct device *device = &state->device;

@@ -120,7 +120,7 @@ static void free_waiting(struct pytorch *state)
     }
 }
 
-/* Asks the device for memory, and gives back more and more until it has some. */
+/* Requests memory from the device, and returns more and more to it until it grants the request. */
 static uint32_t from_device(struct pytorch *state, struct device_stream *stream, uint64_t size)
 {
     pytorch_collect_garbage(state);

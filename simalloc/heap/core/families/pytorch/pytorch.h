@@ -1,4 +1,4 @@
-/* PyTorch's caching allocator: what its three parts share. */
+/* Declarations shared by the parts of PyTorch's caching allocator. */
 #ifndef SIMALLOC_PYTORCH_H
 #define SIMALLOC_PYTORCH_H
 
@@ -8,11 +8,12 @@
 enum { INTERVALS = 16 };
 
 struct pytorch {
-    struct device device; /* a block's `family_data` is the next that waits, while it waits */
-    struct device_pool *large, *small; /* those that are not private */
-    struct thread_table private_pools; /* the large ones by number; the small one is its `next` */
+    struct device device; /* `family_data` of a waiting block is the next one */
+    struct device_pool *large, *small; /* the pools that are not private */
+    struct thread_table private_pools; /* large pools by number; the small pool is the `next` of the
+                                        * large */
     uint32_t first_waiting, last_waiting; /* freed blocks that other streams use; or NO_BLOCK */
-    /* Parameters; NO_LIMIT where there is none. */
+    /* Parameters; NO_LIMIT without a limit. */
     uint64_t divisions[INTERVALS];
     uint64_t max_split;
     uint64_t non_split_rounding;
@@ -20,22 +21,23 @@ struct pytorch {
     uint64_t allowed;
     uint64_t collected_above;
     uint64_t expandable;
-    uint64_t range; /* of addresses, before it is rounded up to whole pages */
+    uint64_t range; /* addresses, before rounding up to whole pages */
 };
 
-/* A free block of at least `size`, made by mapping pages, which is in no list; NO_BLOCK if the
+/* Returns a free block of at least `size`, made by mapping pages and in no list, or NO_BLOCK if the
  * device refuses. */
 uint32_t pytorch_grow(struct pytorch *state, struct device_stream *stream, uint64_t size);
 /* Unmaps the pages that lie wholly inside a free block. */
 void pytorch_unmap(struct pytorch *state, uint32_t id);
-/* What a free block can grow to without moving. */
+/* Returns the size that a free block can grow to without moving. */
 uint64_t pytorch_reach(const struct pytorch *state, uint32_t id);
 
-/* Gives back whole blocks, or pages, but those of private pools. */
+/* Returns whole blocks, or pages, to the device, except those in private pools. */
 void pytorch_release_all(struct pytorch *state);
-/* Gives back blocks that are never split until a request has room; false if it has not. */
+/* Returns blocks that are never split to the device until a request has room. Returns false if it
+ * has none. */
 bool pytorch_release_oversize(struct pytorch *state, struct device_stream *stream, uint64_t size);
-/* Gives back the whole large blocks that are older than the average while too much is reserved. */
+/* Returns whole large blocks older than the average to the device, while too much is reserved. */
 void pytorch_collect_garbage(struct pytorch *state);
 
 #endif

@@ -77,7 +77,7 @@ uint32_t solaris_3x_use(struct solaris_3x *state, uint32_t id, uint64_t size)
     return used;
 }
 
-/* Walks the queue, a ring, to the block to use; NO_BLOCK if there is none. */
+/* Walks the queue, a ring, to the block to use. Returns NO_BLOCK if no block fits. */
 static uint32_t walk(struct solaris_3x *state, uint64_t size)
 {
     const struct block *blocks = state->heap.blocks;
@@ -92,8 +92,8 @@ static uint32_t walk(struct solaris_3x *state, uint64_t size)
     return NO_BLOCK;
 }
 
-/* Joins the free blocks that follow one in memory to it. `ahead` blocks stand behind it in the
- * queue that the search has not looked at; returns how many of them are left. */
+/* Joins the free blocks that follow a block in memory to it. `ahead` blocks follow it in the queue
+ * that the search has not visited. Returns the number left of these. */
 static uint32_t absorb_counted(struct solaris_3x *state, uint32_t id, uint32_t ahead)
 {
     const struct heap *heap = &state->heap;
@@ -107,13 +107,14 @@ static uint32_t absorb_counted(struct solaris_3x *state, uint32_t id, uint32_t a
     return ahead;
 }
 
-/* The same where the queue is a tree. Behind the head only blocks are looked at that are large
- * enough, or offered, since a free block follows them; those between are counted. */
+/* Searches a queue that is a tree. Behind the head, only blocks that are large enough or followed
+ * by a free block are visited; the others are counted. */
 static uint32_t look_up(struct solaris_3x *state, uint64_t size)
 {
     const struct block *blocks = state->heap.blocks;
     struct roving_list *queue = &state->queue;
-    uint64_t most = (uint64_t)(SHORT_SIZE - 1) << queue->tree.granule; /* finds what is offered */
+    uint64_t most = (uint64_t)(SHORT_SIZE - 1) << queue->tree.granule; /* finds blocks followed by a
+                                                                        * free one */
     uint32_t ahead = queue->count;
     uint32_t id = state->head;
     while (ahead > 0) {

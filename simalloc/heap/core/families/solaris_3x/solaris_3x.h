@@ -1,4 +1,4 @@
-/* Solaris' -lmalloc: what its parts share (policy/families/solaris_3x.md). */
+/* Declarations shared by the parts of Solaris' -lmalloc (policy/families/solaris_3x.md). */
 #ifndef SIMALLOC_SOLARIS_3X_H
 #define SIMALLOC_SOLARIS_3X_H
 
@@ -12,8 +12,8 @@ struct holding {
     uint32_t size_number;
     uint32_t before;
     uint32_t after;
-    uint32_t freed; /* cells given back, chained by `family_data`, the newest first; or NO_BLOCK */
-    uint32_t uncut; /* the cells never used yet, one cached block; or NO_BLOCK */
+    uint32_t freed; /* freed cells, chained by `family_data`, the newest first; or NO_BLOCK */
+    uint32_t uncut; /* cells never used, one cached block; or NO_BLOCK */
 };
 
 struct solaris_3x {
@@ -22,16 +22,17 @@ struct solaris_3x {
     uint64_t cells;
     uint64_t growth;
     uint64_t minimum_split;
-    uint64_t least;  /* what is split off has this many bytes */
+    uint64_t least;  /* minimum bytes of a remainder */
     uint64_t unit;   /* two words */
     uint64_t header;
     uint64_t tag;    /* bytes of the table block where memory ends */
     struct roving_list queue;
-    uint32_t head;   /* its rover */
-    uint32_t end;    /* the block behind the last that may be free: that table, or the edge */
-    uint64_t visited; /* in this event */
+    uint32_t head;   /* rover of the queue */
+    uint32_t end;    /* block behind the last that may be free: the table where memory ends, or the
+                      * edge */
+    uint64_t visited; /* blocks visited in this event */
     bool has_table;
-    uint32_t first[CELL_SIZES]; /* of the circles of holding blocks, or NO_HOLDING */
+    uint32_t first[CELL_SIZES]; /* first holding block of each circle, or NO_HOLDING */
     struct holding *holdings;
     uint32_t holding_count;
     uint32_t holding_capacity;
@@ -54,8 +55,8 @@ void solaris_3x_cut(struct solaris_3x *state, uint32_t id, uint64_t size);
 /* Allocates the low end of a block of the queue; the rest keeps its place, as the head. */
 uint32_t solaris_3x_use(struct solaris_3x *state, uint32_t id, uint64_t size);
 
-/* The first block from the head on that has this many bytes once it has taken in what is free
- * behind it; NO_BLOCK if none has. */
+/* Returns the first block from the head on that has `size` bytes once the free blocks behind it are
+ * joined, or NO_BLOCK. */
 uint32_t solaris_3x_search(struct solaris_3x *state, uint64_t size);
 
 #endif

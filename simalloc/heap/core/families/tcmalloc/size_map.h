@@ -21,7 +21,7 @@ struct size_class {
     uint32_t max_cache_size; /* of `move` blocks, that may wait between the threads */
 };
 
-/* Class 0 is no request's; the classes begin with 1. */
+/* Class 0 is unused; the classes begin with 1. */
 struct size_classes {
     uint32_t count; /* class 0 included */
     struct size_class classes[MOST_CLASSES];

@@ -179,7 +179,7 @@ const char *tcmalloc_central_lists_check(const struct tcmalloc *state, uint64_t 
 /* thread_caches.c. Makes a cache for a thread that has none; NULL, with the heap's failure set,
  * when memory is exhausted. */
 struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread);
-/* Makes a cache that is no thread's; NULL as above. */
+/* Makes a cache without a thread. NULL as above. */
 struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state);
 void tcmalloc_end_thread(struct tcmalloc *state, uint32_t thread);
 void tcmalloc_caches_init(struct tcmalloc *state);
@@ -189,7 +189,8 @@ const char *tcmalloc_caches_check(const struct tcmalloc *state);
 /* Fills an empty list, and returns the one block that is not entered. Returns NO_BLOCK, with the
  * heap's failure set, if memory is exhausted. */
 uint32_t tcmalloc_refill(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);
-/* Gives blocks back from a list that is too long, or a cache that is too large. */
+/* Returns blocks to the central free list from a list that is too long, or a cache that is too
+ * large. */
 void tcmalloc_shrink(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);
 
 /* The cache of a thread; NULL: it has none. */
@@ -198,7 +199,8 @@ ALWAYS_INLINE struct thread_cache *tcmalloc_cache_of(const struct tcmalloc *stat
     return thread_table_find(&state->caches.of_threads, thread);
 }
 
-/* Takes a cached block of a class; NO_BLOCK, with the heap's failure set, if there is none. */
+/* Takes a cached block of a class. Returns NO_BLOCK, with the heap's failure set, if memory is
+ * exhausted. */
 ALWAYS_INLINE uint32_t tcmalloc_take(struct tcmalloc *state, struct thread_cache *cache,
                                      uint32_t class)
 {

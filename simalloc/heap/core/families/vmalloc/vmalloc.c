@@ -130,7 +130,7 @@ static void release(struct heap *heap, uint32_t id)
         vmalloc_reclaim(state, 0);
 }
 
-/* Takes in what is free behind a block or waits there, until it is large enough. */
+/* Joins free and waiting blocks behind a block to it, until it is large enough. */
 static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -153,7 +153,7 @@ static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
     }
 }
 
-/* Puts a block on the catch-all list, and what is in the slot after it. */
+/* Puts a block on the catch-all list, and the block in the slot after it. */
 static void throw_away(struct vmalloc *state, uint32_t id)
 {
     state->heap.counters.allocated -= size_of(state, id);

@@ -1,4 +1,4 @@
-/* Vmalloc: what its parts share (policy/families/vmalloc.md). */
+/* Declarations shared by the parts of Vmalloc (policy/families/vmalloc.md). */
 #ifndef SIMALLOC_VMALLOC_H
 #define SIMALLOC_VMALLOC_H
 
@@ -8,7 +8,7 @@
 /* More than the largest header and what else decides which blocks are tiny. */
 enum { MOST_TINY_SIZES = 1 << 21 };
 
-/* What the `family_data` of a cached or free block says; of any other it is NOT_MARKED. */
+/* Values of the `family_data` of a cached or free block; all other blocks have NOT_MARKED. */
 enum { NOT_MARKED, IN_SLOT, IN_CACHE, IN_CATCH_ALL, IS_PENDING };
 
 struct vmalloc {
@@ -18,28 +18,28 @@ struct vmalloc {
     uint64_t page;
     uint64_t header;
     uint64_t tiny_below;  /* blocks of fewer bytes are tiny */
-    struct links links;   /* of all chains below */
-    struct chain *caches; /* tiny blocks that wait, by size */
+    struct links links;   /* links of all chains below */
+    struct chain *caches; /* cached tiny blocks, by size */
     struct chain *tiny;   /* tiny free blocks, by size */
     struct chain catch_all;
     struct chain pending; /* free blocks that enter the tree when reclaiming ends */
-    uint32_t slot;        /* the one large block that waits there; or NO_BLOCK */
-    uint32_t wild;        /* the free block at the break that comes last; or NO_BLOCK */
-    uint32_t wanted;      /* what a realloc takes in once it is merged; or NO_BLOCK */
+    uint32_t slot;        /* the one cached large block, or NO_BLOCK */
+    uint32_t wild;        /* free block at the break, which is used last; or NO_BLOCK */
+    uint32_t wanted;      /* block that a realloc takes in once it is merged, or NO_BLOCK */
     uint64_t cached_tiny;
     uint64_t free_tiny;
 };
 
-/* blocks.c: how blocks that wait become free ones. */
+/* blocks.c: how waiting blocks become free. */
 
-/* Whether a block waits, unmerged. */
+/* Returns whether a block waits, unmerged. */
 bool vmalloc_waits(const struct vmalloc *state, uint32_t id);
 
-/* Moves the large block that waits in the slot, if there is one, to the catch-all list. */
+/* Moves the large block in the slot, if any, to the catch-all list. */
 void vmalloc_empty_slot(struct vmalloc *state);
 
-/* Frees what waits on the catch-all list, and in the caches of sizes down to `least`; returns
- * whether anything did. */
+/* Frees the blocks on the catch-all list and in the caches of sizes down to `least`. Returns
+ * whether any were freed. */
 bool vmalloc_reclaim(struct vmalloc *state, uint64_t least);
 
 ALWAYS_INLINE uint64_t size_of(const struct vmalloc *state, uint32_t id)
@@ -65,7 +65,7 @@ ALWAYS_INLINE void wait_on(struct vmalloc *state, struct chain *chain, uint32_t 
         chain_push(&state->links, chain, id);
 }
 
-/* Takes a block that waits from where it does; it is allocated then, and not counted. */
+/* Removes a waiting block from its chain or slot; it is then allocated, but not counted. */
 ALWAYS_INLINE void wait_no_more(struct vmalloc *state, uint32_t id)
 {
     struct block *block = &state->heap.blocks[id];
@@ -81,7 +81,7 @@ ALWAYS_INLINE void wait_no_more(struct vmalloc *state, uint32_t id)
     block->family_data = NOT_MARKED;
 }
 
-/* Takes a free block from where it is; it is allocated then, and not counted. */
+/* Removes a free block from its structure; it is then allocated, but not counted. */
 ALWAYS_INLINE void take_out(struct vmalloc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;

@@ -12,8 +12,8 @@
 
 #include "index/slots.h"
 
-/* Room for the blocks, an equal number of empty slots, and a batch of events, each of which enters
- * at most three blocks; rounded to whole pages of 64 rows. */
+/* Room for the blocks, an equal number of empty slots, and a batch of events, which enter at most
+ * three blocks each; rounded to whole pages of 64 rows. */
 enum { AGED_BLOCKS = 1 << 14, AGED_PAGE = SLOTS * SLOTS, AGED_SLOTS = 9 * AGED_PAGE };
 
 struct aged_list {

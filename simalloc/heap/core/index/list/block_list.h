@@ -68,8 +68,8 @@ struct cursor {
  * another full leaf below another full node; of the levels above few nodes are split. */
 enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
 
-/* The most nodes that one block creates: a leaf, or the first one's second half, and a node in each
- * level above, of which at least half the slots are in use. */
+/* Maximum number of nodes that one block creates: a leaf, or the first leaf's second half, and a
+ * node in each level above. At least half the slots of a node are in use. */
 enum { LEAVES_OF_ONE = 2, INNERS_OF_ONE = 16 };
 
 /* Makes an empty list, which has nodes for one block. The largest power of two in `unit` divides all
@@ -78,8 +78,8 @@ bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
 void block_list_release(struct block_list *list);
 /* Makes room for at least these numbers of new nodes. Returns false if memory is exhausted. */
 bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners);
-/* Makes sure that an empty list finds nodes for `blocks` blocks, entering one behind the other, and
- * for a batch of events; false when memory is exhausted. */
+/* Ensures nodes in an empty list for `blocks` blocks, entering one behind the other, and for a
+ * batch of events. Returns false when memory is exhausted. */
 bool block_list_reserve_for(struct block_list *list, uint64_t blocks);
 /* Takes all blocks out, whose homes are the caller's to set. */
 void block_list_clear(struct block_list *list);

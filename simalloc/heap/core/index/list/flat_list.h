@@ -16,8 +16,8 @@ enum { FLAT_SLOT_BITS = 10, FLAT_KEY_BITS = 21, FLAT_KEYS = 1 << FLAT_KEY_BITS }
 /* FLAT_STEP slots are examined in one step. No slot has the number with all bits set. */
 enum { FLAT_STEP = 16, FLAT_SLOTS = (1 << FLAT_SLOT_BITS) - FLAT_STEP };
 
-/* Maximum number of blocks, which leaves room for a batch of events, each of which enters at most
- * three blocks. */
+/* Maximum number of blocks, which leaves room for a batch of events; each enters at most three
+ * blocks. */
 enum { FLAT_BLOCKS = FLAT_SLOTS - 3 * BATCH };
 
 #define FLAT_EMPTY INT32_MAX    /* the place in an empty slot */

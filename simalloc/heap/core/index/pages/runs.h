@@ -28,8 +28,8 @@ uint32_t runs_find(struct runs *runs, uint32_t from, uint64_t size, uint64_t *vi
 
 void runs_remove(struct runs *runs, uint32_t id);
 
-/* Makes a block that is not counted as allocated a free run, merged with its neighbours; returns
- * the run. The replay fails if there is no memory for it. */
+/* Makes a block that is not counted as allocated a free run, merged with its neighbours. Returns
+ * the run. The replay fails when memory is exhausted. */
 uint32_t runs_free(struct runs *runs, uint32_t id);
 
 /* Takes the low end of a run; the remainder keeps its place and its id. Returns the block taken,

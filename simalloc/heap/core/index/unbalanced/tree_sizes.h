@@ -1,11 +1,10 @@
 /* Best fit in an address-ordered tree without a search of the tree: the smallest block that fits,
  * and the number of nodes that a search would visit.
  *
- * The search visits every node that it reaches through subtrees with a block of the size. The
- * largest size of a subtree is at most that of the subtree around it, so the search visits exactly
- * the nodes whose own subtree has such a block. The nodes are therefore kept in two more orders, in
- * which ranks are found in O(log n): by the size of their block, and by the largest size of their
- * subtree. */
+ * The search visits every node that it reaches through subtrees with a block of the size. A subtree
+ * contains all blocks of the subtrees within it, so the search visits exactly the nodes whose own
+ * subtree has such a block. The nodes are therefore kept in two more orders, in which ranks are
+ * found in O(log n): by the size of their block, and by the largest size of their subtree. */
 #ifndef SIMALLOC_TREE_SIZES_H
 #define SIMALLOC_TREE_SIZES_H
 

@@ -3,7 +3,7 @@
  *   pool    blocks of one size, which may change whenever none is used
  *   arena   a segment of 64 pools
  *
- * Whatever is not used of an arena is cached, so that the family lets it alone. */
+ * Unused memory of an arena is cached, so that the family does not reuse it. */
 #ifndef SIMALLOC_PYMALLOC_H
 #define SIMALLOC_PYMALLOC_H
 
