@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from simalloc.errors import ResultsError
 from simalloc.heap import Timeline
-from simalloc.sweep.sqlite import complaint, connect
+from simalloc.sweep.sqlite import connect, naming_file
 from simalloc.sweep.store import outcome_of, plain_row, timeline_of
 from simalloc.sweep.task import Outcome
 
@@ -39,24 +39,22 @@ def salvage(path: str | PathLike[str]) -> tuple[list[Outcome], int]:
     even the file's layout cannot be read.
     """
     found, unreadable = [], 0
-    try:
-        with (
-            TemporaryDirectory(prefix="simalloc-") as folder,
-            closing(
-                connect(_copy(Path(path), Path(folder)), (), create=False, check=False)
-            ) as connection,
-        ):
-            names = [column[1] for column in connection.execute("PRAGMA table_info (run)")]
-            for run in range(1, Path(path).stat().st_size // SMALLEST_ROW + 1):
-                try:
-                    row = _row(connection, names, run)
-                except _DAMAGE:
-                    unreadable += 1
-                    continue
-                if row is not None:
-                    found.append(outcome_of(row, _timeline(connection, run)))
-    except sqlite3.Error as error:
-        raise complaint(path, error) from error
+    with (
+        naming_file(path),
+        TemporaryDirectory(prefix="simalloc-") as folder,
+        closing(
+            connect(_copy(Path(path), Path(folder)), (), create=False, check=False)
+        ) as connection,
+    ):
+        names = [column[1] for column in connection.execute("PRAGMA table_info (run)")]
+        for run in range(1, Path(path).stat().st_size // SMALLEST_ROW + 1):
+            try:
+                row = _row(connection, names, run)
+            except _DAMAGE:
+                unreadable += 1
+                continue
+            if row is not None:
+                found.append(outcome_of(row, _timeline(connection, run)))
     return found, unreadable
 
 

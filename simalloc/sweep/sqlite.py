@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -41,6 +42,17 @@ def complaint(path: str | PathLike[str], error: sqlite3.Error) -> ResultsError:
     if code in _ADVICE:
         return ResultsError(f"{path}: {_ADVICE[code]} ({error})")
     return damage(path, str(error))
+
+
+@contextmanager
+def naming_file(path: str | PathLike[str]) -> Iterator[None]:
+    """Raise `ResultsError` about a file for an error of SQLite, or a name in it that is no text."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise complaint(path, error) from error
+    except UnicodeDecodeError as error:
+        raise damage(path, "a name in it is not UTF-8") from error
 
 
 def damage(path: str | PathLike[str], reason: str) -> ResultsError:

@@ -21,7 +21,7 @@ import numpy as np
 
 from simalloc.heap import Timeline
 from simalloc.heap.running.run_from_states import MAX_INTERVALS
-from simalloc.sweep.sqlite import complaint, connect, damage
+from simalloc.sweep.sqlite import connect, damage, naming_file
 from simalloc.sweep.task import Key, Outcome, Task, key_of
 
 _OF_KEY: Final = "FROM run LEFT JOIN timeline ON timeline.run = run.id WHERE " + " AND ".join(
@@ -64,6 +64,8 @@ _MOST_PACKED: Final = _MOST_EXTREMES + (1 << 10)
 """Bytes that it takes at most, deflated: what cannot be compressed grows by 5 bytes in 16 KiB."""
 _PLAIN: Final = (str, int, float, NoneType)
 """Types of a figure and of a parameter."""
+_LARGEST: Final = 1e30
+"""Larger figures, infinity included, are of no run, and statistics of them overflow."""
 
 
 def pack_timeline(timeline: Timeline) -> bytes:
@@ -205,10 +207,8 @@ class Store:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        try:
+        with naming_file(self.path):
             yield
-        except sqlite3.Error as error:
-            raise complaint(self.path, error) from error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -239,8 +239,8 @@ def timeline_of(connection: sqlite3.Connection, run: int) -> Timeline | None:
 def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:
     """Return a row of `run` by its columns.
 
-    Raises `ValueError` if a column is missing or has a value of the wrong type, or if the
-    parameters are not a JSON object of plain values.
+    Raises `ValueError` if a column is missing, has a value of the wrong type or is too large, or if
+    the parameters are not a JSON object of plain values.
     """
     row = dict(zip(columns, values, strict=True))
     invalid = [name for name, kind in _REQUIRED.items() if not isinstance(row.get(name), kind)]
@@ -249,6 +249,12 @@ def plain_row(columns: list[str], values: Iterable[Any]) -> dict[str, Any]:
     odd = [name for name, value in row.items() if not isinstance(value, _PLAIN)]
     if odd:
         raise ValueError(f"a run's {odd[0]} is neither text nor a number")
+    large = [
+        name for name, value in row.items()
+        if isinstance(value, float) and not abs(value) <= _LARGEST
+    ]  # fmt: skip
+    if large:
+        raise ValueError(f"a run's {large[0]} is {row[large[0]]}, which is too large")
     row["parameters"] = _parameters(row["parameters"])
     return row
 

@@ -1,5 +1,6 @@
 """Files of results that a stranger has made: refused with a sentence, or read within bounds."""
 
+import math
 import sqlite3
 import zlib
 from contextlib import closing
@@ -85,6 +86,8 @@ def test_a_view_beside_the_tables_is_left_alone(stranger):
         ("trace", b"\xff\0", "a run has no valid trace"),
         ("scale", "many", "a run has no valid scale"),
         ("peak_heap_bytes", b"\0", "a run's peak_heap_bytes is neither text nor a number"),
+        ("seconds", math.inf, "a run's seconds is inf, which is too large"),
+        ("fragmentation_4", -1e200, "a run's fragmentation_4 is -1e+200, which is too large"),
     ],
 )
 def test_values_of_the_wrong_type_are_errors(stranger, tmp_path, column, value, says):
@@ -141,3 +144,14 @@ def test_a_column_in_other_letters_is_the_same_column(stranger, tmp_path):
     assert merge([renamed], merged).new == 3
     with Store(merged) as store:
         assert all(row["peak_heap_bytes"] > 0 for row in store.rows())
+
+
+def test_a_name_that_is_no_text_is_damage(stranger, tmp_path):
+    path = stranger(("ALTER TABLE run ADD COLUMN marked",))
+    path.write_bytes(path.read_bytes().replace(b"marked", b"mark\xff\xfe"))
+    for done in (
+        *commands(path, tmp_path / "merged.sqlite"),
+        simalloc("merge", "--salvage", path, "-o", tmp_path / "merged.sqlite"),
+    ):
+        assert done.exit_code == 2
+        assert f"{path}: is damaged (" in done.stderr
