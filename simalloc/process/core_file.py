@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
+import os
 import struct
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ _NT_PRSTATUS, _NT_PRPSINFO, _NT_FILE = 1, 3, 0x46494C45
 _THREAD_NUMBER: Final = 32
 _FS_BASE: Final = 112 + 21 * 8
 """Offsets in NT_PRSTATUS."""
+_MOST_NOTES: Final = 256 << 20
+"""Bytes of notes: a thread has some 5 KiB of them, and a mapped file 24 bytes and its path."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,12 @@ class CoreFile(Target):
         self.name = str(path)
         self.process = None
         self.command = ""
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            if size < 64:
-                raise ProcessError(f"{path} is not a core file: it has only {size} bytes")
-            self._file = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._bytes = np.frombuffer(self._file, np.uint8)
+        # Not mapped: a page of a mapping that is cut off while it is read ends the program.
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._file)
+        self._size = os.lseek(self._file, 0, os.SEEK_END)
+        if self._size < 64:
+            raise ProcessError(f"{path} is not a core file: it has only {self._size} bytes")
         self._segments: list[_Segment] = []
         self._files: list[tuple[int, int, int, str]] = []
         self._threads: list[Thread] = []
@@ -99,24 +102,37 @@ class CoreFile(Target):
             one = self._segments[segment]
             low, high = max(address, one.start), min(end, one.start + one.stored)
             if low < high:
-                source = one.offset + low - one.start
                 target = at + low - address
-                into[target : target + high - low] = self._bytes[source : source + high - low]
-                copied += high - low
+                place = into[target : target + high - low].data
+                copied += self._fill(place, one.offset + low - one.start)
             segment += 1
         return copied
+
+    def _fill(self, place: memoryview, offset: int) -> int:
+        """Read the bytes at an offset; return how many there are, fewer in a file cut off since."""
+        done = 0
+        while read := os.preadv(self._file, [place[done:]], offset + done):
+            done += read
+        return done
 
     def file_bytes(self, mapping: Mapping) -> bytes | None:  # noqa: ARG002 - a target's signature
         """Return None: the files here may not be those of the process."""
         return None
 
+    def _read(self, offset: int, size: int) -> bytes:
+        return os.pread(self._file, size, offset) if offset < self._size else b""
+
+    def _unpack(self, form: str, offset: int) -> tuple[int, ...]:
+        """Return numbers at an offset; raises `struct.error` if the file ends before."""
+        return struct.unpack(form, self._read(offset, struct.calcsize(form)))
+
     def _read_headers(self) -> None:
         self._check_kind()
-        table, sections = struct.unpack_from("<QQ", self._file, 32)
-        entry, count = struct.unpack_from("<HH", self._file, 54)
+        table, sections = self._unpack("<QQ", 32)
+        entry, count = self._unpack("<HH", 54)
         if count == _MANY_HEADERS:  # then the first section's sh_info holds the number
-            (count,) = struct.unpack_from("<I", self._file, sections + 44)
-        if entry < 56 or table + entry * count > len(self._file):
+            (count,) = self._unpack("<I", sections + 44)
+        if entry < 56 or table + entry * count > self._size:
             raise ProcessError(f"{self.name} is a damaged core file: its headers are cut off")
         for number in range(count):
             self._read_header(table + entry * number)
@@ -129,14 +145,14 @@ class CoreFile(Target):
 
     def _check_kind(self) -> None:
         """Check that this is a core file of a machine that is known."""
-        identity = self._file[:6]
+        identity = self._read(0, 6)
         if identity[:4] != _ELF_64_LITTLE[:4]:
             raise ProcessError(f"{self.name} is not a core file: it is not in ELF")
         if identity != _ELF_64_LITTLE:
             raise ProcessError(
                 f"{self.name} is from a 32-bit or big-endian machine; only x86-64 can be read"
             )
-        kind, machine = struct.unpack_from("<HH", self._file, 16)
+        kind, machine = self._unpack("<HH", 16)
         if machine != _X86_64:
             raise ProcessError(
                 f"{self.name} is from another machine (ELF number {machine}); only x86-64 can be "
@@ -146,17 +162,17 @@ class CoreFile(Target):
             raise ProcessError(f"{self.name} is not a core file, but a program or library")
 
     def _read_header(self, at: int) -> None:
-        kind, flags, offset, start, _, stored, size = struct.unpack_from("<IIQQQQQ", self._file, at)
+        kind, flags, offset, start, _, stored, size = self._unpack("<IIQQQQQ", at)
         if kind not in {_LOAD, _NOTE}:
             return
-        if offset + stored > len(self._file):
-            lost = offset + stored - len(self._file)
+        if offset + stored > self._size:
+            lost = offset + stored - self._size
             raise ProcessError(
                 f"{self.name} is cut off: {lost:,} bytes or more are missing. Check `ulimit -c` "
                 "and the free space where it was written"
             )
         if kind == _NOTE:
-            self._read_notes(offset, offset + stored)
+            self._read_notes(offset, stored)
         elif size:
             if start % PAGE or start + size > 1 << 64 or stored > size:
                 raise ProcessError(
@@ -165,8 +181,10 @@ class CoreFile(Target):
             end = start + -(-size // PAGE) * PAGE
             self._segments.append(_Segment(start, end, offset, stored, flags))
 
-    def _read_notes(self, at: int, end: int) -> None:
-        for kind, content in _notes(self._file, at, end):
+    def _read_notes(self, offset: int, size: int) -> None:
+        if size > _MOST_NOTES:
+            raise ProcessError(f"{self.name} is a damaged core file: its notes are too long")
+        for kind, content in _notes(self._read(offset, size)):
             if kind == _NT_PRSTATUS and len(content) >= _FS_BASE + 8:
                 (number,) = struct.unpack_from("<i", content, _THREAD_NUMBER)
                 (pointer,) = struct.unpack_from("<Q", content, _FS_BASE)
@@ -186,14 +204,15 @@ class CoreFile(Target):
         return Mapping(one.start, one.end, f"{letters}p")
 
 
-def _notes(file: mmap.mmap, at: int, end: int) -> Iterator[tuple[int, bytes]]:
+def _notes(notes: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the type and content of each note."""
-    while at + 12 <= end:
-        name, size, kind = struct.unpack_from("<III", file, at)
+    at = 0
+    while at + 12 <= len(notes):
+        name, size, kind = struct.unpack_from("<III", notes, at)
         content = at + 12 + -(-name // 4) * 4
-        if content + size > end:
+        if content + size > len(notes):
             return
-        yield kind, file[content : content + size]
+        yield kind, notes[content : content + size]
         at = content + -(-size // 4) * 4
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from functools import lru_cache
@@ -32,6 +31,9 @@ _TEXTS: Final = {
     "tcmalloc": b"tcmalloc: large alloc ",
 }
 """Beginnings of an allocator's messages, the only evidence of it in a program without symbols."""
+_LONGEST_TEXT: Final = max(map(len, _TEXTS.values()))
+_PIECE: Final = 4 << 20
+"""Bytes that are read at a time."""
 
 _OF_PYTHON: Final = "PyMem_RawMalloc"
 """CPython contains mimalloc, and serves nothing by it unless it is free-threaded."""
@@ -86,11 +88,17 @@ def _found(path: str, _: int, __: int) -> str | None:
 
 
 def _by_text(path: Path) -> str | None:
+    """Return the allocator whose text is in a file; it is read piece by piece, and may change."""
+    found: set[str] = set()
     try:
-        with (
-            path.open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-        ):
-            return next((name for name, text in _TEXTS.items() if content.find(text) >= 0), None)
+        if not path.is_file():
+            return None
+        with path.open("rb", buffering=0) as file:
+            end = b""
+            while piece := file.read(_PIECE):
+                content = end + piece
+                found.update(name for name, text in _TEXTS.items() if text in content)
+                end = content[-_LONGEST_TEXT:]
     except (OSError, ValueError):
         return None
+    return next((name for name in _TEXTS if name in found), None)

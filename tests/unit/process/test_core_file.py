@@ -1,5 +1,6 @@
 """Core files, whole and damaged."""
 
+import os
 import struct
 import time
 
@@ -131,3 +132,16 @@ def test_memory_of_random_bytes_has_no_heap(whole, tmp_path):
     path.write_bytes(bytes_)
     with pytest.raises(SimallocError, match="no heap of glibc"):
         take_snapshot(CoreFile(path))
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.9])
+def test_a_core_file_may_be_cut_off_while_it_is_read(whole, tmp_path, share):
+    path = tmp_path / "core"
+    path.write_bytes(whole)
+    core = CoreFile(path)
+    os.truncate(path, int(share * len(whole)))
+    try:
+        snapshot = take_snapshot(core)
+    except SimallocError:
+        snapshot = None
+    assert snapshot is None or len(snapshot.blocks) > 0
