@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import json
-import zipfile
-from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from simalloc.arrays import load_arrays
 from simalloc.process.foreign import Foreign, ForeignClass
+from simalloc.process.glibc.chunks import STATE_NAMES
 from simalloc.process.heap_state import COLUMNS as STATE_COLUMNS
 from simalloc.process.heap_state import HeapState
 from simalloc.process.snapshot import Blocks, Keeper, Other, Part, Pauses, Snapshot
 from simalloc.process.target import ProcessError
-
-
-def _foreign(classes: Sequence[dict[str, int]], **rest: Any) -> Foreign:
-    """Return the heap of another allocator that was saved as a dictionary."""
-    return Foreign(classes=[ForeignClass(**one) for one in classes], **rest)
-
+from simalloc.process.typed import typed
 
 _FORMAT: Final = "simalloc snapshot 1"
 _OF_STATE: Final = ("has_fast_lists", "parameters")
-_COLUMNS: Final = ("address", "usable", "size", "state", "arena", "resident")
-_SEQUENCES: Final[dict[str, Callable[..., Any]]] = {
+_MOST_HEADER: Final = 64 << 20
+_COLUMNS: Final = {
+    "address": (np.uint64, 1),
+    "usable": (np.int64, 1),
+    "size": (np.int64, 1),
+    "state": (np.uint8, 1),
+    "arena": (np.int32, 1),
+    "resident": (np.int64, 1),
+}
+"""The type and dimensions of each column of blocks."""
+_STATE_COLUMNS: Final = {
+    f"state_{name}": (np.int64, 1 if name == "idle" else 2) for name in STATE_COLUMNS
+}
+_SEQUENCES: Final[dict[str, type[Any]]] = {
     "parts": Part,
     "keepers": Keeper,
     "others": Other,
-    "foreign": _foreign,
+    "foreign": Foreign,
 }
 
 
@@ -58,19 +65,34 @@ def save_snapshot(snapshot: Snapshot, stream: BinaryIO) -> None:
 def load_snapshot(path: Path) -> Snapshot:
     """Read a snapshot that `save_snapshot` wrote; raises `ProcessError` if the file has none."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            rest = json.loads(file["header"].tobytes())
-            columns = [file[name] for name in _COLUMNS]
-            if "state" in rest:
-                arrays = {name: file[f"state_{name}"] for name in STATE_COLUMNS}
-                rest["state"] = HeapState(**rest["state"], **arrays)
-        if rest.pop("format") != _FORMAT:
+        header = load_arrays(path, {"header": (np.uint8, 1)}, limit=_MOST_HEADER)["header"]
+        rest = json.loads(header.tobytes())
+        if not isinstance(rest, dict) or rest.pop("format", None) != _FORMAT:
             raise ProcessError(f"{path} is a snapshot of another version of simalloc")
-        for name, kind in _SEQUENCES.items():
-            rest[name] = [kind(**one) for one in rest[name]]
-        rest["pauses"] = Pauses(**rest["pauses"])
-        if len({len(column) for column in columns}) != 1:
-            raise ProcessError(f"{path}: the columns of the blocks differ in length")
-        return Snapshot(blocks=Blocks(*columns), **rest)
-    except (KeyError, ValueError, TypeError, zipfile.BadZipFile, EOFError) as error:
+        blocks = Blocks(**load_arrays(path, _COLUMNS))
+        _check_blocks(blocks)
+        if "state" in rest:
+            columns = {name.removeprefix("state_"): array
+                       for name, array in load_arrays(path, _STATE_COLUMNS).items()}  # fmt: skip
+            rest["state"] = typed(HeapState, rest["state"] | columns)
+        return _snapshot(blocks, rest)
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise ProcessError(f"{path} is not a snapshot, or is damaged: {error}") from None
+
+
+def _check_blocks(blocks: Blocks) -> None:
+    """Raise `ValueError` unless the columns belong together and the states exist."""
+    if len({len(column) for column in vars(blocks).values()}) != 1:
+        raise ValueError("the columns of the blocks differ in length")
+    if (blocks.state >= len(STATE_NAMES)).any():
+        raise ValueError("a block has an unknown state")
+
+
+def _snapshot(blocks: Blocks, rest: dict[str, Any]) -> Snapshot:
+    """Return a snapshot of its blocks and its JSON; raises `TypeError` for a value of no use."""
+    for one in rest["foreign"]:
+        one["classes"] = [typed(ForeignClass, each) for each in one["classes"]]
+    for name, kind in _SEQUENCES.items():
+        rest[name] = [typed(kind, one) for one in rest[name]]
+    rest["pauses"] = typed(Pauses, rest["pauses"])
+    return typed(Snapshot, {**rest, "blocks": blocks})

@@ -11,6 +11,7 @@ from simalloc.shown import LOOKS
 PACKAGE = Path(__file__).parents[2] / "simalloc"
 
 LAYERS = [
+    "arrays",
     "printable",
     "errors examples extras files machine memory plural progress shown version waiting",
     "trace policy",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.arrays import load_arrays
 from simalloc.errors import TraceError
 
 START_SUFFIX: Final = ".start"
@@ -54,11 +54,10 @@ def read_start(raw: Path) -> Start | None:
     try:
         if path.is_symlink() or not path.is_file():
             return None
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-            address, size, totals = (saved[name] for name in ("address", "size", "totals"))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
+        saved = load_arrays(path, dict.fromkeys(("address", "size", "totals"), (np.int64, 1)))
+    except (OSError, ValueError):
         raise TraceError("the file is damaged", path=path) from None
-    sound = all(one.dtype == np.int64 and one.ndim == 1 for one in (address, size, totals))
-    if not sound or len(address) != len(size) or len(totals) != 2 or (size < 0).any():
+    address, size, totals = saved["address"], saved["size"], saved["totals"]
+    if len(address) != len(size) or len(totals) != 2 or (size < 0).any():
         raise TraceError("the file is damaged", path=path)
     return Start(address, size, int(totals[0]), int(totals[1]))

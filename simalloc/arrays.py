@@ -1,0 +1,56 @@
+"""Arrays in .npz files of strangers: nothing that a file says of itself is believed."""
+
+from __future__ import annotations
+
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from simalloc.memory import require_memory
+
+_COPIES: Final = 2
+"""The content of a member and the array made of it."""
+_DAMAGE: Final = (
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, EOFError),
+    *(KeyError, MemoryError, NotImplementedError, OverflowError, RuntimeError, TypeError),
+)
+
+
+def load_arrays(
+    path: str | PathLike[str],
+    kinds: Mapping[str, tuple[DTypeLike, int]],
+    *,
+    limit: int | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an .npz file that `kinds` names, each with its type and dimensions.
+
+    Raises `ValueError` if one is missing, damaged or of another kind, or longer than `limit` bytes,
+    `OSError` if the file cannot be read, and `SimallocError` if the arrays need more memory than
+    may be used.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.getinfo(f"{name}.npy") for name in kinds}
+            size = sum(member.file_size for member in members.values())
+            if limit is not None and size > limit:
+                raise ValueError(f"{', '.join(kinds)}: {size:,} bytes are more than {limit:,}")
+            require_memory(_COPIES * size, f"{path}: reading {', '.join(kinds)}")
+            found = {name: _read(archive, member) for name, member in members.items()}
+    except _DAMAGE as error:
+        raise ValueError(str(error) or type(error).__name__) from error
+    for name, (kind, dimensions) in kinds.items():
+        if found[name].dtype != kind or found[name].ndim != dimensions:
+            raise ValueError(f"{name} is not of {np.dtype(kind)} in {dimensions} dimensions")
+    return found
+
+
+def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    with archive.open(member) as stream:
+        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    return array

@@ -1,0 +1,109 @@
+"""Snapshots that a stranger has changed: refused with a sentence, before memory is taken."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from command import simalloc
+from process_programs import running
+
+from simalloc.memory import VARIABLE
+from simalloc.process import LiveProcess, save_snapshot, take_snapshot
+
+
+@pytest.fixture(scope="module")
+def members(compiled):
+    """The members of a saved snapshot, by name."""
+    stream = io.BytesIO()
+    with running(compiled("continued"), "1") as told:
+        save_snapshot(take_snapshot(LiveProcess(told.process)), stream)
+    with zipfile.ZipFile(stream) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def saved(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def refusal(members, path, **changed):
+    """Write a snapshot with some members changed; return why each command refuses it."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {**members, **changed}.items():
+            archive.writestr(name, content)
+    texts = set()
+    for command in (["snapshot", path], ["run", "espresso", "-p", "ptmalloc", "--start", path]):
+        done = simalloc(*command)
+        assert done.exit_code == 2
+        texts.add(done.stderr.removeprefix("simalloc: error: ").strip())
+    (text,) = texts
+    return text
+
+
+HEADERS = [
+    ("threads", "many", "threads has a value of another type"),
+    ("command", 5, "command has a value of another type"),
+    ("seconds", 1e999, "seconds has a value of another type"),
+    ("problems", [None], "problems has a value of another type"),
+    ("mallinfo", {"arena": "x"}, "mallinfo has a value of another type"),
+    ("parts", [[1, 2]], "must be a mapping"),
+    ("parts", "main", "must be a mapping"),
+    ("pauses", {"stops": -0.5}, "stops has a value of another type"),
+    ("foreign", [{"classes": 5}], "not iterable"),
+    ("keepers", {"a": 1}, "must be a mapping"),
+    ("extra", 1, "unexpected keyword argument 'extra'"),
+    ("state", {"has_fast_lists": 1, "parameters": {}}, "has_fast_lists has a value"),
+    ("format", "simalloc snapshot 9", "of another version of simalloc"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "why"), HEADERS)
+def test_values_of_another_type_are_refused(members, tmp_path, name, value, why):
+    header = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+    header[name] = value
+    changed = saved(np.frombuffer(json.dumps(header).encode(), np.uint8))
+    assert why in refusal(members, tmp_path / "heap.npz", **{"header.npy": changed})
+
+
+@pytest.mark.parametrize("text", ["[]", "5", "{", "[" * 100_000, "\xff"])
+def test_a_header_that_is_no_object_is_refused(members, tmp_path, text):
+    changed = saved(np.frombuffer(text.encode("latin-1"), np.uint8))
+    refusal(members, tmp_path / "heap.npz", **{"header.npy": changed})
+
+
+ARRAYS = [
+    ("state", lambda column: column + np.uint8(100), "a block has an unknown state"),
+    ("state", lambda column: column[:-1], "differ in length"),
+    ("size", lambda column: column[None], "size is not of int64 in 1 dimensions"),
+    ("size", lambda column: column.astype("f8"), "size is not of int64 in 1 dimensions"),
+    ("address", lambda column: column.astype(">u8"), "address is not of uint64"),
+    ("state_lists", lambda column: column.astype("S5"), "state_lists is not of int64"),
+    ("state_idle", lambda column: column.reshape(-1, 1), "state_idle is not of int64"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "why"), ARRAYS)
+def test_columns_of_another_kind_are_refused(members, tmp_path, name, change, why):
+    changed = saved(change(np.load(io.BytesIO(members[f"{name}.npy"]))))
+    assert why in refusal(members, tmp_path / "heap.npz", **{f"{name}.npy": changed})
+
+
+@pytest.mark.parametrize("text", [b"", b"no array", b"\x93NUMPY\1\0\x10\0{'descr': (1,\n\n\n\n\n"])
+def test_what_is_no_array_is_refused(members, tmp_path, text):
+    assert "is damaged" in refusal(members, tmp_path / "heap.npz", **{"size.npy": text})
+
+
+def test_what_inflates_to_more_than_there_is_is_refused(members, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "80M")
+    zeros = saved(np.zeros(6 << 20, np.int64))
+    why = refusal(members, tmp_path / "heap.npz", **{"size.npy": zeros})
+    assert "80.0 MiB may be used here" in why
+
+
+def test_a_header_of_gigabytes_is_refused(members, tmp_path):
+    changed = saved(np.full(65 << 20, ord(" "), np.uint8))
+    why = refusal(members, tmp_path / "heap.npz", **{"header.npy": changed})
+    assert "more than 67,108,864" in why
