@@ -5,9 +5,10 @@ A third of the time each goes to
 1. the property tests of both engines, the bounds and the pools, with fresh Hypothesis examples;
 2. random traces through the malloc of this system's C library and through its model, address by
    address;
-3. the readers, with fresh inputs: every format of logs, trace files, raw recordings, plans in TOML,
-   and patterns. `make fuzz` runs them under the address and undefined-behaviour sanitizers, except
-   memray, whose own code does not run there.
+3. the readers, with fresh inputs: every format of logs, trace files, raw recordings, core files,
+   snapshots, statistics of allocators, files of results, plans in TOML, and patterns. `make fuzz`
+   runs them under the address and undefined-behaviour sanitizers, except memray, whose own code
+   does not run there.
 
 Every seed and every count is printed. A shrunk trace of part 2 is written to
 tests/data/fuzz/addresses, where tests/fuzz/test_corpus.py replays it. The exit code is 1 if

@@ -109,7 +109,7 @@ def _mutate_members(rng, members):
             del members[name]
             return
         if name == "header.npy":
-            _mutate_header(rng, members)
+            mutate_header(rng, members)
         else:
             _mutate_array(rng, members[name])
     if rng.random() < 0.9:
@@ -126,7 +126,7 @@ def _mutate_array(rng, content):
         content[rng.randrange(begin, len(content))] = rng.randrange(256)
 
 
-def _mutate_header(rng, members):
+def mutate_header(rng, members):
     header = _read_header(members)
     place = header
     while True:

@@ -4,7 +4,8 @@ Each format is read in a process of its own, which may take 2 GB at most, 256 MB
 and ten seconds an input. Under the sanitizers, addresses are not limited and both other limits are
 four times as high. Inputs are read strictly and leniently by turns, every eighth in both.
 Input N of a format is always the same, so `--first N --inputs 1` shows again what went wrong; but
-memray's samples are made anew each time, and so the input is kept in the file `memray-N`.
+memray's samples are made anew each time, and so the input is kept in the file `memray-N`, and
+heap_inputs.py keeps core files and snapshots.
 """
 
 import argparse
@@ -22,10 +23,13 @@ from contextlib import nullcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # which `python -P` leaves out
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "process"))
 
 import file_inputs
+import heap_inputs
 import inputs
 import memray_inputs
+import results_inputs
 import settings_inputs
 
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
@@ -37,7 +41,7 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
 KEPT = 32 << 20
 
 
-CHECKS = settings_inputs.CHECKS | file_inputs.CHECKS
+CHECKS = settings_inputs.CHECKS | file_inputs.CHECKS | heap_inputs.CHECKS | results_inputs.CHECKS
 NAMES = [*inputs.IMPORTS, *CHECKS]
 """What can be fuzzed. memray's own code does not run under the sanitizers."""
 if SANITIZED:

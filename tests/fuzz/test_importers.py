@@ -3,10 +3,14 @@
 `python tests/fuzz/run.py` makes a long one; docs/formats.md has the figures.
 """
 
+import shutil
+
 import file_inputs
+import heap_inputs
 import inputs
 import memray_inputs
 import pytest
+import results_inputs
 import settings_inputs
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,3 +60,16 @@ def test_mutated_plans_and_patterns(name):
 def test_mutated_traces_and_recordings(name):
     for number in range(INPUTS // 3):
         file_inputs.CHECKS[name](number)
+
+
+@pytest.mark.parametrize("name", list(heap_inputs.CHECKS))
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_mutated_heaps_of_processes(name):
+    for number in range(INPUTS // 20):
+        heap_inputs.CHECKS[name](number)
+
+
+@pytest.mark.parametrize("name", list(results_inputs.CHECKS))
+def test_mutated_results(name):
+    for number in range(INPUTS // 10):
+        results_inputs.CHECKS[name](number)
