@@ -46,7 +46,7 @@ def complaint(path: str | PathLike[str], error: sqlite3.Error) -> ResultsError:
 
 @contextmanager
 def naming_file(path: str | PathLike[str]) -> Iterator[None]:
-    """Raise `ResultsError` about a file for an error of SQLite, or a name in it that is no text."""
+    """Raise `ResultsError` that names a file, for an error of SQLite or a name not in UTF-8."""
     try:
         yield
     except sqlite3.Error as error:

@@ -11,9 +11,9 @@ from simalloc.shown import LOOKS
 PACKAGE = Path(__file__).parents[2] / "simalloc"
 
 LAYERS = [
-    "arrays",
     "printable",
     "errors examples extras files machine memory plural progress shown version waiting",
+    "arrays",
     "trace policy",
     "bound process",
     "heap",
