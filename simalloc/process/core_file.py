@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import struct
 import weakref
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -65,6 +67,10 @@ class CoreFile(Target):
             raise ProcessError(f"{path} is a damaged core file: its headers end early") from None
         self._mappings = [self._mapping(one) for one in self._segments]
 
+    def stored_bytes(self) -> int:
+        """Return the bytes of the file."""
+        return self._size
+
     def mappings(self) -> list[Mapping]:
         """Return the mappings, by address."""
         return self._mappings
@@ -90,6 +96,7 @@ class CoreFile(Target):
         first = np.searchsorted(starts, start, side="right").astype(np.int64) - 1
         ranges = zip(start.tolist(), length.tolist(), place.tolist(), first.tolist(), strict=True)
         for address, size, at, segment in ranges:
+            self.check_time()
             missing += size - self._copy_one(address, size, at, max(segment, 0), into)
         return missing
 
@@ -198,9 +205,10 @@ class CoreFile(Target):
         letters = "".join(
             letter if one.flags & bit else "-" for letter, bit in (("r", 4), ("w", 2), ("x", 1))
         )
-        for start, end, offset, name in self._files:
-            if start <= one.start < end:
-                return Mapping(one.start, one.end, f"{letters}p", offset, 1, name)
+        place = bisect_right(self._files, one.start, key=itemgetter(0)) - 1
+        if place >= 0 and one.start < self._files[place][1]:
+            _, _, offset, name = self._files[place]
+            return Mapping(one.start, one.end, f"{letters}p", offset, 1, name)
         return Mapping(one.start, one.end, f"{letters}p")
 
 
@@ -217,7 +225,7 @@ def _notes(notes: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _mapped_files(content: bytes) -> list[tuple[int, int, int, str]]:
-    """Read NT_FILE: start, end, offset and path of each mapped file."""
+    """Read NT_FILE: start, end, offset and path of each mapped file, by address."""
     if len(content) < 16:
         return []
     count, page = struct.unpack_from("<QQ", content, 0)
@@ -228,4 +236,4 @@ def _mapped_files(content: bytes) -> list[tuple[int, int, int, str]]:
     for number, name in zip(range(count), names, strict=False):
         start, end, offset = struct.unpack_from("<QQQ", content, 16 + 24 * number)
         found.append((start, end, offset * page, name.decode("utf-8", "replace")))
-    return found
+    return sorted(found)

@@ -38,9 +38,9 @@ class Pause:
     """The bytes of the arenas that were read meanwhile."""
     threads: int
     rounds: int
-    """How often threads that held a lock were let go for a moment."""
+    """The number of times that threads with a lock were let go for a moment."""
     held: bool
-    """Whether a lock was still held at the end."""
+    """True if a lock was still held at the end."""
 
 
 class LiveProcess(Target):
@@ -58,6 +58,7 @@ class LiveProcess(Target):
         status = self._status()
         self.command = status.get("Name", "")
         self.resident_bytes: int | None = _kibibytes(status.get("VmRSS"))
+        self._swapped_bytes = _kibibytes(status.get("VmSwap")) or 0
         if "VmRSS" not in status:
             raise ProcessError(self._without_memory(status))
         self._pagemap = self._open("pagemap")
@@ -67,6 +68,10 @@ class LiveProcess(Target):
     def __del__(self) -> None:
         if getattr(self, "_pagemap", -1) >= 0:
             os.close(self._pagemap)
+
+    def stored_bytes(self) -> int:
+        """Return the bytes of memory and of swap that the process had at first."""
+        return (self.resident_bytes or 0) + self._swapped_bytes
 
     def mappings(self) -> list[Mapping]:
         """Return the mappings, by address, as they are now."""
@@ -137,6 +142,7 @@ class LiveProcess(Target):
 
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the words at addresses; 0 in absent pages, and where none can be read."""
+        self.check_time()
         into = np.empty(len(address), np.uint64)
         try:
             wanted = np.ascontiguousarray(address)
@@ -162,7 +168,7 @@ class LiveProcess(Target):
     def stopped(
         self, locks: Sequence[int], code: Sequence[Mapping], arena_bytes: int = 0
     ) -> Iterator[None]:
-        """Stop all threads while the block runs, none of which holds one of the locks.
+        """Stop all threads while the block runs. None of them holds one of the locks.
 
         `locks` are the addresses of the words; threads in `code` are let go until none is set.
         `arena_bytes` is the size of the arenas that the block reads.

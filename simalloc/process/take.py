@@ -36,6 +36,11 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
     With `content`, the first words of live blocks are examined, and their kinds counted. Raises
     `ProcessError` if the memory cannot be read or has no heap of an allocator that is known.
     """
+    with target.limited_time():
+        return _taken(target, content=content)
+
+
+def _taken(target: Target, *, content: bool) -> Snapshot:
     began = time.perf_counter()
     found = capture(target)
     foreign = find_foreign(target, found)

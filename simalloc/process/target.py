@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -21,12 +24,21 @@ _SLACK: Final = 1 << 20
 """Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
 
 
+_LEAST_SECONDS: Final = 60
+_SECONDS_PER_GIB: Final = 60
+"""The time limit for reading. A heap needs about a second for each GiB."""
+
+
 class ProcessError(SimallocError):
     """A process or a core file cannot be read, or its heap is not what it should be."""
 
 
 class GoneError(ProcessError):
     """The process has ended."""
+
+
+class TooLargeError(ProcessError):
+    """A range of memory is larger than this machine can copy."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,35 @@ class Target(ABC):
     knows_pages: ClassVar[bool]
     """Whether resident pages can be told from others."""
 
+    _deadline: float = math.inf
+
+    @contextmanager
+    def limited_time(self) -> Iterator[None]:
+        """Limit the time of the block. A search of damaged memory may otherwise not end.
+
+        `check_time` raises `ProcessError` after one minute and one more for each GiB. The limit of
+        an outer block applies to an inner one too.
+        """
+        before = self._deadline
+        seconds = _LEAST_SECONDS + _SECONDS_PER_GIB * self.stored_bytes() / 2**30
+        self._deadline = min(before, time.monotonic() + seconds)
+        try:
+            yield
+        finally:
+            self._deadline = before
+
+    def check_time(self) -> None:
+        """Raise `ProcessError` if the time is over. Every loop over memory calls this method."""
+        if time.monotonic() > self._deadline:
+            raise ProcessError(
+                f"{self.name} was read for longer than any heap of its size needs. Its memory is "
+                "damaged, or this machine is very busy. Try again later"
+            )
+
+    @abstractmethod
+    def stored_bytes(self) -> int:
+        """Return the bytes of memory that can be read, roughly."""
+
     @abstractmethod
     def mappings(self) -> list[Mapping]:
         """Return the mappings, by address, as they are now."""
@@ -61,17 +102,13 @@ class Target(ABC):
         return [(one, 0) for one in mappings]
 
     def busy_runs(self) -> list[Mapping]:
-        """Return what `joined` does, without mappings that have no resident page or are huge."""
+        """Return what `joined` does, without mappings that are huge or known to be absent."""
         there = [one for one, resident in self.residents(self.mappings()) if resident]
-        runs = joined(self.mappings())
+        runs = [run for run in joined(self.mappings()) if run.size <= _HUGE]
         if not self.knows_pages:
             return runs
         busy = np.array([one.start for one in there], np.uint64)
-        return [
-            run
-            for run in runs
-            if run.size <= _HUGE and ((busy >= run.start) & (busy < run.end)).any()
-        ]
+        return [run for run in runs if ((busy >= run.start) & (busy < run.end)).any()]
 
     @abstractmethod
     def threads(self) -> list[Thread]:
@@ -101,9 +138,19 @@ class Target(ABC):
     def region(self, start: int, end: int, old: Region | None = None) -> Region:
         """Return a copy of a range of memory, in whole pages; absent pages are not read.
 
-        `old` is an earlier copy whose array is used again, to spare page faults.
+        `old` is an earlier copy whose array is used again, to spare page faults. Raises
+        `TooLargeError` if there is no memory for the copy.
         """
+        self.check_time()
         start, end = down(start), up(end)
+        if end - start > _HUGE:
+            raise TooLargeError(_too_large(self.name, end - start))
+        try:
+            return self._copied(start, end, old)
+        except MemoryError as error:
+            raise TooLargeError(_too_large(self.name, end - start)) from error
+
+    def _copied(self, start: int, end: int, old: Region | None) -> Region:
         pages = self.pages(start, end)
         data = _room(start, end, pages, old)
         runs, ends = runs_of(pages != ABSENT)
@@ -113,6 +160,7 @@ class Target(ABC):
 
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the words at addresses; 0 in absent pages, and where none can be read."""
+        self.check_time()
         into = np.zeros(len(address), np.uint64)
         length = np.full(len(address), 8, np.uint64)
         place = np.arange(len(address), dtype=np.uint64) * np.uint64(8)
@@ -121,10 +169,15 @@ class Target(ABC):
 
     def bytes_at(self, address: int, size: int) -> bytes:
         """Return a few bytes of memory; zeros where none can be read."""
+        self.check_time()
         into = np.zeros(size, np.uint8)
         start, length, place = np.array([[address], [size], [0]], np.uint64)
         self.copy(start, length, place, into)
         return into.tobytes()
+
+
+def _too_large(name: str, size: int) -> str:
+    return f"{name} has a heap of {size >> 20:,} MiB, which is too large for a copy on this machine"
 
 
 def _room(start: int, end: int, pages: NDArray[np.uint8], old: Region | None) -> NDArray[np.uint8]:

@@ -41,7 +41,6 @@ from simalloc.process.target import Target
 
 _HEAP_INFO: Final = 32
 _MOST_FENCES: Final = 3
-_MOST_HEAPS: Final = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -125,19 +124,21 @@ def copy_heaps(
     grain = max(grain, HEAP_BYTES)
     base, end = before.top & -grain, 0
     used = {region.start: region for region in old.regions} if old else {}
-    for number in range(_MOST_HEAPS):
+    seen: set[int] = set()
+    while True:
         owner, previous, size, writable = _heap_info(target, base)
         if owner != state.address or not 0 < size <= grain or size % PAGE:
             raise WalkError("A heap does not belong to its arena", base)
+        if base % grain or base in seen:
+            raise WalkError("The heaps of an arena have no end", base)
         region = target.region(base, base + size, used.get(base))
         regions.append(region)
         holds_state = base < state.address < base + size
         first = state.address + state.layout.size if holds_state else base + state.address % 64
         end = base + size
-        last = before.top if number == 0 else end - FENCE
-        pieces.append(
-            Piece(base, up(first, 16), last, end, number == 0, base + max(size, writable))
-        )
+        last = end - FENCE if seen else before.top
+        pieces.append(Piece(base, up(first, 16), last, end, not seen, base + max(size, writable)))
+        seen.add(base)
         if holds_state or previous == 0:
             break
         base = previous

@@ -27,7 +27,7 @@ from simalloc.process.glibc.tables import (
 from simalloc.process.live import LiveProcess
 from simalloc.process.mappings import Mapping
 from simalloc.process.region import memory_of
-from simalloc.process.target import Target, Thread
+from simalloc.process.target import Target, Thread, TooLargeError
 
 _AT_ONCE: Final = 64 << 20
 """Bytes of arenas that are copied under one stop; a larger arena has a stop of its own."""
@@ -103,7 +103,7 @@ class _Reading:
             else:
                 copied = copy_heaps(self.target, state, self.parameters, old)
             self.copies[state.address] = copied
-        except WalkError as error:
+        except (WalkError, TooLargeError) as error:
             self.problems[state.address] = str(error)
 
     def walk(self, address: int) -> bool:
@@ -143,6 +143,9 @@ class _Reading:
         """Take an arena with the caches of its moment, unless these do not fit it."""
         walk = self.walks[address]
         mine, odd = mark_cached(walk, lists)
+        if lists.endless:
+            self.problems[address] = "the list of a thread's cache has no end"
+            return False
         if len(odd) > lists.amid:
             self.problems[address] = f"{len(odd)} chunks in caches are not in use"
             return False
@@ -155,8 +158,14 @@ def capture(target: Target) -> Capture:
     """Read all heaps of glibc in a process.
 
     Everything is read while the process runs. Arenas that changed meanwhile are read again with all
-    threads stopped, none of which holds the lock of an arena then.
+    threads stopped, none of which holds the lock of an arena then. Raises `ProcessError` if the
+    memory cannot be read, or is so damaged that the search would not end.
     """
+    with target.limited_time():
+        return _capture(target)
+
+
+def _capture(target: Target) -> Capture:
     mappings = target.mappings()
     libcs = find_libcs(target, mappings)
     used = [libc for libc in libcs if not libc.unused]
@@ -294,6 +303,7 @@ def _mark_orphans(reading: _Reading, arenas: Sequence[ArenaHeap]) -> None:
     memory = memory_of(regions)
 
     def words(address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        reading.target.check_time()
         found = np.empty(len(address), np.uint64)
         memory.words(np.ascontiguousarray(address), found)
         return found

@@ -138,8 +138,8 @@ def _several(
         anchors = [_Anchor(end - 2 * FENCE, end, "fences") for end in ends]
         anchors += [_Anchor(state.top, top_end, "top")] if holds_top else []
         anchors += [_Anchor(end, end, "wall") for end in walls if run.start < end <= last]
-        candidates += _candidates(region, base, anchors, in_heap=in_heap)
-    mine = [one for one in candidates if one.holds_top or _owner(regions, one, state)]
+        candidates += _candidates(target, region, base, anchors, in_heap=in_heap)
+    mine = [one for one in candidates if one.holds_top or _owner(target, regions, one, state)]
     inside = [one for one in mine if heap is not None and heap.start < one.end <= heap.end]
     allowed = (
         max(one.end for one in inside)
@@ -170,7 +170,7 @@ def _fenced_ends(target: Target, run: Mapping) -> list[int]:
 
 
 def _candidates(
-    region: Region, base: int, anchors: Sequence[_Anchor], *, in_heap: bool
+    target: Target, region: Region, base: int, anchors: Sequence[_Anchor], *, in_heap: bool
 ) -> Iterator[_Candidate]:
     """Yield the pieces that end at anchors, each behind the one before it.
 
@@ -178,6 +178,7 @@ def _candidates(
     """
     step, first = (HEADER if in_heap else PAGE), base
     for anchor in sorted(anchors):
+        target.check_time()
         if anchor.last < base:
             continue
         if anchor.what == "wall":
@@ -208,8 +209,9 @@ def _starts(region: Region, base: int, last: int, step: int) -> tuple[int, ...]:
     return tuple(found[:count].tolist())
 
 
-def _owner(regions: Sequence[Region], one: _Candidate, state: State) -> bool:
+def _owner(target: Target, regions: Sequence[Region], one: _Candidate, state: State) -> bool:
     """Whether a piece may be of this arena: no bin of its free chunks is another arena's."""
+    target.check_time()
     region = next(r for r in regions if r.start < one.end <= r.end)
     at = one.starts[0] + (-one.starts[0]) % HEADER
     steps = 0

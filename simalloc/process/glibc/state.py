@@ -128,7 +128,7 @@ def find_libcs(target: Target, mappings: Sequence[Mapping]) -> list[Libc]:
     for file, start, end in data_areas(mappings):
         region = target.region(start, end)
         for layout in STATES:
-            for address in _states(region, layout):
+            for address in _states(target, region, layout):
                 content = region.bytes_at(address, layout.size)
                 unused = State(address, layout, content).top == 0
                 parameters = tuple(_parameters(region, address, mappings))
@@ -174,7 +174,7 @@ def data_areas(mappings: Sequence[Mapping]) -> Iterator[tuple[str, int, int]]:
         yield one.path, one.start, end
 
 
-def _states(region: Region, layout: StateLayout) -> list[int]:
+def _states(target: Target, region: Region, layout: StateLayout) -> list[int]:
     """Return the addresses in a region where a main arena is."""
     words = region.words
     count = len(words) - layout.size // 8
@@ -197,11 +197,12 @@ def _states(region: Region, layout: StateLayout) -> list[int]:
         & (words[place + layout.top // 8] % np.uint64(16) == 0)
         & ((following == address) | (system > 0))
     )
-    return [int(one) for one in address[likely] if _is_state(region, int(one), layout)]
+    return [one for one in address[likely].tolist() if _is_state(target, region, one, layout)]
 
 
-def _is_state(region: Region, address: int, layout: StateLayout) -> bool:
+def _is_state(target: Target, region: Region, address: int, layout: StateLayout) -> bool:
     """Whether every bin is empty or leads elsewhere; those of an unused arena are all zero."""
+    target.check_time()
     first = (address - region.start + layout.bins) // 8
     links: NDArray[np.uint64] = region.words[first : first + 2 * BINS].reshape(-1, 2)
     top = region.words[(address - region.start + layout.top) // 8]

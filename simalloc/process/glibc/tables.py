@@ -66,6 +66,8 @@ class Lists:
     """Which of the tables."""
     amid: int
     """Lists whose length is not their count: their threads were putting or taking a chunk."""
+    endless: int
+    """Lists that lead back to one of their own chunks."""
 
     def same(self, other: Lists) -> bool:
         """Whether nothing has changed."""
@@ -151,7 +153,7 @@ def read_tables(target: Target, threads: Sequence[Thread], slot: Slot) -> list[T
 
 
 def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bool) -> Lists:
-    """Follow the lists of tables, all at once, as far as their counts allow.
+    """Follow the lists of tables, all at once, as far as their counts allow and to no chunk twice.
 
     `words` returns the words at addresses, and `places` is the number of places of each list.
     """
@@ -162,9 +164,14 @@ def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bo
     where = np.flatnonzero(heads)
     at, length = heads[where], np.zeros(len(heads), np.int64)
     found: list[tuple[NDArray[np.uint64], NDArray[np.int64]]] = []
-    astray = np.zeros(len(heads), np.bool_)
+    astray, endless = np.zeros((2, len(heads)), np.bool_)
+    earlier = np.zeros(len(heads), np.uint64)  # chunks after 0, 1, 2, 4, 8 ... steps
     while len(where):
         wrong = (at % np.uint64(16) != 0) | (at >= 1 << 47) | (length[where] >= limit[where])
+        endless[where] = at == earlier[where]
+        wrong |= endless[where]
+        if len(found) & (len(found) - 1) == 0:
+            earlier[where] = at
         astray[where[wrong]] = True
         where, at = where[~wrong], at[~wrong]
         found.append((at, where))
@@ -174,7 +181,10 @@ def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bo
     items = np.concatenate([np.empty(0, np.uint64), *(one for one, _ in found)])
     origin = np.concatenate([np.empty(0, np.int64), *(one for _, one in found)])
     amid = int(np.count_nonzero(astray | (length != counts)))
-    return Lists(tables, items - np.uint64(HEADER), origin % lists, origin // lists, amid)
+    chunks = items - np.uint64(HEADER)
+    return Lists(
+        tables, chunks, origin % lists, origin // lists, amid, int(np.count_nonzero(endless))
+    )
 
 
 def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:

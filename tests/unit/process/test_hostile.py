@@ -61,6 +61,77 @@ def test_a_list_without_an_end_is_an_error_or_a_problem(core, tmp_path, kind):
     assert snapshot is None or snapshot.problems
 
 
+@pytest.fixture(scope="module")
+def core_of_threads(compiled, tmp_path_factory):
+    path = tmp_path_factory.mktemp("core") / "core"
+    with running(compiled("blocks"), "threads") as told:
+        write_core(path, LiveProcess(told.process))
+    return path
+
+
+def snapshot_of_damaged(core, words, path):
+    """Return the snapshot of a core file some of whose words are others, or None for an error."""
+    places = np.array([word_of(CoreFile(core), address) for address in words])
+    values = np.array(list(words.values()), np.uint64)
+    path.write_bytes(damaged(core.read_bytes(), places, values))
+    began = time.monotonic()
+    try:
+        return take_snapshot(CoreFile(path))
+    except ProcessError:
+        return None
+    finally:
+        assert time.monotonic() - began < 30
+
+
+def test_a_heap_that_leads_to_itself_is_an_error(core_of_threads, tmp_path):
+    (heap,) = capture(CoreFile(core_of_threads)).heaps
+    one, other = [arena for arena in heap.arenas if not arena.main][:2]
+    (piece,) = other.walk.pieces
+    words = {
+        one.state.address + one.state.layout.top: piece.start + 4096,
+        piece.start: one.state.address,
+        piece.start + 8: piece.start,
+    }
+    snapshot = snapshot_of_damaged(core_of_threads, words, tmp_path / "core")
+    assert "The heaps of an arena have no end" in " ".join(snapshot.problems)
+
+
+def test_a_cache_without_an_end_whose_count_is_huge(core_of_threads, tmp_path):
+    (heap,) = capture(CoreFile(core_of_threads)).heaps
+    lists = heap.arenas[0].lists
+    words = {}
+    for table in lists.tables:
+        counts = range(table.address, table.address + 2 * table.layout.lists, 8)
+        words |= dict.fromkeys(counts, 0 if table.layout.counts_free_places else (1 << 64) - 1)
+    link = lists.chunk + np.uint64(16)
+    masked = link ^ (link >> np.uint64(12)) if heap.masked else link
+    words |= dict(zip(link.tolist(), masked.tolist(), strict=True))
+    snapshot = snapshot_of_damaged(core_of_threads, words, tmp_path / "core")
+    assert snapshot is None or snapshot.problems
+
+
+def test_an_arena_that_is_larger_than_memory(core, tmp_path):
+    ((arena,),) = (heap.arenas for heap in capture(CoreFile(core)).heaps)
+    state, huge = arena.state, 1 << 46
+    start = arena.walk.pieces[0].start
+    words = {
+        state.address + state.layout.system_mem: huge,
+        state.address + state.layout.system_mem + 8: huge,
+        state.top + 8: (start + huge - state.top) | 1,
+    }
+    snapshot = snapshot_of_damaged(core, words, tmp_path / "core")
+    assert "too large for a copy" in " ".join(snapshot.problems)
+
+
+def test_the_time_of_a_search_is_limited(core, monkeypatch):
+    found = CoreFile(core)
+    monkeypatch.setattr("simalloc.process.target._LEAST_SECONDS", -1)
+    with pytest.raises(ProcessError, match="longer than any heap of its size needs"):
+        take_snapshot(found)
+    monkeypatch.undo()
+    assert not take_snapshot(found).problems
+
+
 def test_threads_that_come_and_go_break_no_sum(compiled):
     with running(compiled("comings")) as told:
         for _ in range(12):
