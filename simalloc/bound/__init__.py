@@ -1,4 +1,4 @@
-"""What is possible: the heap of one who knows the whole trace, and what is proven of the worst."""
+"""Bounds: the best heap with the whole trace known, and the proven worst cases of policies."""
 
 from simalloc.bound.exact import Effort
 from simalloc.bound.loading import load_timetable

@@ -31,7 +31,7 @@ def largest_gaps(placement: Placement) -> NDArray[np.int64]:
 
 
 class _Gaps:
-    """The free blocks of a heap, none of which are neighbours, by their starts and their sizes."""
+    """The free blocks of a heap, never adjacent, by their starts and their sizes."""
 
     def __init__(self) -> None:
         self._heap = 0

@@ -82,7 +82,7 @@ FOREMOST: Final = (
     Order("large objects on top, last to die lowest", large_apart),
     grouped(64, by_birth=True),
 )
-"""What finds the bound on most programs."""
+"""Orders that reach the bound on most programs."""
 
 
 def all_grouped() -> Iterator[Order]:

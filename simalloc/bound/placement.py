@@ -53,7 +53,7 @@ class Placement(ShownAsTable):
 
     @property
     def is_bound(self) -> bool:
-        """Whether the height is the peak of live bytes."""
+        """True if the height is the peak of live bytes."""
         return self.height == self.bound
 
     @property

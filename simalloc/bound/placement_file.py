@@ -26,9 +26,9 @@ _COLUMNS: Final = "a placement has the columns id,lower,upper,size,offset"
 
 
 def read_placement(path: str | os.PathLike[str]) -> Placement:
-    """Read such a file, ours or MiniMalloc's, and verify it.
+    """Read a file of a placement, ours or MiniMalloc's, and verify it.
 
-    Raises `SimallocError` if it is no such file, if an object is not at a multiple of its
+    Raises `SimallocError` if the file has another format, if an object is not at a multiple of its
     alignment, or if two objects use a byte at once.
     """
     try:
@@ -49,11 +49,11 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
 def write_placement(placement: Placement, stream: BinaryIO) -> None:
     """Write a line for each allocation, as comma-separated values under a line of names.
 
-    They are a number, the event that allocates (from 0), the one that frees (the number of events
-    if none does), the bytes, the alignment and the gaps if there are any, and the address. Two
+    The values are a number, the event that allocates (from 0), the event that frees (the number of
+    events if never freed), the bytes, the alignment and the gaps, if any, and the address. Two
     lines overlap if both their events and their addresses do; a placement has no two such lines.
-    MiniMalloc (Moffitt 2023) has its buffers so. With gaps, the events are those of the pieces: one
-    begins or ends in each.
+    MiniMalloc (Moffitt 2023) stores its buffers in this format. With gaps, the events are events of
+    the pieces: a piece begins or ends in each.
     """
     table = placement.table
     parts = table if table.pieces is None else table.pieces.table

@@ -1,13 +1,13 @@
 """Two ways to place all lives of a trace, in the C core.
 
-*Outward from an event*: what is live after it is packed from address 0 on. From there time runs
-forward to the end of the trace and backward to its beginning: an object that dies, or, backward,
-was just born, leaves a gap, and one that is born, or had just died, takes one. The heap is raised
-only when nothing fits. The two directions share the packed objects alone, and do not disturb each
-other.
+*Outward from an event*: the objects that are live after the event are packed from address 0 on.
+From there time runs forward to the end of the trace and backward to its beginning. Forward, a death
+leaves a gap and a birth takes one; backward, a birth leaves a gap and a death takes one. The heap
+is raised only when no gap fits. The two directions share only the packed objects, so they are
+independent.
 
-*In tiers*: in turn, by tiers and within one by births, each life takes the lowest addresses that
-none before it takes while it is live.
+*In tiers*: in the order of tiers, and of births within a tier, each life takes the lowest addresses
+that no earlier life takes while it is live.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from simalloc.bound.timetable import Timetable
 
 
 class Fit(IntEnum):
-    """Which gap an object takes, as c/outward.h numbers them."""
+    """The gap that an object takes, by its number in c/outward.h."""
 
     FIRST = 0
     """The lowest that is large enough."""

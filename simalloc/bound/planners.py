@@ -1,8 +1,8 @@
 """Static planners of production compilers and runtimes, each by its published rule.
 
-A planner knows every buffer's lifetime and size. Most put the buffers in an order and place each in
-a gap between the ones placed before; the others go through time. Addresses are those of one arena,
-and sizes are not rounded (`alignment` of the policy does that).
+A planner knows every buffer's lifetime and size. Most planners order the buffers and place each in
+a gap between the earlier ones; the others go through time. Addresses are offsets in one arena, and
+sizes are not rounded (the policy's `alignment` does that).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simalloc.errors import PolicyError
 Ints = NDArray[np.int64]
 
 MOST: Final = 1 << 16
-"""Planners compare buffers in pairs, and take up to this many."""
+"""Maximum number of buffers, which planners compare in pairs."""
 
 
 def planned(table: Timetable, rule: str) -> Ints:
@@ -112,7 +112,7 @@ def executorch(table: Timetable) -> Ints:
 def ggml(table: Timetable) -> Ints:
     """Go through time: take the smallest free block, of equals the highest; the last one last."""
     address = np.zeros(len(table), np.int64)
-    free: list[tuple[int, int]] = []  # begin and end, ascending; what is above `top` is free, too
+    free: list[tuple[int, int]] = []  # ascending; addresses above `top` are free
     top = 0
     for begins, ends in zip(table.begins.tolist(), table.ends.tolist(), strict=True):
         if ends != NONE:

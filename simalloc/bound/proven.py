@@ -10,11 +10,11 @@ from math import log2
 
 
 def robson_bound(live: float, largest: float, smallest: float = 1) -> float:
-    """Return what every policy can be made to need: M (log2(n) / 2 + 1) - n + 1, times `smallest`.
+    """Return the worst case of every policy: M (log2(n) / 2 + 1) - n + 1, times `smallest`.
 
-    Robson 1974, for sizes of the smallest times a power of two, where there is also a policy that
-    never needs more; as Cohen and Petrank 2013 restate it. If n is no power of two, the next lower
-    one stands for it. Raises `ValueError` unless 0 < `smallest` <= `largest` <= `live`.
+    Robson 1974, for sizes of the smallest times a power of two; a policy that never needs more also
+    exists. Restated by Cohen and Petrank 2013. If n is not a power of two, the next lower power is
+    used. Raises `ValueError` unless 0 < `smallest` <= `largest` <= `live`.
     """
     _check(live, largest, smallest)
     doublings = int(log2(largest / smallest))
@@ -42,10 +42,10 @@ def best_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
 
 
 def buddy_bound(live: float, largest: float, smallest: float = 1) -> float:
-    """Return about what a binary buddy can be made to need: M (1 + log2(n)).
+    """Return the approximate worst case of a binary buddy: M (1 + log2(n)).
 
-    Each of the 1 + log2(n) sizes of blocks may once have held all live bytes, and a block that is
-    in use keeps its place from being merged. Raises `ValueError` as `robson_bound` does.
+    Each of the 1 + log2(n) sizes of blocks may once have held all live bytes, and a block in use
+    keeps its place from being merged. Raises `ValueError` as `robson_bound` does.
     """
     _check(live, largest, smallest)
     return live * (1 + log2(largest / smallest))

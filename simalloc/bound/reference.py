@@ -1,7 +1,7 @@
 """Both ways to place lives in plain Python, for small traces: the definition.
 
-Outward from an event, an object that is live is one span of addresses; the gaps are what is between
-them, below the highest address that was ever in use. Everything is found anew for each object.
+Outward from an event, a live object is one span of addresses. The gaps are the spaces between
+objects, below the highest address that was ever in use. They are searched anew for each object.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from simalloc.bound.placer import LOOKED_AT, Fit, Placer
 from simalloc.trace import Op, Trace
 
 FARTHEST = 4.0
-"""How far from an object's end a neighbour's may be, in its remaining life: more is no worse."""
+"""Maximum difference between an object's end and a neighbour's, in the object's remaining life;
+larger differences cost the same."""
 
 
 class Life(NamedTuple):

@@ -29,13 +29,13 @@ from simalloc.trace import Trace
 
 PASSES: Final = 16
 EVENTS: Final = 20_000_000
-"""Tries end after this many times the trace's events, and after this many in total."""
+"""Tries end after `PASSES` times the trace's events, or after this number in total."""
 
 FEW: Final = 5_000
-"""The exact search takes up to this many objects."""
+"""Maximum number of objects for the exact search."""
 
 FEW_PAIRS: Final = 2_000_000
-"""The exact search takes up to this many pairs of an object and a section of its lifetime."""
+"""Maximum number of pairs of an object and a section of its lifetime for the exact search."""
 
 HIGHEST: Final = 1 << 60
 """The exact search takes heights of less than this, so that no sum of bytes overflows."""
@@ -172,7 +172,7 @@ class _Search:
         return int((address + self._table.size).max())
 
     def _is_done(self, height: int) -> bool:
-        """Whether a placement of this height answers what is asked."""
+        """Return whether a placement of this height ends the search."""
         if self._capacity is not None and (height <= self._capacity or self.lower > self._capacity):
             return True
         return height <= self.lower

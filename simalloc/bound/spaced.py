@@ -13,9 +13,9 @@ Ints = NDArray[np.int64]
 class Spaced:
     """A timetable whose sizes leave room to align each object.
 
-    Of two ways the one with the lower peak is taken: all sizes are multiples of the largest
-    alignment, or each object with an alignment is larger by what it may have to be moved up. The
-    first way is only for alignments that divide the largest one.
+    The better of two ways is chosen, by the lower peak: all sizes are multiples of the largest
+    alignment, or each object with an alignment is larger by the maximum shift for its alignment.
+    The first way is only for alignments that divide the largest one.
     """
 
     def __init__(self, table: Timetable) -> None:

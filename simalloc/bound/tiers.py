@@ -1,7 +1,7 @@
-"""By which tiers lives are placed: the first tier's as if there were no others.
+"""Tiers in which lives are placed: the first tier as if it were alone.
 
-What is large or lives long is hard to find a place for when much is placed, and small objects that
-die young are not: they fill the gaps.
+Large or long-lived objects are hard to place when many others are placed. Small objects that die
+young are not: they fill the gaps.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ TIERS: Final = (by_area(2), by_size(4))
 
 
 def work_of(tier: NDArray[np.uint32]) -> int:
-    """Return how many births and deaths placing by these tiers goes through.
+    """Return the number of births and deaths that a placement by these tiers processes.
 
-    Those of a tier once, and before it twice those of all earlier ones.
+    The events of a tier count once, and before that all earlier ones count twice.
     """
     placed = 2 * np.cumsum(np.bincount(tier))
     return int(placed.sum() + placed[:-1].sum())

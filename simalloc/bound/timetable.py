@@ -85,7 +85,7 @@ class Timetable:
 
     @property
     def columns(self) -> Columns:
-        """What the C core takes of it, in order."""
+        """The columns for the C core, in its order."""
         return self.begins, self.ends, self.size, self.slot, self.born, self.died, self.slots
 
     def __len__(self) -> int:

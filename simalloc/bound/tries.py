@@ -19,10 +19,10 @@ from simalloc.bound.tiers import TIERS, Tiers, work_of
 from simalloc.bound.timetable import Timetable
 
 NEAR: Final = (500, 50, 20, 10)
-"""Live bytes are near their peak if they lack less than one part in this many."""
+"""Live bytes are near their peak if they lack less than one part in one of these numbers."""
 
 TIER_EVENTS: Final = 30_000_000
-"""Tiers are tried where they take no more than this many events."""
+"""Maximum number of events of a try by tiers."""
 
 _PLAIN: Final = (Fit.FIRST, Fit.BEST)
 _ALL: Final = (Fit.FIRST, Fit.BEST, Fit.MATCH)
@@ -61,12 +61,12 @@ class FromEvent(NamedTuple):
 
 
 class ByTiers(NamedTuple):
-    """Which tiers lives are placed by."""
+    """A placement by tiers."""
 
     tiers: Tiers
 
     def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
-        """Place all lives in tiers, unless those are so many that it would take too long."""
+        """Place all lives in tiers, unless that exceeds `TIER_EVENTS`."""
         tier = self.tiers.of(table)
         if work_of(tier) > TIER_EVENTS:
             return None
@@ -79,10 +79,10 @@ class ByTiers(NamedTuple):
 
 
 def tries(table: Timetable) -> Iterator[Try]:
-    """Yield what is tried, in turn: what reaches the bound most often comes first.
+    """Yield the tries in turn: those that reach the bound most often come first.
 
-    Around the first event near the peak all earlier ones have room to spare, so what is live there
-    can be packed for what follows; around the last such event, for what came before.
+    Around the first event near the peak, earlier objects have room to spare, so the live objects
+    can be packed for the later ones; around the last such event, for the earlier ones.
     """
     peak = int(table.live.argmax())
     near = {parts: np.flatnonzero(table.live >= table.peak - table.peak // parts) for parts in NEAR}

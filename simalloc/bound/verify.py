@@ -34,9 +34,10 @@ class Swept:
 def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     """Verify a placement: the address of each life (int64, bytes).
 
-    Raises `ValueError`, naming the lives, if two of them overlap while both are live, or one is
-    below address 0, reaches beyond 2**63 - 1, or is not at a multiple of its alignment. Lives with
-    gaps overlap only where both use a byte; addresses in the message are then those of the pieces.
+    Raises `ValueError` with the lives if two of them overlap while both are live, or if a life is
+    below address 0, extends beyond 2**63 - 1, or is not at a multiple of its alignment. Lives with
+    gaps overlap only where both use a byte; addresses in the message are then the addresses of the
+    pieces.
     """
     if len(address) != len(table):
         raise ValueError(f"{len(address)} addresses are given for {len(table)} lives")

@@ -18,7 +18,7 @@ struct column {
 /* Takes hold of `count` contiguous arrays, which must all be of one length; it is put in `*length`.
  * On failure nothing is held and a Python exception is set. */
 bool columns_hold(struct column *columns, PyObject *const *given, size_t count, Py_ssize_t *length);
-/* The same of arrays of which the first `first` are of one length and the others of another. */
+/* Holds arrays like columns_hold(); the first `first` have one length and the others another. */
 bool columns_hold_two(struct column *columns, PyObject *const *given, size_t first, size_t count,
                       Py_ssize_t *length, Py_ssize_t *other);
 void columns_release(struct column *columns, size_t count);

@@ -1,4 +1,4 @@
-/* What each extension module, and each type of objects in one, has to say to Python. */
+/* Declarations of extension modules, and of the types in them, to Python. */
 #ifndef SIMALLOC_EXTENSION_H
 #define SIMALLOC_EXTENSION_H
 

@@ -1,5 +1,5 @@
-/* What some events in a row come to, whatever the policy they are replayed under: it is found once
- * for a trace, and used by all simulations of it. */
+/* Sums over consecutive events that do not depend on the policy. They are computed once for a
+ * trace, and used by all simulations of it. */
 #ifndef SIMALLOC_LIVE_SPAN_H
 #define SIMALLOC_LIVE_SPAN_H
 
@@ -14,10 +14,10 @@ enum { SPAN_EVENTS = 256 };
 struct live_span {
     int64_t low;       /* the least that was live after an event */
     int64_t high;      /* and the most */
-    int64_t allocated; /* what the events asked for */
+    int64_t allocated; /* bytes requested by the events */
     int64_t without_live; /* events after which nothing was live */
     double inverses;      /* the sum of 1 / live after all others */
-    double inverses_by_bytes; /* the same, each times what its event asked for */
+    double inverses_by_bytes; /* sum of the inverses, each times its event's requested bytes */
 };
 
 /* The same as a cast, of numbers below 2**63, in steps that can be taken with many at once. */
@@ -48,8 +48,8 @@ static inline __attribute__((always_inline)) double live_sum_of(const double *nu
     return (a + b) + (c + d);
 }
 
-/* Sums up at most a span of events after which `lives` bytes were live, and which asked for `sizes`
- * bytes, 0 of a free. In a loop of which compilers make vectors; the answer is the same to the last
+/* Sums up at most a span of events. `lives` are the live bytes after each event, and `sizes` the
+ * requested bytes, 0 for a free. Compilers vectorise the loop; the result is the same to the last
  * bit on every processor. */
 static inline __attribute__((always_inline)) struct live_span
 live_span_of(const int64_t *lives, const int64_t *sizes, size_t count)

@@ -20,11 +20,11 @@ _KINDS: Final = 64
 
 @dataclass(frozen=True, eq=False)
 class Atlas:
-    """The stays of a run, in an order in which those of a window are a few ranges.
+    """The stays of a run, in an order in which the stays in a window form few ranges.
 
-    They are sorted by kind and then by when they end. A stay of kind `k` lasts less than 2**k
-    events, and at least half as long: so whatever of a kind is there at an event ends at most 2**k
-    events after it, and half or more of what ends then is there.
+    They are sorted by kind and then by their ends. A stay of kind `k` lasts less than 2**k events,
+    and at least half of that. Therefore stays of kind `k` that are live at an event end at most
+    2**k events later, and at least half of the stays that end in this time are live at the event.
     """
 
     run: Run
@@ -40,7 +40,7 @@ class Atlas:
         columns: int = COLUMNS,
         rows: int = ROWS,
     ) -> HeapMap:
-        """Return the map that `heap_map` returns, in time that goes by what is in the window."""
+        """Return the map that `heap_map` returns, in time proportional to the window's contents."""
         frame = frame_of(self.run, events, addresses, columns, rows)
         stays = self.stays
         ranges = self.ranges(frame.first_event, frame.last_event)
@@ -68,13 +68,14 @@ class Atlas:
 
     @cached_property
     def _apart(self) -> Stays:
-        """What is mapped apart, and has no place on a map."""
+        """Stays in memory that is mapped separately, which has no place on a map."""
         return self.stays.taken(np.flatnonzero(self.stays.placed >= MAPPED_FROM))
 
     def at(self, event: int, address: float, near: float = 0.0) -> int | None:
-        """Return which of the stays an event and address (bytes of the program) lie in.
+        """Return the stay at an event and address (bytes of the program).
 
-        Without one it is the nearest that is less than `near` bytes away; None if there is none.
+        If the address is in no stay, the nearest one less than `near` bytes away is returned, or
+        None.
         """
         found = [np.arange(start, end) for start, end in self.ranges(event, event + 1)]
         places = np.concatenate(found) if found else np.empty(0, np.int64)

@@ -26,7 +26,7 @@ CHUNK: Final = 16 << 10
 _TOGETHER: Final = 32
 """Lists of stays that are put together."""
 _KEPT_EVENTS: Final = 1_000_000
-"""All stays of this many events at most are kept, 64 bytes each, instead of replaying it again."""
+"""Maximum events of a trace whose stays are kept, 64 bytes each, instead of a second replay."""
 
 
 class Folding(NamedTuple):
@@ -58,13 +58,13 @@ def folded_map(
     pages: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[HeapMap, Stays]:
-    """Return the map of a run, folded, and the `named` stays in it that took most for longest.
+    """Return the folded map of a run, and the `named` stays in it with the most bytes times events.
 
-    A cell counts as memory from the first event on that puts something in its chunk. The trace is
-    replayed for it, a long one twice, and `progress` told of twice its events, as `watch` does;
-    `observers` look at the heap in the first replay, for which `pages` are. `further` is given the
-    height in bytes, and returns who else is told of the stays at folded addresses. Raises as
-    `watch` does.
+    A cell counts as memory from the first event on that places an object in its chunk. The trace is
+    replayed, a long one twice, and `progress` is called with twice its events, as by `watch`.
+    `observers` see the heap in the first replay, to which `pages` applies. `further` gets the
+    height in bytes, and returns other watchers of the stays at folded addresses. Raises as `watch`
+    does.
     """
     seen, kept = _Chunks(run.scale), _Kept()
     is_short = len(source) <= _KEPT_EVENTS
@@ -115,7 +115,7 @@ class _Chunks:
 
 
 class _Kept:
-    """Keeps all stays; those told at a time may be few, and to look at them costs the same."""
+    """Keeps all stays and joins small batches, whose processing has a fixed cost."""
 
     def __init__(self) -> None:
         self._told: list[Ended] = []

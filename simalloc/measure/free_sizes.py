@@ -30,7 +30,7 @@ class FreeSizes:
     blocks: NDArray[np.int64]
     """Free blocks: (classes, moments)."""
     bytes: NDArray[np.float64]
-    """What they add up to: (classes, moments)."""
+    """Total bytes of the blocks: (classes, moments)."""
 
 
 def free_sizes(

@@ -220,7 +220,8 @@ def most_at_once(
 ) -> int:
     """Return the most bytes that stays have at once in a frame's events; an entry a stay."""
     here = (since < frame.last_event) & (until > frame.first_event)
-    # What ends at an event has gone before another begins there: it is first, and so stays first.
+    # A stay that ends at an event precedes stays that begin at it, and the stable sort keeps that
+    # order.
     order = np.argsort(np.concatenate((until[here], since[here])), kind="stable")
     change = np.concatenate((-size[here], size[here]))[order]
     return int(change.cumsum().max(initial=0))
@@ -245,7 +246,7 @@ def _cells(length: int, most: int) -> tuple[int, int]:
 
 
 def _lengths(first: int, last: int, cell_events: int, columns: int) -> NDArray[np.float64]:
-    """Return the events in each column: those of the last end with the window."""
+    """Return the number of events in each column; the last column ends with the window."""
     lengths = np.full(columns, float(cell_events))
     lengths[-1] = max(1, last - first - (columns - 1) * cell_events)
     return lengths

@@ -71,11 +71,11 @@ def pins(
     most: int = MOST,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Pins:
-    """Return what pins the heap of a run after an event; without one, when it first has its peak.
+    """Return the objects that pin the heap of a run after an event, by default its first peak.
 
-    They are at most `most`. `progress` is called with the number of events done since its last
-    call. Raises `SimallocError` if the run is not the trace's or there is no such event, and
-    `ValueError` if `most` is negative.
+    `most` is the maximum number of objects. `progress` is called with the number of events done
+    since its last call. Raises `SimallocError` if the run is not of the trace or the event does not
+    exist, and `ValueError` if `most` is negative.
     """
     if most < 0:
         raise ValueError(f"most is {most}; it takes 0 or more")

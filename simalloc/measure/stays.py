@@ -66,7 +66,7 @@ def told_of(stays: Ended) -> NDArray[np.int64]:
 
 
 def stays_told(source: EventSource, run: Run, told: NDArray[np.int64]) -> Stays:
-    """Return stays from what `told_of` told; the source is read for their objects' numbers."""
+    """Return the stays that `told_of` returned; the source provides their objects' numbers."""
     address, size, birth, since, until = told
     return Stays(numbers_at(source, since), address, run.scale, size, birth, since, until)
 

@@ -120,11 +120,11 @@ def waste(
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Waste:
-    """Return where the bytes of a run's heap are after an event; without one, at its first peak.
+    """Return the bytes of a run's heap by kind after an event, by default at its first peak.
 
-    The trace is replayed up to there. `progress` is called with the number of events done since its
-    last call.
-    Raises `SimallocError` if there is no such event, or the run is not the trace's.
+    The trace is replayed up to the event. `progress` is called with the number of events done since
+    its last call. Raises `SimallocError` if the event does not exist, or if the run is not of the
+    trace.
     """
     sums = WasteSums(source, run, event)
     replay = HeapReplay(source, run, [sums], events=0, pages=True, progress=progress)

@@ -31,11 +31,11 @@ def watch(
     pages: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Replay a run once for all measures that are taken of its stays, and of its heap.
+    """Replay a run once for all measures of its stays and its heap.
 
-    Watchers are told of the stays in the first `events` events, or in all. For `pages` see
-    `HeapReplay`. `progress` is called with the number of events done since its last call. Raises
-    `SimallocError` if the run is not the trace's, or an event to look at is not.
+    Watchers see the stays in the first `events` events, or in all. For `pages` see `HeapReplay`.
+    `progress` is called with the number of events done since its last call. Raises `SimallocError`
+    if the run is not of the trace, or if an observer's event does not exist.
     """
     wanted = events if watchers else 0
     replay = HeapReplay(source, run, observers, events=wanted, pages=pages, progress=progress)

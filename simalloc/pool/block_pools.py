@@ -45,10 +45,10 @@ class BlockPool:
 
 @dataclass(frozen=True)
 class BlockPools:
-    """The pools of fixed-size blocks that take the least memory, in the order of their sizes.
+    """The pools of fixed-size blocks with the lowest total memory, in the order of their sizes.
 
-    `rest_bytes` is the peak of the live bytes that are in no pool, as their requests are larger
-    than the largest block; `rest_largest` the largest of them, 0 if there are none.
+    `rest_bytes` is the peak of the live bytes outside of the pools, whose requests are larger than
+    the largest block; `rest_largest` is the largest of these requests, or 0.
     """
 
     pools: tuple[BlockPool, ...]
@@ -86,24 +86,24 @@ class BlockPools:
 
     @property
     def largest(self) -> int:
-        """The size of the largest block; 0 if there are no pools."""
+        """Size of the largest block; 0 without pools."""
         return self.pools[-1].size if self.pools else 0
 
 
 def block_pools(
     traces: Sequence[Trace], count: int, heap_cost: float = 1.0, alignment: int = ALIGNMENT
 ) -> BlockPools:
-    """Return the sizes and counts of `count` pools that take the least memory with the heap.
+    """Return the sizes and counts of `count` pools with the lowest total of pools and heap.
 
-    `heap_cost` is the bytes of heap that a live byte takes, headers and fragmentation included.
-    Block sizes are multiples of `alignment` bytes. The pools serve each of the traces. A realloc
-    gives its block back before it takes another. There are fewer pools only if there are fewer
-    sizes.
+    `heap_cost` is the heap bytes per live byte, headers and fragmentation included. Block sizes are
+    multiples of `alignment` bytes. The pools serve each of the traces. A realloc frees its block
+    before it takes another. The result has fewer pools only if the traces have fewer sizes.
 
     Raises
     ------
     ValueError
-        If `count` is not from 1 to 64, or `alignment` is no power of two.
+        If `count` is not from 1 to 64, or `alignment` is not a power of two.
+
     """
     if not 1 <= count <= 64:
         raise ValueError(f"the number of block pools is {count}; it takes 1 to 64")

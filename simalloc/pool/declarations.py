@@ -77,4 +77,4 @@ DECLARATIONS: Final[Mapping[str, Callable[[BlockPools], str]]] = {
     "FreeRTOS": _freertos,
     "NuttX": _nuttx,
 }
-"""What writes the declarations, by the system's name."""
+"""Functions that write the declarations, by the system's name."""

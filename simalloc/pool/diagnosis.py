@@ -57,7 +57,7 @@ class Diagnosis:
 
     @property
     def verdict(self) -> str:
-        """Whether the pool was full or fragmented, or its search missed a block."""
+        """Cause of the refusal: a full pool, a fragmented pool, or a search that missed a block."""
         if self.free < self.asked:
             return (
                 f"The pool was full: {self.live:,} bytes were live, and {self.free:,} bytes were "

@@ -57,10 +57,10 @@ def worst_of(traces: Sequence[Trace], answer: Answer) -> Trace | None:
 
 
 def worst_program(traces: Sequence[Trace]) -> float | None:
-    """Return the bytes that a worst program needs under any allocator, in Robson's bound.
+    """Return the bytes that a worst program needs under any allocator, by Robson's bound.
 
-    It keeps as many bytes live as the traces do at their peak, in objects from the smallest to the
-    largest size that they have; headers are not counted. None: there are no requests.
+    The program has the traces' peak of live bytes, in objects from their smallest to their largest
+    size. Headers are not counted. None: the traces have no requests.
     """
     peak, sizes = 0, list[int]()
     for trace in traces:

@@ -27,10 +27,10 @@ _STRETCH: Final = 16
 
 
 class Outcome(NamedTuple):
-    """What a pool of one size comes to.
+    """Result of a pool of one size.
 
-    `refused` is the number, from 1 on, of the first event that was refused; 0: all were served.
-    Every pool from the size tried to `same_until` bytes comes to the same.
+    `refused` is the number, from 1 on, of the first refused event, or 0 if all were served. Every
+    pool from the tried size to `same_until` bytes has the same result.
     """
 
     refused: int
@@ -46,10 +46,10 @@ class Trial(Protocol):
 
     @property
     def is_monotone(self) -> bool:
-        """Whether every larger pool works where one does."""
+        """True if every pool larger than a sufficient one is sufficient."""
 
     def __call__(self, capacity: int) -> Outcome:
-        """Return what a pool of `capacity` bytes comes to."""
+        """Return the result of a pool of `capacity` bytes."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class PoolTrial:
 
     @cached_property
     def is_monotone(self) -> bool:
-        """Whether every larger pool works where one does."""
+        """True if every pool larger than a sufficient one is sufficient."""
         return bool(getattr(self.policy.description, "is_monotone", False))
 
     @cached_property
@@ -69,7 +69,7 @@ class PoolTrial:
         return self.policy.with_parameters(capacity=capacity)
 
     def __call__(self, capacity: int) -> Outcome:
-        """Return what a pool of `capacity` bytes comes to: the traces end at the first refusal."""
+        """Return the result of a pool of `capacity` bytes: the traces end at the first refusal."""
         try:
             policy = self.with_capacity(capacity)
         except PolicyError:  # too small, or larger than the allocator's own limit
@@ -84,9 +84,10 @@ class PoolTrial:
         return Outcome(0, capacity + self._alike(capacity, same))
 
     def _alike(self, capacity: int, more: int) -> int:
-        """Return by how many bytes, up to `more`, the pool may grow and decide alike.
+        """Return the number of bytes, up to `more`, by which the pool may grow and decide alike.
 
-        The core says that of its own decisions; some allocators have other tables in a larger pool.
+        The core reports that for its own decisions; some allocators have other tables in a larger
+        pool.
         """
         more = min(more, capacity) // self.grain * self.grain
         if more == 0:
@@ -109,7 +110,7 @@ class PoolTrial:
         return other * self.grain
 
     def _tables(self, capacity: int) -> dict[str, int | str] | None:
-        """Return what the core is told of an allocator besides the size; None: it is too large."""
+        """Return the core's parameters except the size, or None if the pool is too large."""
         try:
             description = self.with_capacity(capacity).description
         except PolicyError:
@@ -125,7 +126,7 @@ class PoolTrial:
 
     @cached_property
     def _events(self) -> tuple[ReplayedEvents, ...]:
-        """The events of each trace with the columns that the policy looks at."""
+        """The events of each trace with the columns that the policy depends on."""
         columns = self.policy.description.looked_at
         return tuple(_with_columns(trace, columns) for trace in self.traces)
 

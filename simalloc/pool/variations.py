@@ -1,13 +1,13 @@
-"""Variations of a trace: the same program, had its tasks run in another order or its data differed.
+"""Variations of a trace: the same program with its tasks in another order or other data.
 
 A recording is one order of many. Variation `number` of a trace is reproducible: it depends on the
 trace, the number and the seed alone. Each makes one or two of these changes:
 
 - **order**: the events of the threads are interleaved otherwise; none moves by more than the window
 - **sizes**: half of the requests are up to 8 bytes larger or smaller
-- **phase**: the program begins at another event, with what is live there allocated first, and goes
-  on from its beginning when it has come to its end
-- **repeat**: the program runs a second time, after all that it had not freed is freed
+- **phase**: the program begins at another event, with the live objects there allocated first, and
+  continues from its beginning after its end
+- **repeat**: the program runs a second time, after all remaining objects are freed
 """
 
 from __future__ import annotations
@@ -157,9 +157,9 @@ def _other_phase(events: _Events, random: np.random.Generator, window: int) -> _
 
 
 def _other_order(events: _Events, random: np.random.Generator, window: int) -> _Events:
-    """Delay each run of a thread's events by up to the window; orders that matter are kept.
+    """Delay each run of a thread's events by up to the window; necessary orders are kept.
 
-    The events of one thread keep their order, and so do those of one object.
+    The events of one thread keep their order, and so do the events of one object.
     """
     thread = events.columns["thread"]
     runs = np.cumsum(np.concatenate(([0], thread[1:] != thread[:-1]))).astype(np.int64)

@@ -32,11 +32,11 @@ class Display(Protocol):
 
 
 class Bar:
-    """How far some work has come; call it, from any thread, with what was done since the last call.
+    """Progress of some work; call it, from any thread, with the work done since the last call.
 
-    `label` stands before the bar and `text` behind it; both may be changed at any time. `total` of
-    None means that nobody knows how much there is to do. `seen` is when a reader last saw anything;
-    the work may have begun later.
+    `label` is in front of the bar and `text` behind it; both may be changed at any time. `total` is
+    None if the amount of work is unknown. `seen` is the time of the last visible progress; the work
+    may have begun later.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ def progress(
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """Return whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 

@@ -1,4 +1,4 @@
-"""Lines on stderr, for where it is no terminal: a log file, or another program."""
+"""Lines on stderr if it is not a terminal: for a log file, or another program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LineDisplay:
         sys.stderr.flush()
 
     def close(self) -> None:
-        """Leave what is written."""
+        """Leave the written lines."""
 
 
 new_display = LineDisplay

@@ -1,4 +1,4 @@
-"""What a heap map says of memory that it has no place for."""
+"""The legend of a heap map for memory that has no place on it."""
 
 from __future__ import annotations
 

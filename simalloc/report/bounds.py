@@ -17,7 +17,7 @@ _NOTES: Final = (
 
 
 def placements_table(placements: Sequence[tuple[str, Placement]]) -> Table:
-    """Return a row for each name and placement: the bounds, the heap, and what is proven."""
+    """Return a row for each name and placement: the bounds, the heap, and the proof."""
     columns = ("trace", "peak live", "lower bound", "heap", "above", "status", "seconds", "found")
     rows = [
         (
@@ -48,7 +48,7 @@ def placement_record(name: str, placement: Placement) -> dict[str, Any]:
 
 
 def spelled_status(placement: Placement) -> str:
-    """Say in words what is proven: "optimal", "within 0.4 %" or "not proven (5.6 %)"."""
+    """Return the proof in words: "optimal", "within 0.4 %" or "not proven (5.6 %)"."""
     if placement.status == "optimal":
         return "optimal"
     percent = f"{100 * (placement.height / placement.lower_bound - 1):.2g} %"

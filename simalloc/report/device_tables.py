@@ -1,4 +1,4 @@
-"""What a program needs of a device's memory, as tables and as sentences."""
+"""The device memory that a program needs, as tables and as sentences."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ document.documentElement.dataset.ready = "yes";
 </script></body></html>
 """)
 _HEIGHT: Final = 460
-"""Pixels of the frame in a notebook; what is deeper is scrolled to."""
+"""Pixels of the frame in a notebook; deeper boxes are reached by scrolling."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,7 @@ def png_of(heap: HeapMap | DeviceMap) -> tuple[bytes, dict[str, Any]] | None:
 
 @singledispatch
 def tables_of(thing: object) -> Sequence[Table]:
-    """Return what a thing looks like as tables; a kind of thing is registered below."""
+    """Return the tables of an object; the kinds of objects are registered below."""
     raise TypeError(f"a {type(thing).__name__} cannot be shown as a table")
 
 
@@ -202,7 +202,7 @@ def _pins_table(title: str, pins: Sequence[Pin], *notes: str) -> Table:
 
 
 def _facts(title: str, **facts: Value) -> list[Table]:
-    """Return a table of two columns: what is known, and its name."""
+    """Return a table of two columns: a name, and its fact."""
     rows = [
         (name.replace("_", " "), value) for name, value in facts.items() if value not in (None, "")
     ]

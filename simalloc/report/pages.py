@@ -1,4 +1,4 @@
-"""How many bytes of pages hold something live, as a table."""
+"""Bytes of pages with live objects, as a table."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ class Palette:
     free: str
     """Memory of the heap that nothing lives in."""
     accent: str
-    """What the eye shall find at once."""
+    """Colour for the most important marks."""
     lines: tuple[str, ...]
     """For things of different kinds, the first for the most important."""
     deepest: str
     """Where shades of the second line colour end."""
     youngest: float
-    """Where in plasma, from 0 to 1, ages begin; what is old stands out from the paper."""
+    """Position in plasma, from 0 to 1, of the youngest age; old objects contrast with the paper."""
     oldest: float
 
 

@@ -36,9 +36,9 @@ def policies_table(policies: Iterable[Policy]) -> Table:
 
 
 def group_tables(policies: Sequence[Policy]) -> list[Table]:
-    """Return a table a group with a line a policy; a policy of two groups is in both.
+    """Return a table per group with a line per policy; a policy of two groups is in both.
 
-    The lines have what makes a policy what it is: the parameters that its family has otherwise.
+    The lines have the parameters whose values differ from the defaults of the policy's family.
     """
     members: dict[str, list[Policy]] = {}
     for policy in policies:
@@ -56,7 +56,7 @@ def group_tables(policies: Sequence[Policy]) -> list[Table]:
 
 
 def policy_tables(policy: Policy) -> list[Table]:
-    """Return what is known of a policy, and its parameters."""
+    """Return the facts on a policy, and its parameters."""
     facts = [
         ("groups", ", ".join(f"@{group}" for group in policy.groups)),
         ("family", f"{policy.family}: {_summary(policy)}"),

@@ -1,4 +1,4 @@
-"""Fixed pools as rows: how small a pool may be, which larger ones fail, and what is safe."""
+"""Fixed pools as rows: the smallest pool, larger ones that fail, and safe sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the figures of a policy move as one of its parameters does: a row a policy."""
+"""Changes of a policy's figures over the values of one of its parameters: a row per policy."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def sorted_runs(
 ) -> list[Run]:
     """Return runs in order of a measure, `#1` to `#4`, or of any column of `flat_record`.
 
-    The minimum comes first. Whatever the order, a run that refused requests follows those that did
-    not, and a run that was stopped follows those that finished. A run without a value comes last of
+    The minimum comes first. In every order, runs that refused requests follow those without a
+    refusal, and runs that were stopped follow finished ones. A run without a value comes last of
     its kind. Raises `SimallocError` for a column that does not exist.
     """
     records = [(flat_record(run, of), run) for run in runs]
@@ -67,7 +67,7 @@ def incompleteness(run: Run) -> tuple[bool, bool]:
 
 
 def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
-    """Return a run as plain values, ready for JSON; what is not defined (nan) is None."""
+    """Return a run as plain values, ready for JSON; undefined values (nan) become None."""
     measures = fragmentation(run, measured_bytes(of))
     fields: dict[str, Any] = {
         "trace": run.trace,
@@ -106,7 +106,7 @@ def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
 
 
 def _resident(resident: Footprint) -> dict[str, float]:
-    """Return what is told of resident bytes, where they were kept track of."""
+    """Return the figures of resident bytes."""
     return {
         "peak_resident_bytes": resident.peak_bytes,
         "final_resident_bytes": resident.final_bytes,
@@ -226,7 +226,7 @@ def runs_records_table(runs: Sequence[Run], of: Of = "mapped") -> Table:
 
 
 def _differing(runs: Sequence[Run]) -> dict[str, list[Value]]:
-    """Return the columns of what the runs are meant for, each if it is not the same for all."""
+    """Return the columns of options that differ between the runs."""
     columns: dict[str, list[Value]] = {
         "scale": [run.scale for run in runs],
         "realloc": [run.realloc.value for run in runs],
@@ -241,7 +241,7 @@ def measured_bytes(of: Of) -> Of:
 
 
 def footprint(run: Run, of: Of) -> Footprint:
-    """Return what was measured of the bytes asked for."""
+    """Return the footprint of the requested bytes."""
     found = {"mapped": run.mapped, "resident": run.resident, "largest-free": run.largest_free}[of]
     assert found is not None, "the measures have been asked for"
     return found

@@ -48,11 +48,11 @@ def settings_table(
     natives: Sequence[NativeRun] = (),
     wide: bool = False,
 ) -> Table:
-    """Return a row a setting: its resident bytes in MiB, and what it costs.
+    """Return a row per setting: its resident bytes in MiB, and its cost.
 
-    Live bytes and, where it is known, the `possible` heap of offline placement come first.
-    `natives` are real mallocs at their defaults, whose time stands in the rows of their models. A
-    `wide` table has mapped bytes, system calls and page faults too.
+    Live bytes and, if known, the `possible` heap of offline placement come first. `natives` are
+    real mallocs at their defaults, whose times are in the rows of their models. A `wide` table also
+    has mapped bytes, system calls and page faults.
     """
     top = max([one.peak_bytes for one in settings], default=0.0)
 
@@ -111,7 +111,7 @@ def _percent(share: float | None) -> Rounded | None:
 
 
 def _at_start(natives: Sequence[NativeRun]) -> str:
-    """Say what real mallocs hold before anything is asked for, which no model counts."""
+    """Return a sentence on the memory of real mallocs before the first request."""
     taken = ", ".join(f"{run.allocator} {spell_bytes(run.start.resident)}" for run in natives)
     return f"Not included: the memory of real allocators before the first request ({taken})."
 
@@ -125,9 +125,9 @@ def mean_live(run: Run) -> float:
 def footprints_table(
     settings: Sequence[Setting], advice: Advice, natives: Sequence[NativeRun]
 ) -> Table:
-    """Return what is live, resident and mapped under what is used now and the best of each malloc.
+    """Return live, resident and mapped bytes under the present setting and the best of each malloc.
 
-    Real mallocs that have replayed the trace stand below the models.
+    Real mallocs that have replayed the trace are below the models.
     """
     now = "current" if advice.is_known else "assumed"
     shown: dict[int, tuple[str, Setting]] = {id(advice.now): (now, advice.now)}
@@ -202,7 +202,7 @@ def settings_record(
 
 
 def _process(process: Recorded, advice: Advice) -> dict[str, object]:
-    """Return what is known of the process itself; bytes, or None where it was not sampled."""
+    """Return the facts on the process itself; bytes, or None without samples."""
     sampled = process.has_samples
     share = advice.share
     return {
@@ -221,7 +221,7 @@ def _process(process: Recorded, advice: Advice) -> dict[str, object]:
 
 
 def _recommendation(advice: Advice) -> dict[str, object] | None:
-    """Return what is recommended; None: nothing is."""
+    """Return the recommendation, or None."""
     best = advice.best
     if not advice.line:
         return None
@@ -309,7 +309,7 @@ def _spell(number: float) -> str:
 def _most_in_spans(
     event: NDArray[np.int64], bytes_from: NDArray[np.generic], events: int
 ) -> list[float]:
-    """Return the most in each of `_BARS` spans of the events, of what is so from an event on."""
+    """Return the maximum in each of `_BARS` spans; a value holds from its event on."""
     edges = np.linspace(0, events, _BARS + 1)
     first = np.maximum(np.searchsorted(event, edges[:-1], "right") - 1, 0)
     last = np.maximum(np.searchsorted(event, edges[1:], "right"), first + 1)

@@ -23,7 +23,7 @@ _WORDS: Final = {
     "never_freed": "never freed",
     "temporary": "temporary",
 }
-"""What people read above a column."""
+"""Headings of columns."""
 
 _HELD_COLUMNS: Final = ("pinned_bytes", "shared_bytes", "rounding_bytes", "live_bytes",
                         "final_bytes")  # fmt: skip
@@ -50,7 +50,7 @@ def sites_table(
 ) -> Table:
     """Return the first rows, and the sum of all, as a table for people.
 
-    `event` is the one after which the heap was looked at.
+    `event` is the event after which the heap was examined.
     """
     shown = _columns(measure, rows[0].values if rows else {})
     whole = {name: sum(row.values[name] for row in rows) for name in shown}
@@ -190,7 +190,7 @@ def _place(frame: Frame) -> dict[str, Any]:
 
 
 def _columns(measure: str, values: Mapping[str, Any]) -> list[str]:
-    """Return the measures that people are shown, the one that they asked for first."""
+    """Return the measures of a table, the requested one first."""
     usual = _HELD_COLUMNS if "pinned_bytes" in values else _ASKED_COLUMNS
     return [measure, *(name for name in usual if name != measure)] if values else []
 

@@ -25,7 +25,7 @@ _NOTES: Final = (
 def statistics_record(statistics: Statistics) -> dict[str, Any]:
     """Return all statistics of a trace as plain values, ready for JSON.
 
-    What is given for several shares becomes a mapping from percent, such as `"99.9"`.
+    Values for several shares become a mapping from percent, such as `"99.9"`.
     """
     record = {"trace": statistics.name, **asdict(statistics)}
     del record["name"]
@@ -67,7 +67,7 @@ def _summary(statistics: Statistics) -> Iterator[tuple[str, Value]]:
 
 
 def _conclusion(statistics: Statistics) -> Iterator[str]:
-    """Say of a trace in words what the figures come to."""
+    """Yield sentences that summarise the figures of a trace."""
     events, peak, left = statistics.counts.events, statistics.peak_bytes, statistics.never_freed
     if not events:
         return

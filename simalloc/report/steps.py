@@ -137,7 +137,7 @@ def _used_end(step: Step) -> float:
 
 
 def _aside(step: Step) -> str:
-    """Return what a search and the policy did, in parentheses."""
+    """Return the actions of a search and the policy, in parentheses."""
     searched = [] if step.searched is None else [f"{step.searched} searched"]
     words = ", ".join([*searched, *step.changes])
     return f"  ({words})" if words else ""

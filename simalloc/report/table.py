@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Value = str | int | float | None
-"""What a cell holds; None is an empty cell."""
+"""Content of a cell; None is an empty cell."""
 
 
 class Rounded(float):
@@ -81,7 +81,7 @@ class Table(ShownAsTable):
                 raise ValueError(f"{len(row)} values under {len(self.columns)} columns: {row!r}")
 
     def is_number(self, column: int) -> bool:
-        """Whether a column holds numbers (and empty cells) alone."""
+        """Return whether a column holds only numbers and empty cells."""
         values = [row[column] for row in self.rows if row[column] is not None]
         return bool(values) and not any(isinstance(value, str) for value in values)
 
@@ -184,9 +184,9 @@ def write_richly(table: Table, stream: TextIO) -> None:
 
 
 def _width(table: Table, place: int, *, whole: bool) -> int:
-    """Return the characters of a column's longest line, the heading's included.
+    """Return the characters of a column's longest line, including the heading.
 
-    Where lines may be broken (not `whole`), they are those of its longest word.
+    If lines may be broken (not `whole`), it is the longest word's length.
     """
     lines = [*table.columns[place].split("\n"), *(spell(row[place]) for row in table.rows)]
     if whole:

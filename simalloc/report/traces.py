@@ -7,7 +7,7 @@ from simalloc.trace.catalogue import catalogue
 
 
 def traces_table() -> Table:
-    """Return a row a catalogued trace: what was run and how large it is."""
+    """Return a row per catalogued trace: its program and its size."""
     return Table(
         "Traces",
         (

@@ -58,7 +58,7 @@ def percent(fraction: float) -> Rounded:
 
 
 def spell_percent(fraction: float) -> str:
-    """Spell a measured fraction in percent: `45.8 %`; nothing where there is none."""
+    """Return a measured fraction in percent, such as `45.8 %`; empty for nan."""
     return "" if math.isnan(fraction) else f"{percent(fraction).text} %"
 
 

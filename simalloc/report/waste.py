@@ -12,7 +12,7 @@ from simalloc.report.units import percent
 
 
 def waste_table(wastes: Sequence[Waste]) -> Table:
-    """Return a row a heap: its bytes, by what they are; parts that no heap has are left out."""
+    """Return a row per heap with its bytes by kind; kinds that no heap has are left out."""
     words = {**PARTS, "resident": "resident", **FREE_PARTS}
     parts = [part for part in words if any(getattr(waste, part) for waste in wastes)]
     options = {name: [getattr(waste, name) for waste in wastes] for name in ("scale", "realloc")}

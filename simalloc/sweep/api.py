@@ -34,19 +34,50 @@ def run_sweep(
     observer: Observer | None = None,
     progress: bool | None = None,
 ) -> Results:
-    """Replay traces under policies on all cores, and return a row a run.
+    """Replay traces under policies on all cores, and return a row per run.
 
-    A trace is a `Trace`, a path, a pattern or a bare name; a policy a `Policy`, or text such as
-    `first-fit-ao:growth=64K`, `best-fit-*` or `all`. A mapping gives each policy its grid of
-    parameters: `{"first-fit-ao": {"growth": ["4K", "64K"]}}`. All are combined with all `scales`
-    (None: what each policy is meant for) and `reallocs` (None: in place for policies whose
-    mechanism is on, else free-first).
+    All traces and policies are combined with all scales and reallocs.
 
-    With `results`, the runs are kept in that file, and only those that it does not have are run;
-    with `timelines` as well, so are theirs, for `Results.timeline`. `jobs`, `memory` and `dask` are
-    those of `carry_out_plan`. An `observer` is told how it comes along; without one, `progress`
-    says whether that is shown, and None means in notebooks. Raises `PlanError` if anything asked
-    for does not exist.
+    Parameters
+    ----------
+    traces : Trace, str, path or iterable of these
+        Traces, or the paths, patterns or names of traces.
+    policies : str, Policy, iterable of these, or mapping, default "all"
+        Policies such as `"first-fit-ao:growth=64K"`, `"best-fit-*"` or `"all"`. A mapping gives
+        each policy a grid of parameters: `{"first-fit-ao": {"growth": ["4K", "64K"]}}`.
+    scales : int or iterable of int, optional
+        Factors of all sizes. By default each policy has its own.
+    reallocs : str, Realloc or iterable of these, optional
+        Rules for a realloc. By default in place for policies with their mechanism on, else
+        `"free-first"`.
+    timelines : bool, default False
+        Keep the timeline of each run for `Results.timeline`; requires `results`.
+    results : str or path, optional
+        File that keeps the runs. Runs that it already contains are not repeated.
+    jobs : int, optional
+        Number of threads. By default one per core.
+    memory : int, optional
+        Maximum bytes of traces in memory. By default three quarters of the machine's memory.
+    dask : str, optional
+        Address of a Dask scheduler whose workers run the sweep.
+    observer : Observer, optional
+        Object that is notified of the progress.
+    progress : bool, optional
+        Without an observer, show a progress bar. By default the bar is shown in notebooks only.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    PlanError
+        If a trace, a policy or a parameter does not exist.
+
+    Examples
+    --------
+    >>> simalloc.run_sweep("espresso", {"first-fit-ao": {"growth": ["4K", "64K"]}})
+
     """
     if timelines and results is None:
         raise PlanError("timelines are kept in a file of results; give one")

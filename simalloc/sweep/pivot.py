@@ -56,10 +56,10 @@ class Column(NamedTuple):
 class Pivot:
     """A measure by setting (rows) and trace (columns).
 
-    `values` (float64, settings x traces) is nan where there is no run that has the figure, and
-    where a refused request ended the run. `incomplete` has one entry a setting: 2 if a run was
-    ended by a refused request, else 1 if a run refused requests, else 0. Settings with a higher
-    entry follow in every order by figures.
+    `values` (float64, settings x traces) is nan if no run has the figure, and if a refused request
+    ended the run. `incomplete` has one entry per setting: 2 if a refused request ended a run, else
+    1 if a run refused requests, else 0. Settings with a higher entry follow in every order by
+    figures.
     """
 
     measure: Measure
@@ -84,7 +84,7 @@ class Pivot:
     def sorted_by(self, name: str) -> Pivot:
         """Return the rows in order of `average`, `policy` or a trace's name, the gaps last.
 
-        Raises `ResultsError` if there is no such column.
+        Raises `ResultsError` for an unknown column.
         """
         if name == "policy":
             order = sorted(range(len(self.settings)), key=lambda row: self.settings[row])
@@ -111,10 +111,10 @@ class Pivot:
         )
 
     def table(self, *, full: bool = False) -> Table:
-        """Return the pivot as Johnstone & Wilson print theirs, provenance in the notes.
+        """Return the pivot in the format of Johnstone & Wilson's tables, provenance in the notes.
 
-        With `full` it is for other programs: every row and column says where it comes from by
-        itself, fragmentation is a fraction, and there are no rows of averages.
+        The format with `full` is for other programs: every row and column states its origin,
+        fragmentation is a fraction, and rows of averages are left out.
         """
         shown = list(Setting._fields) if full else self.varying()
         labels = [column.label for column in self.traces] if full else self.labels()

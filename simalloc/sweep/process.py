@@ -89,11 +89,11 @@ class _ReplayProcess:
         self._connection, theirs = Pipe()
         watched, self._lifeline = os.pipe()
         command = f"import {__name__} as process; process.serve({theirs.fileno()}, {watched})"
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter, and nothing of a user's
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter, without a user's input
             [sys.executable, "-P", "-c", command],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.DEVNULL,
-            stdout=2,  # what a policy prints is not the sweep's output
+            stdout=2,  # a policy's output is not the sweep's
             pass_fds=[theirs.fileno(), watched],
             process_group=0,  # Ctrl-C is this process's to deal with
         )

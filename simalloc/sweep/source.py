@@ -120,7 +120,7 @@ class FileSource(Source):
 
     @classmethod
     def of(cls, path: Path) -> FileSource:
-        """Return the source of a file; raises `TraceError` if it is no trace."""
+        """Return the source of a file; raises `TraceError` if the file is not a trace."""
         with TraceReader(path) as reader:
             header, identity = reader.header, reader.identity()
         events, slots = header.totals.events, header.totals.max_live_objects

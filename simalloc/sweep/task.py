@@ -69,7 +69,7 @@ class Task:
 
     @property
     def needs_process(self) -> bool:
-        """Whether the run needs a process, because its policy is in Python and holds the GIL.
+        """True if the run needs a process, because its policy is in Python and holds the GIL.
 
         A policy that is not defined in a file cannot be made in another process.
         """

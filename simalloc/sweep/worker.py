@@ -75,11 +75,11 @@ def carry_out_batch(
     cache: TraceCache | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Outcome] | None:
-    """Replay one trace as several tasks say.
+    """Replay one trace for several tasks.
 
-    `code` is the version that the results are to be of. The trace comes from its path or, if
-    `packed` is given, from the bytes of its file; None means that the path does not lead to it from
-    here, and that the bytes are needed. `cache` keeps it; None: that of this process.
+    `code` is the version that the results must have. The trace comes from its path or, if `packed`
+    is given, from the bytes of its file. The result None means that the path is invalid on this
+    machine and the bytes are needed. `cache` keeps the trace; by default the cache of this process.
     """
     if code_version() != code:
         raise SimallocError(

@@ -407,7 +407,7 @@ static void end(struct exact *exact)
     free(exact->raises);
 }
 
-/* Whether every section fits before anything is placed. */
+/* Returns whether every section fits before any buffer is placed. */
 static bool all_sections_fit(struct exact *exact)
 {
     for (uint32_t buffer = 0; buffer < exact->buffers.count; buffer++)

@@ -74,7 +74,7 @@ struct exact {
     struct exact_lists members; /* by section: pieces; who was unplaced last is in front */
     struct exact_lists beside;  /* by buffer: who is ever live together with it */
     uint32_t *parts;            /* stack of the parts of all open nodes */
-    struct exact_raise *raises; /* stack of what is to be undone */
+    struct exact_raise *raises; /* stack of bounds to restore */
     size_t raise_count, raise_room;
 };
 

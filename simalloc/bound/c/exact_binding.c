@@ -74,7 +74,7 @@ static PyObject *searched(struct exact *exact, double seconds, PyObject *asked)
     return Py_BuildValue("iK", (int)outcome, (unsigned long long)exact->nodes);
 }
 
-/* Whether list starts ascend from 0 to the length of what they divide. */
+/* Returns whether list starts ascend from 0 to `length`, the length of the divided array. */
 static bool divide(const uint32_t *start, uint32_t count, Py_ssize_t length)
 {
     bool valid = start[0] == 0 && start[count] == (size_t)length;

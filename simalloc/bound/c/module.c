@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { EVENT_COLUMNS = 2, LIFE_COLUMNS = 4, LIVES_COLUMNS = EVENT_COLUMNS + LIFE_COLUMNS };
-/* Events gone through between two looks at Ctrl-C: some ten milliseconds. */
+/* Events between two checks for Ctrl-C: about ten milliseconds. */
 enum { STRIDE = 1 << 18 };
 
 /* The lives of a trace, and Python's arrays that they stand in. */
@@ -72,8 +72,8 @@ static bool hold(struct column *columns, PyObject *const *given, size_t count, s
 enum stride { GOES_ON, ENDED, OUT_OF_MEMORY };
 typedef enum stride stride_function(void *work);
 
-/* Goes on with work that has begun, if memory was there for that, as long as nobody presses Ctrl-C;
- * the GIL is released meanwhile. False, with an exception set, if it does not come to its end. */
+/* Continues work that has begun, if `begun`, until its end or Ctrl-C, with the GIL released.
+ * Returns false, with an exception set, if it does not end. */
 static bool go_through(bool begun, stride_function *advance, void *work)
 {
     enum stride stride = begun ? GOES_ON : OUT_OF_MEMORY;
@@ -118,7 +118,7 @@ static enum stride advance_sweep(void *work)
     return sweep->done == sweep->lives->events || sweep->overlapped != NONE ? ENDED : GOES_ON;
 }
 
-/* The height, or None if it has come to the limit, and what was gone through. */
+/* Returns the height, or None if it has reached the limit, and the number of processed events. */
 static PyObject *height_and_done(uint64_t height, uint64_t limit, size_t done)
 {
     if (height >= limit)

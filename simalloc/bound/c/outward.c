@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* How far from the start, in the direction of time, a life lasts. */
+/* Returns the end of a life, in the direction of time. */
 static int64_t until_of(const struct outward *outward, uint32_t life)
 {
     const struct lives *lives = outward->lives;
@@ -14,7 +14,7 @@ static bool is_gap(const struct outward *outward, uint32_t block)
     return block != NONE && block >= outward->lives->slots;
 }
 
-/* Puts a block between two neighbours, either of which may be NONE. */
+/* Links a block between two neighbours; either may be NONE. */
 static void link_between(struct outward *outward, uint32_t below, uint32_t block, uint32_t above)
 {
     struct place_block *blocks = outward->block;

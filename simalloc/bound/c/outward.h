@@ -34,7 +34,7 @@ struct outward {
     bool ended;         /* at the last event, or at the limit */
     int64_t *address;   /* by life: where it is */
     struct gaps gaps;
-    struct place_block *block; /* an object's by its slot; behind all slots, those of gaps */
+    struct place_block *block; /* by slot: the object's block; behind all slots: blocks of gaps */
     uint32_t *spare;           /* blocks for gaps that are not in use */
     uint32_t spares;
     uint32_t blocks; /* gaps' blocks that were ever in use, and slots */

@@ -1,9 +1,10 @@
-/* Until when each address is free: spans of addresses that tile all from 0 on.
+/* The event until which each address is free: spans that tile all addresses from 0 on.
  *
- * They stand in order, in chunks of at most 64, each with the latest end of its free time, or one
- * after that, so that a search passes over what is taken or wanted soon; a search that finds nothing
- * in a chunk makes it exact. A search is O(spans / 64) at best and O(spans) at worst, all else
- * O(log spans) but for the moving of up to 64 spans and, now and then, of the chunks' table. */
+ * The spans are in order, in chunks of at most 64. Each chunk has an upper bound of the end of its
+ * free time, so that a search passes over addresses that are taken or wanted soon. A search that
+ * finds nothing in a chunk makes the bound exact. A search is O(spans / 64) at best and O(spans) at
+ * worst. All other operations are O(log spans), apart from moves of up to 64 spans and,
+ * occasionally, of the chunks' table. */
 #ifndef SIMALLOC_SPANS_H
 #define SIMALLOC_SPANS_H
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of what a life leaves: from here up to the next piece, or to the life's end, addresses
- * are free until an event. */
+/* A piece of the space that a dead life leaves: from `start` up to the next piece, or to the life's
+ * end, addresses are free until an event. */
 struct wanted {
     uint64_t start;
     int64_t until;
@@ -139,13 +139,13 @@ static bool sort_events(struct tiers *tiers)
     return true;
 }
 
-/* How many events there are in the tiers before this one. */
+/* Returns the number of events in the tiers before this one. */
 static size_t events_before(const struct tiers *tiers)
 {
     return tiers->current == 0 ? 0 : tiers->upto[tiers->current - 1];
 }
 
-/* Puts the events of this tier among those of the tiers before it. */
+/* Merges the events of this tier into the events of the tiers before it. */
 static void merge_events(struct tiers *tiers)
 {
     size_t *order = tiers->order;

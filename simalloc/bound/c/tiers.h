@@ -5,12 +5,12 @@
 #include "lives.h"
 #include "spans.h"
 
-/* In the order of their tiers, and within one in the order of their births, lives take the lowest
- * addresses that none before them takes while they are live.
+/* In the order of their tiers, and within a tier in the order of their births, lives take the
+ * lowest addresses that no earlier life takes while they are live.
  *
- * For each tier time runs backward over the tiers before it, to learn when each address is wanted
- * next, and then forward, when it is placed. What the backward way finds where a life ends is what
- * the forward way needs there, in the opposite order: so it lies on a stack. */
+ * For each tier, time runs backward over the tiers before it, to find when each address is wanted
+ * next, and then forward, when it is placed. The forward pass needs the results of the backward
+ * pass at the ends of lives in the opposite order, so they are on a stack. */
 struct tiers {
     const struct lives *lives;
     const uint32_t *tier; /* by life */
@@ -24,7 +24,7 @@ struct tiers {
     uint32_t current; /* the tier that is being placed */
     bool forward;     /* the way that time runs */
     size_t event;     /* events of this way gone through */
-    size_t *order;    /* the events of the tiers placed, by time; then those of each later tier */
+    size_t *order;    /* events of the placed tiers, by time; then the events of each later tier */
     size_t *upto;     /* by tier: how many of those events are of it or of one before */
     size_t *aside;    /* room for the events of one tier */
     struct spans spans;

@@ -93,7 +93,7 @@ static bool overlap(struct sweep *sweep, uint32_t life, uint32_t other)
     return false;
 }
 
-/* Raises the break to the end of an object; what is new joins a free block that ends there. */
+/* Raises the break to the end of an object; new memory joins a free block that ends there. */
 static void grow(struct sweep *sweep, struct room *room, uint64_t end)
 {
     bool joined = room->high > room->low;

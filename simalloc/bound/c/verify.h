@@ -6,9 +6,9 @@
 
 #include "lives.h"
 
-/* A placement, and what is known of the heap after the events that were gone through. The heap is
- * [0, break), where the break is the highest end of an object so far; it is tiled by the live
- * objects and the free blocks between them. */
+/* A placement, and the state of its heap after the processed events. The heap is [0, break), where
+ * the break is the highest end of an object so far. The live objects and the free blocks between
+ * them tile the heap. */
 struct sweep {
     const struct lives *lives;
     const int64_t *address; /* by life */

@@ -73,12 +73,12 @@ class Buffers:
 
     @cached_property
     def padding(self) -> Ints:
-        """The bytes by which the room of each piece exceeds what it uses (int64)."""
+        """The unused bytes in the room of each piece (int64)."""
         return self.room - (self.high - self.low)
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether every piece uses all bytes of its buffer."""
+        """True if every piece uses all bytes of its buffer."""
         return not self.low.any() and bool((self.high == self.size[self.owner]).all())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""One exact search in C, and what it has in common with its definition."""
+"""One exact search in C, and the interface that it shares with its definition."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _always() -> bool:
 
 
 class Fit(Protocol):
-    """A search for a placement; `fit` says what it takes."""
+    """A search for a placement; `fit` documents its parameters."""
 
     def __call__(
         self,

@@ -20,10 +20,10 @@ DECAY: Final = 0.9
 """Weight that earlier failures keep at each restart."""
 
 LEVELS: Final = 20
-"""Failures are compared in so many steps of their maximum."""
+"""Number of steps to which failures are rounded, relative to their maximum."""
 
 SWAPPED: Final = 6
-"""From the second cycle on, one buffer in this many changes its place with one close to it."""
+"""From the second cycle on, one in `SWAPPED` buffers changes places with a nearby one."""
 
 
 class Ranks:

@@ -43,10 +43,10 @@ class Effort:
 
 @dataclass(frozen=True)
 class Minimum:
-    """A placement (`address`, int64, bytes), and the height below which there is none.
+    """A placement (`address`, int64, bytes), and a proven lower bound of the height.
 
-    A search that was `stopped` by Ctrl-C would have gone on. If it was `helped`, the solver found
-    the placement or one that our own search started from.
+    `stopped` is true if Ctrl-C ended the search. `helped` is true if the solver found the placement
+    or one that our own search started from.
     """
 
     address: Ints
@@ -69,9 +69,9 @@ def minimise(
 ) -> Minimum:
     """Lower the height of a placement until it is the minimum or the effort is spent.
 
-    `lower` is a height (bytes) that is known to be needed. With a `target` (bytes) only a placement
-    of at most this height is sought, or a proof that there is none. `progress` is called with the
-    share of the effort spent so far.
+    `lower` is a proven lower bound in bytes. With a `target` (bytes) the search is only for a
+    placement of at most this height, or a proof that it is impossible. `progress` is called with
+    the share of the effort spent so far.
     """
     search = _Search(buffers, address, lower, target, effort or Effort(), progress, fit)
     try:
@@ -185,13 +185,13 @@ class _Search:
             self._solver.close()
 
     def _is_undisturbed(self) -> bool:
-        """Whether a search may go on: the solver has found nothing, and need not be started."""
+        """Return whether a search may continue: the solver is not due, and has no findings."""
         if self._solver is None:
             return not (self._may_start and time.monotonic() - self._started >= ALONE)
         return not self._solver.has_findings
 
     def _take_help(self) -> None:
-        """Start the solver when it is time for it, and take over what it has found."""
+        """Start the solver when its time has come, and take over its findings."""
         spent = time.monotonic() - self._started
         if self._solver is None and self._may_start and spent >= ALONE:
             left = self._effort.seconds - spent

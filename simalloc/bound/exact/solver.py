@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
 
 def is_installed() -> bool:
-    """Whether OR-tools can be imported, and a Python that could do so is known."""
+    """Return whether OR-tools can be imported, and the Python that imports it is known."""
     return bool(sys.executable) and find_spec("ortools") is not None
 
 
@@ -73,11 +73,11 @@ class Solver:
 
     @property
     def has_findings(self) -> bool:
-        """Whether something was found that has not been taken yet."""
+        """True if a finding has not been taken yet."""
         return not self._findings.empty()
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what was found since the last call."""
+        """Yield the findings since the last call."""
         while True:
             try:
                 yield self._findings.get_nowait()

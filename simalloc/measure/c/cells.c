@@ -16,8 +16,8 @@ static struct moment moment_of(const struct heap_map *map, int64_t event)
     return (struct moment){(size_t)(since / map->cell_events), since % map->cell_events};
 }
 
-/* What a cell adds up. With addresses up to 2**62 and an event's number as a weight, sums pass what
- * a double or 64 bits tell exactly; and a sum over rectangles that have all ended must be 0. */
+/* Sums of a cell. With addresses up to 2**62 and an event's number as a weight, sums exceed the
+ * exact range of a double or 64 bits; and a sum over rectangles that have all ended must be 0. */
 struct sums {
     __int128 live; /* byte-events covered */
     __int128 born; /* the same, each weighted by the event of its block's birth */
@@ -28,8 +28,8 @@ struct sums *cells_new(const struct heap_map *map)
     return calloc(map->columns * map->rows, sizeof(struct sums));
 }
 
-/* Raises all cells of a row from a moment on by `bytes`, as differences between columns: those of
- * the moment's own column by its part after the moment. */
+/* Raises all cells of a row from a moment on by `bytes`, as differences between columns: the
+ * moment's own column by its part after the moment. */
 static void step(const struct heap_map *map, struct sums *cells, struct moment moment, size_t row,
                  __int128 bytes, int64_t birth)
 {

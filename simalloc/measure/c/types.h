@@ -1,4 +1,4 @@
-/* What the module gives to Python besides functions, and how maps are described to it. */
+/* Types of the module, and the description of maps by Python arguments. */
 #ifndef SIMALLOC_MEASURE_TYPES_H
 #define SIMALLOC_MEASURE_TYPES_H
 

@@ -1,4 +1,4 @@
-/* The heap map of a window, from stays of which some ranges hold all that reach into it. */
+/* The heap map of a window, from ranges of stays that contain all stays in the window. */
 #ifndef SIMALLOC_WINDOW_H
 #define SIMALLOC_WINDOW_H
 
@@ -19,7 +19,7 @@ struct stays {
     uint64_t scale;
 };
 
-/* Whether every range is one of the stays. */
+/* Returns whether every range is within the stays. */
 bool window_is_sound(const struct stays *stays);
 /* Fills a map with the stays of the ranges, which are sound; false if memory runs out. */
 bool window_fill(struct heap_map *map, const struct stays *stays);

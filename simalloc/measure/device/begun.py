@@ -1,7 +1,8 @@
-"""A device's trace with its start before it: the segments that were there, and the blocks in them.
+"""A device's trace with its initial state in front: its segments, and the blocks in them.
 
-What is live when a record begins lies in segments that were taken long before, with free blocks
-between. Requests of our own that come first bring the model's allocator into the same state.
+Blocks that are live when a recording begins are in segments that were allocated long before, with
+free blocks between them. Requests of our own in front of the trace bring the model's allocator into
+the same state.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def begun(trace: Trace) -> tuple[Trace, int] | None:
 
 
 def _pieces(offsets: Any, sizes: Any, objects: Any, length: int) -> list[_Piece] | None:
-    """Return what a segment consists of, in order; None if requests cannot bring that about."""
+    """Return the pieces of a segment, in order, or None if requests cannot produce them."""
     small = length == _SMALL
     pieces: list[_Piece] = []
     begins = [*zip(offsets.tolist(), sizes.tolist(), objects.tolist(), strict=True)]
@@ -94,7 +95,7 @@ def _free(size: int, *, small: bool) -> Iterator[_Piece]:
 
 
 def _joined(trace: Trace, first: int, events: Sequence[tuple[int, int, int, int, int]]) -> Trace:
-    """Return the events before those of a trace, whose `first` ones they stand for."""
+    """Return a trace in which `events` replace the `first` events."""
     op, key, size, stream, pool = np.array(events, np.int64).reshape(-1, 5).T
     keys = np.concatenate((key, trace.object[first:]))
     ops = np.concatenate((op, trace.op[first:])).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""A closer look at a device's memory: a map of it over time, and what pins its segments."""
+"""Details of a device's memory: a map of it over time, and the objects that pin its segments."""
 
 from __future__ import annotations
 

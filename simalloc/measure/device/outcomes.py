@@ -20,12 +20,13 @@ from simalloc.waiting import LOOK_SECONDS
 
 @dataclass(frozen=True)
 class DeviceOutcome:
-    """What a program needs under some settings, in bytes.
+    """Memory that a program needs under some settings, in bytes.
 
-    `figures` are those of a device without end, at whose peak the reserved bytes are divided up:
-    requested, rounding, free in segments in use (split), and free in segments not in use (whole; of
-    expandable segments, all that is mapped and free). `smallest` is the least capacity without an
-    out-of-memory, of which `there` are the figures; and `at` has those of each capacity asked for.
+    `figures` are the figures on a device of unlimited memory. The reserved bytes at their peak are
+    divided into requested, rounding, free in segments in use (split), and free in segments not in
+    use (whole; with expandable segments, all mapped and free bytes). `smallest` is the minimum
+    capacity without an out-of-memory error, and `there` has the figures on that device. `at` has
+    the figures for each requested capacity.
     """
 
     settings: str
@@ -66,7 +67,7 @@ def described(settings: str, capacity: int = 0, total: int = 0) -> PyTorch:
 
 
 def behaviour_of(settings: str, largest: int) -> object:
-    """Return what is the same for settings that a trace with such requests cannot tell apart."""
+    """Return a value that is equal for settings that behave alike with requests up to `largest`."""
     return behaviour(described(settings, 1 << 40), largest)
 
 
@@ -84,10 +85,11 @@ def outcome_of(
     fits: int | None = None,
     halted: Callable[[], bool] = lambda: False,
 ) -> DeviceOutcome:
-    """Return what a program needs under settings.
+    """Return the memory that a program needs under settings.
 
-    `figures` are those of a device without end, if they are known; `fits` is a capacity known to be
-    enough. Once `halted`, the smallest device is not looked for any further.
+    `figures` are the figures on a device of unlimited memory, if they are known; `fits` is a
+    capacity known to be sufficient. Once `halted` returns true, the search for the smallest device
+    ends.
     """
     figures = figures or figures_in_core(trace, described(settings))
     description = described(settings, up(figures.peak_reserved_bytes) or up(1))
@@ -105,9 +107,9 @@ def outcomes_of(
 ) -> tuple[tuple[DeviceOutcome, ...], bool]:
     """Return the outcome of each settings, and whether Ctrl-C came before all were exact.
 
-    Settings that the trace cannot tell apart are looked at once. The settings with most capacities
-    to try come first, so that no core waits for the other in the end. `progress` is called with 1
-    for each settings.
+    Settings that behave alike on the trace are examined once. The settings with most capacities to
+    try come first, so that all cores are busy until the end. `progress` is called with 1 for each
+    settings.
     """
     largest = largest_request(trace)
     kinds = {text: behaviour_of(text, largest) for text in settings}
@@ -161,10 +163,10 @@ def _wait(
 
 
 def behaviour(description: PyTorch, largest: int) -> Hashable:
-    """Return what is the same for settings that cannot be told apart by a trace.
+    """Return a value that is equal for settings that behave alike on a trace.
 
-    `largest` is the trace's largest request in bytes. A split size that no segment reaches says
-    nothing: no block is that large. With expandable segments blocks grow past any segment.
+    `largest` is the trace's largest request in bytes. A split size above all segments has no
+    effect, because no block is that large. With expandable segments blocks grow past any segment.
     """
     rules, given = description.rules, description.resolved
     rounded = 1 << max(largest - 1, 1).bit_length()  # no rounding goes beyond a power of two

@@ -25,7 +25,7 @@ _SMALL_PAGE: Final = 2 << 20
 
 @dataclass(frozen=True)
 class HalfEmpty:
-    """A segment, or a page of expandable segments, of which no more than half is requested."""
+    """A segment, or a page of expandable segments, with at most half of its bytes requested."""
 
     shown: int
     """Where it lies in the map."""
@@ -61,7 +61,7 @@ class Pinned:
     empty_bytes: int
     half_empty: int
     half_empty_free: int
-    """Bytes of half-empty segments that nobody asked for."""
+    """Bytes of half-empty segments that are not requested."""
     worst: tuple[HalfEmpty, ...]
     """The half-empty ones with most free bytes, the worst first."""
 
@@ -74,9 +74,10 @@ def pinned(
     *,
     page: int | None,
 ) -> Pinned:
-    """Return what pins the memory of a replay, which `memory` and `segments` are of, at its peak.
+    """Return the objects that pin the memory of a replay at its peak.
 
-    Of expandable segments, whose large pages have `page` bytes, each page is looked at.
+    `memory` and `segments` belong to the replay. With expandable segments, whose large pages have
+    `page` bytes, each page is examined.
     """
     if not len(replay.heap):
         return Pinned(0, 0, 0, 0, 0, 0, 0, 0, ())
@@ -106,11 +107,11 @@ class _Live(NamedTuple):
     address: NDArray[np.int64]
     size: NDArray[np.int64]
     life: NDArray[np.int64]
-    """Which of the trace's lives it is."""
+    """Index of the life in the trace."""
 
 
 def _live_at(event: int, lives: Lives, replay: DeviceReplay) -> _Live:
-    """Return what is live after an event; a request that was not served is not."""
+    """Return the live objects after an event, without refused requests."""
     life = np.flatnonzero((lives.born <= event) & (event < lives.died))
     address = replay.addresses[lives.born[life]]
     order = np.argsort(address, kind="stable")
@@ -120,9 +121,9 @@ def _live_at(event: int, lives: Lives, replay: DeviceReplay) -> _Live:
 
 @dataclass(frozen=True, eq=False)
 class _Units:
-    """Segments, or pages of them, and what is live in each; an entry a unit in every array.
+    """Segments, or pages of segments, and the live objects in each; arrays with an entry per unit.
 
-    An object that lies in several units is in all of them.
+    An object that extends over several units is in each of them.
     """
 
     address: NDArray[np.int64]
@@ -132,11 +133,11 @@ class _Units:
     end: NDArray[np.int64]
     """The one past the highest."""
     free: NDArray[np.int64]
-    """Bytes that nobody asked for."""
+    """Bytes that are not requested."""
 
     @classmethod
     def of(cls, units: NDArray[np.int64], live: _Live) -> _Units:
-        """Return units, (n, 2) of address and size, with what is live in them."""
+        """Return units, (n, 2) of address and size, with their live objects."""
         low, size = units.T
         high = low + size
         return cls(
@@ -149,12 +150,12 @@ class _Units:
 
     @property
     def objects(self) -> NDArray[np.int64]:
-        """How many live in each."""
+        """Number of live objects in each unit."""
         return self.end - self.first
 
     @property
     def half_empty(self) -> NDArray[np.int64]:
-        """Which have something live in them, and half of their bytes or more free."""
+        """Indices of the units with live objects and at least half of their bytes free."""
         return np.flatnonzero((self.objects > 0) & (2 * self.free >= self.size))
 
 
@@ -192,7 +193,7 @@ def _covered(live: _Live, edges: NDArray[np.int64]) -> NDArray[np.int64]:
 def _pages(
     there: NDArray[np.int64], segments: Segments, live: _Live, page: int
 ) -> NDArray[np.int64]:
-    """Return address and size of each page of what is mapped, by address and size itself.
+    """Return address and size of each page of mapped memory.
 
     Ranges of small requests have small pages.
     """

@@ -32,12 +32,12 @@ CANDIDATES: Final = tuple(
 
 
 def search(trace: Trace, found: WhatIf, *, progress: Callable[[int], None] | None = None) -> WhatIf:
-    """Return what was found, and the settings with the smallest device if they need still less.
+    """Return the outcomes found, and the settings with the smallest device if they need still less.
 
-    Each candidate is run on a device one step smaller than the best so far needs, which most do not
-    survive for long; only those that do are looked at further. Settings that the trace cannot tell
-    apart from others that were tried are not run. Ctrl-C ends the search with the best so far;
-    `searched` says how many candidates were tried.
+    Each candidate is run on a device one step smaller than the best so far needs. Most fail early,
+    and only those that succeed are examined further. Settings that behave like others already tried
+    are not run. Ctrl-C ends the search with the best so far; `searched` is the number of tried
+    candidates.
     """
     best, tried, interrupted = found.best, 0, False
     largest = largest_request(trace)

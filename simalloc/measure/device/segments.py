@@ -45,9 +45,9 @@ class Segments:
 
 
 def memory_of(replay: DeviceReplay) -> NDArray[np.int64]:
-    """Return what was mapped when: (pieces, 4) of address, size, first event and the one past.
+    """Return the mapped pieces: (pieces, 4) of address, size, first event and one past the last.
 
-    A piece is what one call took, or a part of it where only parts were given back.
+    A piece is the memory of one call, or a part of it if only parts were returned.
     """
     there: SortedDict = SortedDict()
     pieces = []
@@ -71,7 +71,7 @@ def memory_of(replay: DeviceReplay) -> NDArray[np.int64]:
 
 
 def segments_of(memory: NDArray[np.int64], *, ranges: bool) -> Segments:
-    """Return the segments of what was mapped; with `ranges` what touches is one."""
+    """Return the segments of mapped memory; with `ranges`, adjacent pieces are one segment."""
     if ranges:
         memory = _touching(memory)
     address, size, since, until = memory.T

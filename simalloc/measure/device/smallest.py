@@ -12,7 +12,7 @@ from simalloc.policy.device import UNLIMITED, PyTorch
 from simalloc.trace import Trace
 
 STEP: Final = 2 << 20
-"""Capacities that are tried are multiples of this: what a device grants."""
+"""Step of tried capacities in bytes: a device's granule."""
 
 
 class Enough(NamedTuple):
@@ -22,7 +22,7 @@ class Enough(NamedTuple):
     figures: DeviceFigures
     """Of a run at it."""
     exact: bool
-    """Whether it is the least."""
+    """True if it is the minimum."""
 
 
 def smallest_device(
@@ -33,13 +33,13 @@ def smallest_device(
     *,
     halted: Callable[[], bool] = lambda: False,
 ) -> Enough:
-    """Return the least capacity without an out-of-memory, or when `halted` the least so far.
+    """Return the minimum capacity without an out-of-memory error, or the best so far if `halted`.
 
-    It is found by bisection between what was requested at once and what was reserved at most, of
-    which `figures`, of a device without end, tell; or `fits`, where that is known to be enough.
-    Whether a program runs is not strictly monotone in the capacity: a smaller device might do by
-    chance. Where ranges of expandable segments are too short for a request, no device is enough:
-    the capacity is `UNLIMITED`.
+    It is found by bisection between the peak of requested bytes and the peak of reserved bytes on a
+    device of unlimited memory (`figures`), or `fits` if that is known to be sufficient. Success is
+    not strictly monotone in the capacity: a smaller device might succeed by chance. If ranges of
+    expandable segments are too short for a request, no device is sufficient and the capacity is
+    `UNLIMITED`.
     """
     if figures.first_refused_event:
         return Enough(UNLIMITED, figures, exact=True)
@@ -48,7 +48,7 @@ def smallest_device(
     found = figures
     if fits or not _is_known(description):
         found = run_at(trace, description, enough)
-    while found.first_refused_event:  # of what is reserved at most, a memory fraction is allowed
+    while found.first_refused_event:  # a memory fraction allows only a part of the peak
         enough += max(STEP, up(enough // 64))
         found = run_at(trace, description, enough)
     while enough - fails > STEP and not halted():
@@ -62,9 +62,9 @@ def smallest_device(
 
 
 def _is_known(description: PyTorch) -> bool:
-    """Whether a device of what is reserved at most does the same as one without end.
+    """Return whether a device of the peak reserved bytes behaves like one of unlimited memory.
 
-    Nothing is refused there, unless a limit or a range of addresses goes by the capacity, or the
+    Nothing is refused there, unless a limit or a range of addresses depends on the capacity, or the
     device takes more for a segment than its size.
     """
     rules = description.rules

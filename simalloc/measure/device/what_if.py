@@ -67,7 +67,7 @@ class WhatIf(ShownAsTable):
     interrupted: bool = False
     """True if Ctrl-C ended the work early."""
     misunderstood: str = ""
-    """What is wrong with the recorded settings, if they cannot be modelled; `settings` has none."""
+    """Reason why the recorded settings cannot be modelled, or empty; `settings` is then empty."""
 
     def __repr__(self) -> str:
         settings = counted(len(self.outcomes), "setting")
@@ -88,11 +88,11 @@ def what_if(
 ) -> WhatIf:
     """Replay a trace under several settings, each the text of PYTORCH_ALLOC_CONF.
 
-    Those that the trace was recorded with come first. For each the smallest device is found, and
-    the program is run on devices of the `capacities` (bytes). `progress` is called with 1 as each
-    is done. After Ctrl-C no smaller devices are looked for: the result says that it was
-    `interrupted`, and which outcomes are exact. Raises `PolicyError` for settings that PyTorch
-    would not take.
+    The recorded settings come first. For each settings the smallest device is found, and the
+    program is run on devices of the `capacities` (bytes). `progress` is called with 1 for each
+    settings. After Ctrl-C the search for smaller devices ends: the result is marked `interrupted`,
+    and its outcomes state whether they are exact. Raises `PolicyError` for settings that PyTorch
+    would reject.
     """
     told = trace.provenance.get("device")
     told = told if isinstance(told, dict) else {}
@@ -131,10 +131,11 @@ def what_if(
 
 
 def _capacity(recorded: dict[str, int]) -> int:
-    """Return the bytes that the model's device has, beside a recorded one; 0: it has no end.
+    """Return the bytes of the model's device for a recorded one; 0: unlimited.
 
-    Where the whole of a program was recorded, and requests were refused, the most that was ever
-    granted tells them from those that were served. Otherwise what there was when memory was out.
+    If the whole program was recorded and requests were refused, the capacity is the maximum that
+    was ever granted, which separates these requests from the others. Otherwise it is the device's
+    memory at the time of the failure.
     """
     whole = not recorded.get("first_reserved_bytes")
     refused = recorded.get("oom") or recorded.get("made_room")
@@ -143,9 +144,9 @@ def _capacity(recorded: dict[str, int]) -> int:
 
 
 def _modelled(settings: str) -> tuple[str, str]:
-    """Return recorded settings as they are, without the backend, and what is wrong with them.
+    """Return the recorded settings without the backend, and the reason if they cannot be modelled.
 
-    Those of a later PyTorch, say, cannot be modelled; then PyTorch's own settings are.
+    Settings of a later PyTorch, for example, cannot be modelled; PyTorch's defaults are used then.
     """
     text = ",".join(part for part in settings.split(",") if not part.startswith("backend:"))
     try:

@@ -60,11 +60,11 @@ class Apart(ShownAsTable):
 
 
 class Parting:
-    """A trace under a policy, replayed whole once, and then in two heaps as often as is asked.
+    """A trace under a policy, replayed whole once, and in two heaps on each request.
 
-    Of a `Run` with residence the whole is known already. `progress` is called with the number of
-    events done since its last call; a replay of the whole and one of two heaps take as many as the
-    trace has. Raises as `simulate` does.
+    A `Run` with residence is not replayed whole again. `progress` is called with the number of
+    events done since its last call; a replay of the whole and a replay in two heaps count the
+    trace's events each. Raises as `simulate` does.
     """
 
     def __init__(

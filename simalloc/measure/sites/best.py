@@ -24,8 +24,10 @@ TRIED_EVENTS: Final = 2_000_000
 
 _ALONE: Final = 4
 _TOGETHER: Final = (2, 3)
-"""This many of the functions that hold most are tried alone, and this many of the first in one
-arena: where only the end of the heap is given back, what one leaves another pins."""
+"""Numbers of the largest functions that are tried together in one arena; `_ALONE` are tried alone.
+
+If only the end of the heap is trimmed, the objects of one function pin the memory of another.
+"""
 
 _WORTH: Final = 0.01
 """A proposal saves at least this share of the resident bytes."""

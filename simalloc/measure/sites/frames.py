@@ -84,7 +84,7 @@ def call_paths(provenance: Mapping[str, Any], sites: Iterable[int]) -> list[list
 
 
 def short_name(provenance: Mapping[str, Any], site: int) -> str:
-    """Return the name of a site with a few frames, from the innermost on that is no wrapper."""
+    """Return the name of a site with a few frames, from the innermost one outside of wrappers."""
     path = folded(call_path(provenance, site))[:_SHORT]
     return PATH.join(spelled(frame.short) for frame in path)
 
@@ -98,7 +98,7 @@ def _frame(part: str) -> Frame:
 
 
 def folded(path: Sequence[Frame], more: Sequence[str] = ()) -> Sequence[Frame]:
-    """Return a path from its innermost frame on that is no wrapper; the whole if all are."""
+    """Return a path from its innermost frame outside of wrappers, or all of it if all are wrappers."""
     inner = next((place for place, each in enumerate(path) if not is_wrapper(each, more)), 0)
     return path[inner:]
 

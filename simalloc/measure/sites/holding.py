@@ -30,13 +30,13 @@ def held_under(
     page: int = 4096,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Held:
-    """Return what each site holds of the heap under a policy, at its peak, at the end or at worst.
+    """Return the bytes that each site holds under a policy, at the peak, the end or the worst.
 
-    At worst is when most is wasted, weighed by its share of the occupied pages: programs free much
-    before they end, and what pinned their heap until then is not seen at the end. A run is not made
-    anew. `progress` is called with the number of events done since its last call, of twice as many
-    as the trace has, or once for a run. Raises `SimallocError` if the trace has no sites or is a
-    sample, and as `simulate` does.
+    The worst moment has the largest waste, weighted by its share of the occupied pages: programs
+    free much before they end, and the end does not show the objects that pinned the heap until
+    then. A run is not replayed anew. `progress` is called with the number of events done since its
+    last call, in total twice the trace's events, or once for a run. Raises `SimallocError` if the
+    trace has no sites or is a sample, and as `simulate` does.
     """
     sites_of(trace)
     if sampled_every(trace.provenance):

@@ -53,7 +53,7 @@ def live_by_group(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return events, and the live bytes of each group after them: (points,), (groups, points).
 
-    The events are evenly spaced, and include the last one and that of the peak of live bytes.
+    The events are evenly spaced, and include the last event and the peak of live bytes.
     """
     column = sites_of(trace)
     start, end = stays(trace)

@@ -43,11 +43,11 @@ By = Literal["function", "site", "stack"]
 
 @dataclass(frozen=True, eq=False)
 class Profile(ShownAsTable):
-    """Call paths, innermost frame first, with their measures; an entry a path everywhere.
+    """Call paths, innermost frame first, with their measures; one entry per path in all sequences.
 
-    `values` has an array for each measure, int64, or float64 for those of `HELD`. The entries of an
-    array add up to the value of the whole trace, or of the whole heap. `lived_events` is the sum of
-    the lifetimes of the freed blocks.
+    `values` has an array for each measure, int64, or float64 for the measures in `HELD`. The
+    entries of an array add up to the value of the whole trace, or of the whole heap. `lived_events`
+    is the sum of the lifetimes of the freed blocks.
     """
 
     paths: Sequence[Sequence[Frame]]
@@ -127,7 +127,7 @@ def profile_of(
     """Return the requests of each call path of a trace, and the bytes that it holds under a policy.
 
     Allocation wrappers at the inner ends of paths are left out, and so are functions that match one
-    of `wrappers`; None keeps all of them. `at`, `page`, `progress` and errors are those of
+    of `wrappers`; None keeps all of them. `at`, `page`, `progress` and errors are as in
     `held_under`.
     """
     usage = usage_of(trace)

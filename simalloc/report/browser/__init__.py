@@ -1,4 +1,4 @@
-"""What a browser is given: the scripts and styles of heap maps, on a page and in a notebook."""
+"""Data for a browser: the scripts and styles of heap maps, on a page and in a notebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 BROWSER: Final = "simalloc.report.browser"
 SCRIPTS: Final = ("units.js", "heap_map.js", "pinch.js")
-"""What both share, in the order in which one needs the other."""
+"""Scripts of both, each after the scripts that it needs."""
 
 
 def asset(package: str, *names: str) -> str:

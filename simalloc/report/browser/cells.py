@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SHADES: Final = 256
 AGE_DECADES: Final = 4.0
-"""The colours of ages span this many powers of ten below the oldest."""
+"""Number of powers of ten below the oldest age that colours distinguish."""
 
 
 def cells(shown: HeapMap, oldest: float) -> bytes:

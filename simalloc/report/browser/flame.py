@@ -22,7 +22,7 @@ _HELD: Final = {
     "shared_bytes": "shared",
     "wasted_bytes": "wasted",
 }
-"""Bytes that boxes can be as wide as; those of a heap come first."""
+"""Measures for the width of boxes; the measures of a heap come first."""
 _COLOURS: Final = ("pinned_bytes", "live_bytes", "wasted_bytes")
 _LEAST: Final = 0.001
 """Boxes with less than this share of the whole, in all measures, are not drawn: none would see."""

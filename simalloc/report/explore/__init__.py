@@ -1,1 +1,1 @@
-"""Heaps to explore in a notebook: a widget, and what it is told of a run."""
+"""Heaps to explore in a notebook: a widget, and its data on a run."""

@@ -1,4 +1,4 @@
-"""What the explorer is told of one run: windows of its heap map, blocks, and what pins it."""
+"""The explorer's data on one run: windows of its heap map, blocks, and the objects that pin it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Answer: TypeAlias = tuple[dict[str, Any], list[bytes]]
 
 @dataclass(frozen=True, eq=False)
 class Explored:
-    """One trace under one policy, and the answers to what a script asks about it."""
+    """One trace under one policy, and the replies to a script's queries about it."""
 
     trace: Trace
     atlas: Atlas
@@ -79,7 +79,7 @@ class Explored:
         return {"raster": raster(shown)}, [cells(shown, oldest)]
 
     def block(self, event: float, address: float, near: float) -> Answer:
-        """Return what is known of the block at a point, or near it."""
+        """Return the data on the block at a point, or near it."""
         when = min(max(floor(event), 0), max(self.run.events - 1, 0))
         place = self.atlas.at(when, address, near)
         if place is None:

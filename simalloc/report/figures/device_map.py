@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _WORTH_A_LINE: Final = 1 / 200
-"""Segments have borders where they are no lower than this share of the picture."""
+"""Minimum height of a segment with a border, as a share of the picture."""
 
 
 def draw_device_maps(maps: Sequence[DeviceMap], *, theme: Theme = "light") -> Picture:

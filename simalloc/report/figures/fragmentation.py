@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def draw_fragmentation(
     ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light"
 ) -> Picture:
-    """Return a measure, #1 to #4, in percent: a row a policy, in the ranks' order, by trace.
+    """Return a measure, #1 to #4, in percent: a row per policy, in the ranks' order, by trace.
 
-    Raises `SimallocError` if there are no ranks.
+    Raises `SimallocError` if `ranks` is empty.
     """
     with styled(theme) as palette:
         figure = new_figure_of_rows(len(ranks))

@@ -1,4 +1,4 @@
-"""The picture of a heap map: what is live and how old, what is free, and what pins the heap."""
+"""The picture of a heap map: live objects and their ages, free space, and the pins of the heap."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from simalloc.measure import HeapMap, Pin, Pins
 
 _STRENGTH: Final = 0.75
-"""A cell of which a share is live shows that share's power of this, so that small blocks that
-stand alone are seen."""
+"""Exponent of the share of a cell that is live, so that small single blocks stay visible."""
 
 
 _MARGINS: Final = {"left": 0.12, "right": 0.93, "bottom": 0.135, "top": 0.92, "wspace": 0.05}
@@ -96,7 +95,7 @@ def _margins(headings: Sequence[str]) -> dict[str, float]:
 
 
 def map_key(axes: Axes, palette: Palette, *, ended: bool) -> None:
-    """Say on a map what is what; `ended`: that a line shows where the heap ends."""
+    """Draw the legend of a map; with `ended`, it includes the line at the end of the heap."""
     end = [Line2D([], [], color=palette.ink, linewidth=0.8, label="end of the heap")]
     handles = [
         *(end if ended else []),

@@ -1,4 +1,4 @@
-"""Which sizes a program asks for, and how long they live."""
+"""The sizes that a program requests, and their lifetimes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bytes of pages hold something live: bars for each run, one for each size of pages."""
+"""Bytes of pages with live objects: bars for each run, one for each size of pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def draw_pages(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
     """Return bars for each run: the bytes of pages with at least one live byte, at their peak.
 
     A stroke marks the mean and a dot the end; the dashed line is the peak of live bytes. Raises
-    `SimallocError` if there are no runs, or the pages of one were not looked at (`occupied`).
+    `SimallocError` if `runs` is empty, or a run has no record of its pages (`occupied`).
     """
     sizes = list(dict.fromkeys(size for run in runs for size in run.occupied))
     if not sizes or any(set(run.occupied) != set(sizes) for run in runs):

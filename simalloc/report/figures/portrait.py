@@ -1,4 +1,4 @@
-"""One picture of what a program asks of malloc: when, which sizes, for how long."""
+"""One picture of a program's requests: times, sizes and lifetimes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def draw_portrait(
 
 
 def _survey(source: EventSource, progress: Callable[[float], None]) -> tuple[LiveStack, Cells]:
-    """Go through the trace for what is drawn, more than once for the marks."""
+    """Read the trace for the picture, more than once for the marks."""
     live, counts = LiveStack(len(source)), CellCounts(source.allocated_bytes)
     work = len(source) * passes(source.allocated_bytes)
     for events in LifeReader(source):

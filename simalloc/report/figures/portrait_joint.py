@@ -28,7 +28,7 @@ _CELLS: Final = 4
 _MOST: Final = 64 * _CELLS
 """Cells up to the largest size and lifetime that there can be."""
 _GAP: Final = 2
-"""Empty cells between lifetimes and the row of what is never freed."""
+"""Number of empty cells between lifetimes and the row of objects that are never freed."""
 _FIRST_SHADE: Final = 0.3
 _ROW: Final = 3
 """Cells that row is high."""
@@ -36,10 +36,10 @@ _ROW: Final = 3
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Objects by size and lifetime, in quarters of a doubling; what is never freed by size alone.
+    """Objects by size and lifetime, in quarters of a doubling; unfreed objects by size alone.
 
-    All arrays but `left` are of what is freed. Lifetimes count allocated bytes. A size or a
-    lifetime of 0 stands with 1.
+    All arrays except `left` and `left_bytes` are about freed objects. Lifetimes count allocated
+    bytes. A size or a lifetime of 0 counts as 1.
     """
 
     objects: NDArray[np.int64]
@@ -81,7 +81,7 @@ class CellCounts:
 
     @property
     def cells(self) -> Cells | None:
-        """What was counted; None until the marks of lifetimes are found."""
+        """The counts, or None until the marks of lifetimes are found."""
         lifetime_marks = self._lifetimes.found
         if lifetime_marks is None:
             return None
@@ -120,7 +120,7 @@ class CellCounts:
 
 
 def _used(counts: NDArray[np.int64]) -> int:
-    """Return the length of what is left without the zeros at the end; one at least."""
+    """Return the length without the zeros at the end, at least 1."""
     return int(np.flatnonzero(counts).max(initial=0)) + 1
 
 
@@ -194,7 +194,7 @@ def draw_sizes(axes: Axes, cells: Cells, palette: Palette) -> None:
 
 
 def draw_lifetimes(axes: Axes, cells: Cells, palette: Palette) -> None:
-    """Draw the share of objects and of bytes at each lifetime, and of what is never freed."""
+    """Draw the share of objects and of bytes at each lifetime, and of objects never freed."""
     rows = len(cells.objects)
     objects = np.append(cells.objects.sum(axis=1), cells.left.sum())
     shares = _shares(objects)
@@ -264,7 +264,7 @@ def _top(cells: Cells) -> float:
 
 
 def _powers(axis: Axis, first: int, end: int, never: float | None = None) -> None:
-    """Mark cells from `first` to before `end` at round powers of two, and what is never freed."""
+    """Mark cells from `first` to before `end` at round powers of two, and objects never freed."""
     low, high = first // _CELLS, -(-end // _CELLS)
     step = next(step for step in (1, 2, 5, 10) if high - low <= 7 * step)
     marks = {

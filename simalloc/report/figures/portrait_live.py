@@ -33,7 +33,7 @@ def class_colours(palette: Palette) -> NDArray[np.float64]:
 
 
 class LiveStack:
-    """Finds what is live, by the sizes of objects, when most is, in each of many spans of events.
+    """Finds the live bytes by size of objects, at their maximum in each of many spans of events.
 
     No peak is lost. `events` is the number of events of the trace.
     """
@@ -44,13 +44,13 @@ class LiveStack:
         self.most = np.full(len(self.starts), -1, np.int64)
         """Bytes live when most are."""
         self.by_class = np.zeros((len(BOUNDS) + 1, len(self.starts)), np.int64)
-        """How many of these are in objects of each class, shape (classes, spans)."""
+        """Bytes of this maximum in objects of each class, shape (classes, spans)."""
         self.peak = Peak(0, 0)
         self.events = events
         self._now = np.zeros((len(BOUNDS) + 1, 1), np.int64)
 
     def add(self, events: LifeEvents) -> None:
-        """Look at the next events."""
+        """Process the next events."""
         if events.last:
             return
         change = np.zeros((len(BOUNDS) + 1, len(events)), np.int64)
@@ -81,7 +81,7 @@ def _kind(size: NDArray[np.int64]) -> NDArray[np.intp]:
 
 
 def draw_live(axes: Axes, live: LiveStack, palette: Palette) -> None:
-    """Draw what is live over time."""
+    """Draw the live bytes over time."""
     stack = np.cumsum(live.by_class, axis=0)
     time = np.append(live.starts, live.events)
     below = np.zeros(len(live.starts), np.int64)

@@ -27,7 +27,7 @@ MEANING: Final = {
 def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light") -> Picture:
     """Return the ranking, the best policy on top; fragmentation in percent, on a log scale.
 
-    Raises `SimallocError` if there are no ranks.
+    Raises `SimallocError` if `ranks` is empty.
     """
     with styled(theme) as palette:
         figure = new_figure_of_rows(len(ranks))

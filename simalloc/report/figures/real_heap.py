@@ -24,7 +24,7 @@ _CELLS: Final = 600
 """Parts into which the largest arena is divided."""
 
 KINDS: Final = ("live", "in thread caches", "free inside", "free at the top", "free, not resident")
-"""What bytes of an arena are; `live` includes what malloc keeps for itself."""
+"""Kinds of an arena's bytes; `live` includes malloc's own."""
 
 
 def draw_real_heap(snapshot: Snapshot, *, theme: Theme = "light") -> Picture:

@@ -21,7 +21,7 @@ _DOTS: Final = 200
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure in the format that the path's ending names: .png, .svg or .pdf.
 
-    Raises `SimallocError` if it names another; what was at `path` then stays.
+    Raises `SimallocError` for any other ending; a file at `path` then stays unchanged.
     """
     ending = Path(path).suffix[1:].lower()
     if ending not in _ENDINGS:

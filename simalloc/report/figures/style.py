@@ -57,9 +57,9 @@ def styled(theme: Theme) -> Iterator[Palette]:
 
 
 def new_figure_of_rows(rows: int) -> Picture:
-    """Return an empty figure as high as a row for each run or policy takes.
+    """Return an empty figure with the height of a row for each run or policy.
 
-    Raises `SimallocError` if there are none.
+    Raises `SimallocError` if `rows` is 0.
     """
     if not rows:
         raise SimallocError("the list of runs is empty; give at least one run to draw")
@@ -69,9 +69,9 @@ def new_figure_of_rows(rows: int) -> Picture:
 def new_figure(
     height: float, width: float = PAPER_WIDTH, margins: Mapping[str, float] | None = None
 ) -> Picture:
-    """Return an empty figure, in inches, that belongs to no window.
+    """Return an empty figure, in inches, without a window.
 
-    Its margins are made to fit what it will hold, unless they are given, as shares of it.
+    Its margins fit its contents, unless they are given, as shares of the figure.
     """
     figure = Picture(figsize=(width, height), layout=None if margins else "constrained")
     if margins:

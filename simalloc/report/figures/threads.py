@@ -1,4 +1,4 @@
-"""Threads over time: what is live of each one's objects, and from when to when it is there."""
+"""Threads over time: the live bytes of each thread's objects, and its first and last events."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _SPANS: Final = 700
 """More than there are dots across the paper's width."""
 
 _MOST_ROWS: Final = 40
-"""At most this many threads have a line of their own."""
+"""Maximum number of threads with a line each."""
 
 
 def draw_threads(source: EventSource, *, theme: Theme = "light") -> Picture:
-    """Return what is live by thread over time, and below when each thread is there.
+    """Return the live bytes by thread over time, and below the presence of each thread.
 
-    An object is the thread's that allocated or reallocated it last. The threads that have most
-    live at their peaks have a colour each, and all others share one. Raises `TraceError` for a
-    trace that does not tell its threads.
+    An object belongs to the thread that allocated or reallocated it last. The threads with the
+    largest peaks of live bytes have a colour each, and all others share one. Raises `TraceError`
+    for a trace without threads.
     """
     threads = describe(source).threads
     if not threads:
@@ -58,9 +58,10 @@ def draw_threads(source: EventSource, *, theme: Theme = "light") -> Picture:
 def _live_by_thread(
     source: EventSource, numbers: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first event of each span of the trace, and what is live after its last one.
+    """Return the first event of each span of the trace, and the live bytes after its last event.
 
-    That is of shape (threads + 1, spans): a row for each thread named, and one for all others.
+    The live bytes have the shape (threads + 1, spans): a row for each named thread, and one for all
+    others.
     """
     starts = np.unique(np.arange(_SPANS) * len(source) // _SPANS)
     live = np.zeros((len(numbers) + 1, len(starts)), np.int64)
@@ -77,7 +78,7 @@ def _live_by_thread(
 
 
 def _changes(events: LifeEvents, numbers: Sequence[int]) -> NDArray[np.int64]:
-    """Return by how much each event changes what is live of each thread named, and of others."""
+    """Return the change of live bytes by each event, for each named thread, and for others."""
     assert events.mark is not None, "the threads were asked for"
     change = np.zeros((len(numbers) + 1, len(events)), np.int64)
     born = np.flatnonzero(allocates(events.op))
@@ -102,7 +103,7 @@ def _draw_live(
     names: Sequence[str],
     palette: Palette,
 ) -> None:
-    """Draw what is live, the threads stacked."""
+    """Draw the live bytes, the threads stacked."""
     shown = [row for row in range(len(live)) if live[row].any()]
     axes.stackplot(
         starts,

@@ -1,4 +1,4 @@
-"""How many free blocks searches look at."""
+"""Numbers of free blocks that searches visit."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
-    """Return the free blocks that an allocation looks at, mean and worst, a row a run.
+    """Return the free blocks that an allocation visits, mean and worst, a row per run.
 
-    They are what a search of the policy's plain structure would visit (docs/policies.md). Raises
-    `SimallocError` if there are no runs.
+    They are the visits of a search of the policy's plain structure (docs/policies.md). Raises
+    `SimallocError` if `runs` is empty.
     """
     ordered = sorted(runs, key=lambda run: run.counters.visited_mean)
     several = len({run.trace for run in runs}) > 1

@@ -13,15 +13,15 @@ from simalloc.report.figures.style import new_figure_of_rows, styled
 from simalloc.report.palettes import Palette, Theme
 
 _LEGEND_ROWS: Final = 6
-"""The legend takes the room of this many bars."""
+"""Height of the legend in bars."""
 
 
 def draw_waste(wastes: Sequence[Waste], *, theme: Theme = "light") -> Picture:
-    """Return a bar for each heap, in their order, made of what its bytes are.
+    """Return a bar for each heap, in their order, divided into the kinds of its bytes.
 
-    A thin bar below shows what is cached or free by its pages, where they are known.
+    A thin bar below shows the cached and free bytes by the state of their pages, if known.
 
-    Raises `SimallocError` if there are no heaps.
+    Raises `SimallocError` if `wastes` is empty.
     """
     with styled(theme) as palette:
         figure = new_figure_of_rows(max(len(wastes), _LEGEND_ROWS) if wastes else 0)
@@ -50,7 +50,7 @@ def draw_waste(wastes: Sequence[Waste], *, theme: Theme = "light") -> Picture:
 
 
 def _draw_pages(axes: Any, wastes: Sequence[Waste], palette: Palette) -> None:
-    """Draw below what is free or cached in which of its pages it lies."""
+    """Draw the states of the pages of free and cached bytes below the bars."""
     kinds = ("cached", "free_inside", "free_at_top")
     told = [(place, waste) for place, waste in enumerate(wastes) if waste.resident is not None]
     left = [waste.heap - sum(getattr(waste, kind) for kind in kinds) for _, waste in told]
@@ -65,7 +65,7 @@ def _draw_pages(axes: Any, wastes: Sequence[Waste], palette: Palette) -> None:
 
 
 def _colours(palette: Palette) -> dict[str, str]:
-    """Return the colour of each part, from what the program has to what it cannot have."""
+    """Return the colour of each part, from the program's own bytes to unusable ones."""
     blue, orange, green, pink, yellow, sky, grey = palette.lines
     return dict(
         zip(PARTS, (blue, orange, yellow, pink, green, sky, palette.free, grey), strict=True)

@@ -24,7 +24,7 @@ LINES: Final = tuple(f"var(--line-{place})" for place in range(7))
 _WIDTH: Final = 504
 """Units across a chart; its letters are 7.5 high."""
 _LETTER: Final = 4.2
-"""What a letter takes across, with room to spare for wide ones."""
+"""Width of a letter, sufficient for wide ones."""
 _LONGEST: Final = 60
 """Letters of a mark; longer ones are cut."""
 _GAP: Final = 18
@@ -84,13 +84,13 @@ def log_axis(name: str, low: float, high: float) -> Axis:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """What is drawn on one pair of axes."""
+    """Marks on one pair of axes."""
 
     across: Axis
     up: Axis
     title: str = ""
     is_rows: bool = False
-    """Whether things are named upwards and measured across."""
+    """True if names are on the upward axis and the measure is on the other."""
     marks: list[str] = field(default_factory=list)
 
     def line(self, x: ArrayLike, y: ArrayLike, colour: str, further: str = "") -> None:
@@ -101,7 +101,7 @@ class Panel:
     def area(
         self, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, opacity: float = 1.0
     ) -> None:
-        """Fill what is between two lines."""
+        """Fill the area between two lines."""
         upper, lower = self._on_grid(x, high), self._on_grid(x, low)
         path = _path(np.concatenate([upper, lower[::-1]]))
         self.marks.append(f'<path style="fill:{colour}" opacity="{opacity:g}" d="{path}z"/>')
@@ -134,7 +134,7 @@ def _path(points: NDArray[np.int64]) -> str:
 
 
 def chart(label: str, panels: Sequence[Panel], height: float) -> str:
-    """Return panels side by side, which share their upward axis, as a figure of this many units."""
+    """Return panels side by side with a common upward axis, as a figure `height` units high."""
     names = [_short(panels[0].up.spell(tick)) for tick in panels[0].up.ticks]
     left = 12 + _LETTER * max(map(len, names), default=0) + (12 if panels[0].up.name else 0)
     wide = (_WIDTH - left - 10 - _GAP * (len(panels) - 1)) / len(panels)

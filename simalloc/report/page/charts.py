@@ -1,4 +1,4 @@
-"""The charts of a page on heaps: what there is over time, what heaps consist of, what is free."""
+"""The charts of a page on heaps: bytes over time, the kinds of a heap's bytes, free blocks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from simalloc.advice.process_tree import ProcessTree
 
 _INTERVALS: Final = 500
-"""Intervals in a line: more than can be told apart."""
+"""Number of intervals in a line, more than a reader can distinguish."""
 _SHOWN: Final = 6
 """Processes with a colour of their own."""
 _SHADES: Final = 8
@@ -47,8 +47,8 @@ _SHADES: Final = 8
 def footprints_chart(runs: Sequence[Run], titles: Sequence[str], process: Recorded) -> str:
     """Return live, resident and mapped bytes over each run's events, on one scale.
 
-    The first panel has the recorded process too, if that was looked at. What is mapped far above
-    all that is resident is cut off.
+    The first panel also has the recorded process, if it was sampled. Mapped bytes far above all
+    resident bytes are cut off.
     """
     top = _top(runs, process)
     panels = []
@@ -85,9 +85,9 @@ def _top(runs: Sequence[Run], process: Recorded) -> float:
 
 
 def waste_chart(wastes: Sequence[Waste]) -> str:
-    """Return a bar for each heap, made of what its bytes are.
+    """Return a bar for each heap, divided into the kinds of its bytes.
 
-    A thin bar below shows what is cached or free by its pages, where they are known.
+    A thin bar below shows the cached and free bytes by the state of their pages, if known.
     """
     names = [waste.policy for waste in wastes]
     top = max(1.0, *(waste.heap for waste in wastes))
@@ -109,7 +109,7 @@ def waste_chart(wastes: Sequence[Waste]) -> str:
 
 
 def _pages_of_free(panel: Panel, wastes: Sequence[Waste]) -> list[tuple[str, str]]:
-    """Draw below what is free or cached in which of its pages it lies; return what is what."""
+    """Draw the states of the pages of free and cached bytes below the bars; return the legend."""
     told = [(place, waste) for place, waste in enumerate(wastes) if waste.resident is not None]
     places = np.array([place for place, _ in told])
     left = np.array(
@@ -151,7 +151,7 @@ def free_sizes_chart(free: Sequence[FreeSizes], titles: Sequence[str]) -> str:
 
 
 def _opacity(shade: int) -> float:
-    """Return how dark the shade is that is this many below 0, the darkest."""
+    """Return the opacity of a shade, given as its number below 0, the darkest."""
     return 1 + 0.88 * shade / (_SHADES - 1)
 
 

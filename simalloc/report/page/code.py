@@ -1,4 +1,4 @@
-"""Which code has the memory, and which code pins the heap: a section of the page."""
+"""The code that holds the memory, and the code that pins the heap: a section of the page."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Code:
 
     @property
     def names(self) -> list[str]:
-        """What each group is called."""
+        """Names of the groups."""
         return [*(spell_frame(frame.short) for frame in self.leading.frames), "all others"]
 
 
 def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code | None:
-    """Return what a page shows of a trace's code; None if the trace has no call sites.
+    """Return the page's data on a trace's code, or None if the trace has no call sites.
 
     The pinned heap is examined in each of `runs`, separate heaps for some code in the first one.
     """
@@ -112,7 +112,7 @@ _WORDS: Final = (
 
 
 def code_map_data(shown: SiteMap, names: Sequence[str], drawn: HeapMap, level: int) -> Any:
-    """Return the cells of a map by code for the script; what is memory is taken from `drawn`."""
+    """Return the cells of a map by code for the script; `drawn` decides which cells are memory."""
     rows, columns = shown.live.shape
     # what pins is small: by its root it is seen between what does not
     share = np.ceil(np.sqrt(shown.live) * 255).astype(np.uint8)

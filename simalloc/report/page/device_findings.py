@@ -1,4 +1,4 @@
-"""What a page says of a device's memory: which setting would have fitted, and why not all do."""
+"""A page's data on a device's memory: settings that would have fitted, and why others fail."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DeviceFindings:
 
 
 def look_at_device(trace: Trace, given: str, found: WhatIf) -> DeviceFindings:
-    """Return what a page shows of a trace, of which `found` has what it needs.
+    """Return the page's data on a trace; `found` has the memory that the trace needs.
 
     Raises `SimallocError` for a trace without events.
     """

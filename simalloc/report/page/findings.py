@@ -1,4 +1,4 @@
-"""What a report page shows of one trace: everything is computed here, nothing is drawn."""
+"""A report page's data on one trace: this module computes all of it and draws nothing."""
 
 from __future__ import annotations
 
@@ -51,25 +51,26 @@ from simalloc.trace.statistics import Spread, Statistics, describe, spread_of
 COLUMNS: Final = 1600
 """Cells across a map, as long as the page does not get too large."""
 WHOLE_EVENTS: Final = 10_000_000
-"""Up to this many events a trace is also looked at by what holds all of it: 165 bytes an event."""
+"""Maximum events of a trace for analyses that hold all of it in memory: 165 bytes per event."""
 SHORT_EVENTS: Final = 1_000_000
-"""Up to this many events a trace is replayed under every setting that people try, and perturbed;
-by real mallocs too; and the best possible heap is searched for, which takes as long as all else."""
+"""Maximum events of a trace that is replayed under all settings that people try, perturbed, and
+replayed by real mallocs; also for the best possible heap, whose search takes as long as the
+rest."""
 _ROOM: Final = 400_000_000
 """Bytes for the heaps of all policies that are replayed at a time."""
 _LIVE_BYTES: Final = 64
-"""What one takes for each object that is live, at most."""
+"""Maximum bytes that one policy takes for each live object."""
 _NAMED: Final = 2
 """Objects a map can name, for each column: those that take most bytes for longest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """One malloc or policy looked at closely; `role` says why."""
+    """One malloc or policy examined in detail; `role` is the reason."""
 
     role: str
     name: str
-    """What it is called on the page: as a malloc and its settings, or as a policy."""
+    """Name on the page: of a malloc and its settings, or of a policy."""
     run: Run
     map: HeapMap
     stays: Stays
@@ -99,14 +100,14 @@ class Findings:
     advice: Advice
     runs: Sequence[Run]
     possible: Run | None
-    """What one could do who knew the whole trace; None of one too long to be in memory."""
+    """Run of the best possible placement, or None if the trace is too long for memory."""
     natives: Sequence[NativeRun]
     mapped: Sequence[Mapped]
-    """What the program uses now, the best that can be installed, and what was chosen."""
+    """The program's present malloc, the best that can be installed, and the chosen policies."""
     wastes: Sequence[Waste]
-    """Where the bytes are, in what is looked at closely and in real allocators."""
+    """Bytes of the heaps by kind, for the examined heaps and real allocators."""
     code: Code | None
-    """Which code asked for what, if the trace tells and is not too long."""
+    """Code by its requests, or None if the trace has no call sites or is too long."""
 
     @property
     def best(self) -> Run:
@@ -115,7 +116,7 @@ class Findings:
 
 
 Stage = Callable[[str, float], AbstractContextManager[Callable[[float], None]]]
-"""Shows how far a part of the work is: what it is called, how much there is to do, and done."""
+"""Shows the progress of a part of the work: its name, its total and the steps done."""
 
 
 @contextmanager
@@ -135,12 +136,11 @@ def find_out(
 ) -> Findings:
     """Replay a trace under the mallocs of today, under @default and some `chosen` policies.
 
-    Looked at closely are what the program uses, the best that can be installed, and the chosen.
-    `given` is what a command is to be given for
-    the trace. A trace file is read as it is replayed; of one with more than `SHORT_EVENTS` the best
-    possible heap is not searched for, and trees that are never balanced are not replayed, unless
-    they are chosen. Raises `SimallocError` for a trace
-    without events, `PlanError` for a policy that does not exist.
+    The program's present malloc, the best that can be installed, and the chosen policies are
+    examined in detail. `given` is the trace's argument in commands. A trace file is read during the
+    replay. If the trace has more than `SHORT_EVENTS`, the best possible heap is not searched for,
+    and trees that are never balanced are not replayed, unless they are chosen. Raises
+    `SimallocError` for a trace without events, and `PlanError` for a policy that does not exist.
     """
     if not len(trace):
         raise SimallocError(f"{trace.name} has no events")
@@ -186,7 +186,7 @@ def find_out(
 
 
 def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[Setting], Advice]:
-    """Return what mallocs and their settings come to, and the verdict; of a long trace fewer."""
+    """Return the results of mallocs and their settings, and the verdict; fewer for a long trace."""
     is_short = len(trace) <= SHORT_EVENTS
     python = python_of(trace)
     tried = candidates(python=python) if is_short else first_candidates(python=python)
@@ -222,8 +222,8 @@ def coarser(findings: Findings) -> Findings:
 def _policies_of(trace: EventSource, chosen: Sequence[str]) -> list[Policy]:
     """Return @default, the best possible and the chosen policies, as far as they suit a trace.
 
-    Of a long one those are left out that take the whole of it, and those of which an event may take
-    longer the more free blocks there are.
+    For a long trace, policies that need all of it in memory are left out, and so are policies whose
+    events take longer the more free blocks exist.
     """
     everything = expand_policies(["@default", "best-possible", *chosen])
     if len(trace) <= SHORT_EVENTS:
@@ -254,10 +254,10 @@ def _all_runs(
 
 
 def _dealt(trace: EventSource, policies: Sequence[Policy]) -> list[list[Policy]]:
-    """Deal policies out like cards, into as few hands as have room each to be replayed at once.
+    """Deal policies out like cards, into the fewest hands whose policies fit into memory at once.
 
-    Those that never merge free blocks come first. On a long trace they gather millions of these, so
-    no two are in one hand then.
+    Policies that never merge free blocks come first. On a long trace they gather millions of
+    blocks, so each of them is then in a separate hand.
     """
     hoarders = [one for one in policies if _never_merges(one) and len(trace) > WHOLE_EVENTS]
     together = max(1, _ROOM // (_LIVE_BYTES * max(trace.slots, 1)))
@@ -288,7 +288,7 @@ def _wastes(trace: EventSource, looked_at: Sequence[Mapped], stage: Stage) -> li
 def _look_closely(
     trace: EventSource, role: str, name: str, run: Run, code: Code | None, stage: Stage
 ) -> Mapped:
-    """Return what is shown of a run, for which it is made twice more."""
+    """Return the details of a run, which is replayed twice for them."""
     search, classes = PinSearch(trace, run, apart=run.resident is not None), FreeClasses(run)
     sums = [WasteSums(trace, run)] if run.scale == 1 else []
     by_code: list[SiteDrawing] = []

@@ -106,7 +106,7 @@ def _code_key(data: dict[str, Any]) -> str:
 
 
 def map_figures(words: str, figures: Sequence[str]) -> str:
-    """Return maps below what is to be said of them, and how they are used."""
+    """Return maps below a text on them, and instructions for their use."""
     return (
         f"<p>{words} Drag over a part to zoom in, or use two fingers, or Ctrl and the wheel; "
         "double-click to see all; with the keyboard +, − and the arrows.</p>\n"

@@ -37,13 +37,12 @@ def page(
     before_after: BeforeAfter | None = None,
     tree: ProcessTree | None = None,
 ) -> bytes:
-    """Return a page on one or more traces; `command` is what makes it again.
+    """Return a page on one or more traces; `command` makes it again.
 
-    What has changed between two stands above them, if that is given, or the tree of processes that
-    they are the largest of.
+    The changes between two traces, or the tree of processes, precede the traces if they are given.
 
-    Maps get coarser until the page is small enough. Raises `SimallocError` if there are too many
-    traces for that.
+    Maps get coarser until the page is small enough. Raises `SimallocError` if even that is not
+    sufficient.
     """
     columns = COLUMNS
     shown = list(all_findings)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST: Final = 3
-"""Bars end at this many times the live bytes: models of real mallocs map far more than they use."""
+"""Maximum length of a bar in live bytes: models of real mallocs map far more than they use."""
 
 
 class _Row(NamedTuple):
@@ -29,7 +29,7 @@ class _Row(NamedTuple):
 
 
 def ranking_table(findings: Findings) -> str:
-    """Return all policies by what they need, below what is possible."""
+    """Return all policies by the memory they need, below the bounds."""
     live = findings.best.max_live_bytes
     rows = sorted(_policies(findings), key=lambda row: row.peak)
     bound = _Row("bound", "peak live: the bound", live, ("", "", "", "0.0", ""))

@@ -175,7 +175,7 @@ def _ranking(findings: Findings) -> str:
 
 
 def _scales(runs: Sequence[Run]) -> str:
-    """Say by what sizes are scaled: all alike, or those of models of real mallocs otherwise."""
+    """Return a sentence on the scales: one for all runs, or the number of rows for each."""
     scales = sorted({run.scale for run in runs})
     if len(scales) == 1:
         return f"Sizes are scaled by {scales[0]}."

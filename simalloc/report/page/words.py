@@ -1,4 +1,4 @@
-"""What the findings say, in sentences."""
+"""The findings in sentences."""
 
 from __future__ import annotations
 

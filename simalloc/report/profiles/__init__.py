@@ -1,4 +1,4 @@
-"""What call paths have, as files for the programs that people look at profiles with."""
+"""Measures of call paths, as files for profile viewers."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _unit(measure: str) -> str:
 
 
 def number(field: int, value: int) -> bytes:
-    """Return a field that holds an integer; none is written for 0, which is what is left out."""
+    """Return a field that holds an integer; 0, the default of a missing field, is not written."""
     return _varint(field << 3 | _VARINT) + _varint(value) if value else b""
 
 

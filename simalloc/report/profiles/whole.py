@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 def whole_numbers(values: NDArray[Any]) -> list[int]:
     """Return values rounded up or down so that the sums of the first ones are off by 1/2 at most.
 
-    So the sum of all is that of the values, rounded.
+    Therefore the total is the rounded total of the values.
     """
     found: list[int] = np.diff(np.rint(np.cumsum(values)), prepend=0).astype(np.int64).tolist()
     return found

@@ -6,7 +6,7 @@
  *   +-------+-------+------------+-------+------------------+---------------------+
  *
  * The room is a free block that is in no index and merges with none. Larger pools decide alike until
- * the first refused sbrk, and sbrk_raise() records each refusal: nothing else depends on the limit. */
+ * the first refused sbrk, and sbrk_raise() records each: nothing else depends on the limit. */
 #ifndef SIMALLOC_SBRK_H
 #define SIMALLOC_SBRK_H
 
