@@ -31,9 +31,9 @@ def watch(
     pages: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Replay a run once for all measures of its stays and its heap.
+    """Replay a run once for all measurements of its stays and its heap.
 
-    Watchers see the stays in the first `events` events, or in all. For `pages` see `HeapReplay`.
+    Watchers see the stays in the first `events` events; all by default. For `pages` see `HeapReplay`.
     `progress` is called with the number of events done since its last call. Raises `SimallocError`
     if the run is not of the trace, or if an observer's event does not exist.
     """

@@ -98,7 +98,7 @@ def _frame(part: str) -> Frame:
 
 
 def folded(path: Sequence[Frame], more: Sequence[str] = ()) -> Sequence[Frame]:
-    """Return a path from its innermost frame outside of wrappers, or all of it if all are wrappers."""
+    """Return a path from its innermost frame outside of wrappers, or all of it if none is."""
     inner = next((place for place, each in enumerate(path) if not is_wrapper(each, more)), 0)
     return path[inner:]
 
