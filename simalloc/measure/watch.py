@@ -33,9 +33,9 @@ def watch(
 ) -> None:
     """Replay a run once for all measurements of its stays and its heap.
 
-    Watchers see the stays in the first `events` events; all by default. For `pages` see `HeapReplay`.
-    `progress` is called with the number of events done since its last call. Raises `SimallocError`
-    if the run is not of the trace, or if an observer's event does not exist.
+    Watchers see the stays in the first `events` events, by default in all of them. For `pages`, see
+    `HeapReplay`. `progress` is called with the number of events done since its last call. Raises
+    `SimallocError` if the run is not of the trace, or if an observer's event does not exist.
     """
     wanted = events if watchers else 0
     replay = HeapReplay(source, run, observers, events=wanted, pages=pages, progress=progress)
