@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, BinaryIO, Protocol, Self
 
+from experiments.made import line
 from simalloc.files import replacing
 from simalloc.report import Table, write_table
 
@@ -76,14 +77,17 @@ def markdown(table: Table) -> str:
 def fill_page(words: Path, facts: Mapping[str, Any], shown: Mapping[str, Table | Exhibit]) -> str:
     """Return a page of plain words: those of a file, with the figures of a run in them.
 
-    `{tables[NAME]}` stands for a table or an exhibit, other fields for facts.
+    `{tables[NAME]}` stands for a table or an exhibit, other fields for facts. The last line says
+    what made the page.
     """
     tables = {
         name: markdown(one.table if isinstance(one, Exhibit) else one)
         for name, one in shown.items()
     }
     text = words.read_text(encoding="utf-8").format_map({**facts, "tables": tables})
-    return "\n\n".join(map(wrapped, re.split("\n\n+", text)))
+    filled = "\n\n".join(map(wrapped, re.split("\n\n+", text)))
+    made_by = line(words.parent.name)
+    return f"{filled.rstrip()}\n\n{made_by}\n" if made_by else filled
 
 
 def findings(page: str) -> list[str]:

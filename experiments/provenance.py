@@ -1,21 +1,24 @@
-"""Which code, which traces and which command each kept result comes from.
+"""Which code, which traces and which command each kept result and each page comes from.
 
-`kept.toml` lists every kept file. An entry's `behaviour` is a digest of what its policies do: the
-address of each object and the heap after each event, on the first `PROBED` events of the traces
-`PROBES`. A comment or a faster loop leaves the digest as it is. A change of a placement changes it,
-unless the change shows only later in a trace or under other parameters than the default ones.
+`kept.toml` lists every kept file, and `pages.toml` every page that an experiment makes. An entry's
+`behaviour` is a digest of what its policies do: the address of each object and the heap after each
+event, on the first `PROBED` events of its `probes`; with `resident`, the resident bytes too. A
+comment or a faster loop leaves the digest as it is. A change of a placement changes it, unless the
+change shows only later in a trace or under other parameters than the default ones.
 `tests/unit/experiments/test_provenance.py` fails when an entry no longer agrees with the code, the
-traces or the kept file. After a file was measured again,
+traces, the kept file or the page. After a file or a page was measured again,
 
-    python -m experiments.provenance growth/kept.csv
+    python -m experiments.provenance growth/kept.csv growth-unit.md
 
-writes its digests and the version of the code anew, and the table of docs/provenance.md.
+writes their digests anew, the version of the code of kept files, the last line of each page, and
+the tables of docs/provenance.md.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -24,6 +27,7 @@ from typing import Any, Final
 
 import click
 
+from experiments import made
 from experiments.output import markdown, write_text
 from experiments.run import experiment
 from simalloc.heap import simulate
@@ -35,8 +39,9 @@ from simalloc.version import code_version
 
 FOLDER: Final = Path(__file__).parent
 ENTRIES: Final = FOLDER / "kept.toml"
-PAGE: Final = FOLDER.parent / "docs" / "provenance.md"
-PROBES: Final = ("cfrac", "git")
+DOCS: Final = FOLDER.parent / "docs"
+PAGE: Final = DOCS / "provenance.md"
+PROBES: Final = ["cfrac", "git"]
 PROBED: Final = 20_000
 IN_FILE: Final = "in the file"
 """The value of `policies` if the kept file has a column `policy`."""
@@ -44,20 +49,24 @@ _SHORT: Final = 12
 _HEAD: Final = (
     "# Written by `python -m experiments.provenance FILE`; that module explains the keys.\n"
 )
-_WORDS: Final = """# Where kept results come from
+_WORDS: Final = """# Where kept results and pages come from
 
-Some results take hours to measure. They are kept in files, and pages are made from them. The table
-states the command, the code and the traces of each file:
+Some results take hours to measure. They are kept in files, and pages are made from them. The tables
+state the command, the code and the traces of each file and of each page that an experiment makes:
 
 - **Code** is the version that `simalloc --version` printed when the digests were noted.
-- **Traces** is a digest over the SHA-256 of each trace in `traces/catalogue.toml`.
-- **Behaviour** is a digest of the addresses and heaps of the file's policies on the first 20,000
-  events of `cfrac` and `git`. A comment in the code does not change it. A changed placement does,
-  unless it shows only later in a trace or under other parameters than the default ones.
+- **Traces** is a digest over the SHA-256 of each trace of a group in `traces/catalogue.toml`.
+- **Behaviour** is a digest of the addresses and heaps of the policies of a file or a page, on the
+  first 20,000 events of `cfrac` and `git`, or of traces with threads. Pages about resident memory
+  include its peak and its end. A comment in the code does not change the digest. A changed
+  placement does, unless it shows only later in a trace or under other parameters than the default
+  ones.
 
-A test fails when a digest no longer agrees, so a kept file cannot be older than the code without
-notice. Files without a behaviour have a reason. The digests were first noted on 27 November 2026;
-the files are older, and the tests of the papers recompute a part of each.
+The last line of each page contains its command and its digests. A test fails when a digest no
+longer agrees, so neither a kept file nor a page can be older than the code without notice. Files
+without a behaviour have a reason. The digests of files were first noted on 27 November 2026, and
+those of pages on the same day; the files are older, and the tests of the papers recompute a part of
+each.
 
 """
 
@@ -72,15 +81,28 @@ def digests(name: str, entry: Mapping[str, Any]) -> dict[str, str]:
     found = {"sha256": hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:_SHORT]}
     if "group" in entry:
         found["traces"] = traces(entry["group"])
-    if "policies" in entry:
-        found["behaviour"] = behaviour(policies_of(name, entry))
-    return found
+    return found | behaviour_of(entry, policies_of(name, entry))
+
+
+def digests_of_page(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests that the entry of a page should have now."""
+    found = {"traces": traces(entry["group"])} if "group" in entry else {}
+    return found | behaviour_of(entry, tuple(entry["policies"]))
+
+
+def behaviour_of(entry: Mapping[str, Any], policies: Sequence[str]) -> dict[str, str]:
+    """Return the digest of an entry's policies, if it has any."""
+    if not policies:
+        return {}
+    probes = tuple(entry.get("probes", PROBES))
+    return {"behaviour": behaviour(tuple(policies), probes, resident="resident" in entry)}
 
 
 def policies_of(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the policies that decide a file: those listed, or those in its column `policy`."""
-    if entry["policies"] != IN_FILE:
-        return tuple(entry["policies"])
+    listed = entry.get("policies", ())
+    if listed != IN_FILE:
+        return tuple(listed)
     with (FOLDER / name).open(encoding="utf-8", newline="") as stream:
         return tuple(sorted({row["policy"] for row in csv.DictReader(stream)}))
 
@@ -94,62 +116,96 @@ def traces(group: str) -> str:
 
 
 @cache
-def behaviour(names: Sequence[str]) -> str:
-    """Return a digest of the addresses and heaps of policies on the probes."""
+def behaviour(names: Sequence[str], probes: Sequence[str], *, resident: bool = False) -> str:
+    """Return a digest of the addresses and heaps of policies on the beginnings of traces."""
     digest = hashlib.sha256()
     for policy in sorted(expand_policies(list(names)), key=lambda each: each.name):
-        for probe in _probes():
-            run = simulate(probe, policy, addresses=True)
+        for probe in map(_probe, probes):
+            run = simulate(probe, policy, addresses=True, resident=resident)
             assert run.addresses is not None
-            heap = f"{policy.name} {run.mapped.peak_bytes} {run.mapped.final_bytes}\n"
-            digest.update(heap.encode() + run.addresses.astype("<i8").tobytes())
+            measured = [run.mapped, run.resident] if run.resident else [run.mapped]
+            sizes = " ".join(f"{each.peak_bytes} {each.final_bytes}" for each in measured)
+            digest.update(f"{policy.name} {sizes}\n".encode())
+            digest.update(run.addresses.astype("<i8").tobytes())
     return digest.hexdigest()[:_SHORT]
 
 
 @cache
-def _probes() -> tuple[Trace, ...]:
-    return tuple(load(name).prefix(PROBED) for name in PROBES)
+def _probe(name: str) -> Trace:
+    return load(name).prefix(PROBED)
 
 
-def page(noted: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the page with the table of all kept files."""
+def page(noted: Mapping[str, Mapping[str, Any]], pages: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the page with the tables of all kept files and of all pages."""
     columns = ["file", "command", "code", "traces", "behaviour"]
     rows = [
         [
             f"experiments/{name}",
             entry["command"],
             entry["code"],
-            f"{entry['group']}: {entry['traces']}" if "traces" in entry else entry["input"],
+            _source(entry),
             entry.get("behaviour", entry.get("reason", "")),
         ]
         for name, entry in noted.items()
     ]
-    return _WORDS + markdown(Table("Kept results", columns, rows))
+    of_pages = [
+        [f"docs/{entry['page']}", entry["command"], _source(entry), entry["behaviour"]]
+        for entry in pages.values()
+    ]
+    tables = (
+        Table("Kept results", columns, rows),
+        Table("Pages", ["page", "command", "measured on", "behaviour"], of_pages),
+    )
+    return _WORDS + "\n".join(map(markdown, tables))
+
+
+def _source(entry: Mapping[str, Any]) -> str:
+    """Return the group of traces of an entry with its digest, or what else was measured."""
+    return f"{entry['group']}: {entry['traces']}" if "traces" in entry else str(entry["input"])
 
 
 def note(names: Sequence[str]) -> None:
-    """Write the digests of some kept files anew, and the page."""
-    noted = entries()
-    for name in names:
+    """Write the digests of some kept files and pages anew, and the page about them."""
+    noted, pages = entries(), made.pages()
+    for name in noted.keys() & names:
         noted[name] |= digests(name, noted[name]) | {"code": code_version()}
-    lines = [_HEAD]
-    for name, entry in noted.items():
-        lines.append(f'\n["{name}"]\n')
-        lines += [f"{key} = {_toml(value)}\n" for key, value in entry.items()]
-    write_text("".join(lines), ENTRIES)
-    write_text(page(noted), PAGE)
+    chosen = {each: entry for each, entry in pages.items() if entry["page"] in names}
+    before = {each: made.line(each) for each in chosen}
+    for each, entry in chosen.items():
+        pages[each] = entry | digests_of_page(entry)
+    write_text(_HEAD + _toml(noted), ENTRIES)
+    write_text(_HEAD + _toml(pages), made.PAGES)
+    for each, entry in chosen.items():
+        path = DOCS / entry["page"]
+        write_text(with_line(path.read_text("utf-8"), before[each], made.line(each)), path)
+    write_text(page(noted, pages), PAGE)
 
 
-def _toml(value: str | list[str]) -> str:
-    return '"' + value + '"' if isinstance(value, str) else str(value).replace("'", '"')
+def with_line(text: str, before: str, after: str) -> str:
+    """Return a page whose last line says what made it, in place of what it said before."""
+    return f"{text.rstrip().removesuffix(before).rstrip()}\n\n{after}\n"
+
+
+def _toml(noted: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return entries as TOML, an empty line in front of each."""
+    return "".join(
+        f"\n[{json.dumps(name)}]\n"
+        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
+        for name, entry in noted.items()
+    )
+
+
+def _names() -> list[str]:
+    return sorted([*entries(), *(entry["page"] for entry in made.pages().values())])
 
 
 @experiment("python -m experiments.provenance growth/kept.csv")
-@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Choice(sorted(entries())))
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Choice(_names()))
 def main(files: tuple[str, ...]) -> None:
-    """Write the digests of kept results anew, and docs/provenance.md.
+    """Write the digests of kept results and of pages anew, and docs/provenance.md.
 
-    A FILE is a path below experiments. Without a FILE only the page is written.
+    A FILE is a path below experiments, or the name of a page in docs. Without a FILE only
+    docs/provenance.md is written.
     """
     note(files)
 

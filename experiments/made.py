@@ -1,0 +1,30 @@
+"""The line at the end of each page that says what made it, from the notes in `pages.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from textwrap import fill
+from typing import Any, Final
+
+PAGES: Final = Path(__file__).with_name("pages.toml")
+
+
+def pages() -> dict[str, dict[str, Any]]:
+    """Return the notes on each page, by the experiment that makes it."""
+    return tomllib.loads(PAGES.read_text("utf-8"))
+
+
+def line(experiment: str) -> str:
+    """Return what made the page of an experiment; empty if the page is not kept."""
+    entry = pages().get(experiment)
+    if entry is None:
+        return ""
+    source = entry.get("input")
+    if source is None:
+        source = f"the traces `{entry['group']}` (`{entry['traces']}`)"
+    words = (
+        f"Made by `{entry['command']}` from {source}, under placements `{entry['behaviour']}`. "
+        "[provenance.md](provenance.md) explains the digests."
+    )
+    return fill(words, 100, break_long_words=False, break_on_hyphens=False)
