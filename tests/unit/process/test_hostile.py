@@ -132,41 +132,63 @@ def test_the_time_of_a_search_is_limited(core, monkeypatch):
     assert not take_snapshot(found).problems
 
 
-def test_threads_that_come_and_go_break_no_sum(compiled):
-    with running(compiled("comings")) as told:
+@pytest.mark.parametrize(("words", "heaps"), [((), 1), (("two",), 2)], ids=["one libc", "two"])
+def test_threads_that_come_and_go_break_no_sum(compiled, words, heaps):
+    with running(compiled("comings"), *words) as told:
         for _ in range(12):
             snapshot = take_snapshot(LiveProcess(told.process))
             assert not snapshot.problems
             for part in snapshot.parts:
                 kinds = (part.live, part.headers, part.tables, part.tcache, part.fastbin)
                 assert sum(kinds) + part.bins + part.top + part.holes == part.bytes
+        assert len(capture(LiveProcess(told.process)).heaps) == heaps
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its root")
-def test_a_process_in_a_chroot_whose_libc_was_deleted(compiled, tmp_path):
-    program = compiled("blocks")
+def libraries_into(folder):
+    """Copy the C library and its loader into a folder under their paths; return the copies."""
     mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
     names = ("libc.so.6", "ld-linux-x86-64.so.2")
     libraries = [Path(path) for path in mapped if Path(path).name in names]
     if len(libraries) != len(names):
         pytest.skip("this Python has another C library")
-    for library in libraries:
-        target = tmp_path / str(library)[1:]
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(library, target)
+    copies = [folder / str(library)[1:] for library in sorted(libraries)]
+    for library, copy in zip(sorted(libraries), copies, strict=True):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, copy)
+    return copies
+
+
+def assert_its_blocks_are_found(told):
+    snapshot = take_snapshot(LiveProcess(told.process), content=True)
+    blocks = snapshot.blocks
+    live = np.isin(blocks.state, (0, 5))
+    usable = dict(zip(blocks.address[live].tolist(), blocks.usable[live].tolist(), strict=True))
+    assert told.blocks.items() <= usable.items()
+    assert not snapshot.problems
+
+
+def test_a_process_whose_libc_was_replaced_by_another_file(compiled, tmp_path):
+    copies = libraries_into(tmp_path)
+    loader = next(path for path in copies if path.name.startswith("ld-"))
+    paths = ":".join(str(path.parent) for path in copies)
+    with running(loader, "--library-path", paths, compiled("blocks"), "threads") as told:
+        for path in copies:
+            new = path.with_suffix(".new")
+            new.write_bytes(b"another version")
+            new.replace(path)
+        assert any(one.deleted for one in LiveProcess(told.process).mappings())
+        assert_its_blocks_are_found(told)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its root")
+def test_a_process_in_a_chroot_whose_libc_was_deleted(compiled, tmp_path):
+    copies = libraries_into(tmp_path)
     loader = tmp_path / "lib64" / "ld-linux-x86-64.so.2"
     if not loader.exists():
         loader.parent.mkdir(exist_ok=True)
-        shutil.copy(next(one for one in libraries if one.name == loader.name), loader)
-    shutil.copy(program, tmp_path / "blocks")
+        shutil.copy(next(one for one in copies if one.name == loader.name), loader)
+    shutil.copy(compiled("blocks"), tmp_path / "blocks")
     with running("/blocks", "threads", preexec_fn=lambda: os.chroot(tmp_path)) as told:
         for path in tmp_path.rglob("*.so*"):
             path.unlink()
-        snapshot = take_snapshot(LiveProcess(told.process))
-        live = np.isin(snapshot.blocks.state, (0, 5))
-        usable = dict(
-            zip(snapshot.blocks.address[live].tolist(), snapshot.blocks.usable[live].tolist(),
-                strict=True)
-        )  # fmt: skip
-        assert told.blocks.items() <= usable.items()
-        assert not snapshot.problems
+        assert_its_blocks_are_found(told)
