@@ -8,6 +8,7 @@ from statistics import median
 from typing import Final
 
 from experiments.advice.measuring import PROGRAMS, TIMES, Advised, Row
+from experiments.advice.servers import in_short
 from experiments.advice.servers.kept import kept_lines, kept_said, notes
 from experiments.advice.servers.measuring import Line
 from experiments.output import fill_page
@@ -57,7 +58,7 @@ def page(measured: Sequence[Advised], shown: dict[str, Table]) -> str:
             f"{_mib(row.predicted)} for {PROGRAMS[row.program]}" for row in followed
         ),
         **_misses([row for one in measured for row in one.rows]),
-        **_servers_in_short(kept_lines()),
+        **in_short.facts(kept_lines()),
         "servers_made": " ".join(notes()[1:]),
     }
     return fill_page(_WORDS, facts, shown)
@@ -107,7 +108,8 @@ def _mib(size: float) -> str:
 def _held(measured: Sequence[Advised]) -> Table:
     rows: list[Sequence[Value]] = [_row(row) for one in measured for row in one.rows]
     columns = (
-        "program", "malloc", "live", "predicted", "held", "difference %", "least", "most", "advised"
+        "program", "malloc", "live", "predicted", "held", "difference %", "minimum", "maximum",
+        "advised",
     )  # fmt: skip
     return Table("Resident bytes at the end", columns, rows)
 
@@ -127,41 +129,6 @@ def _row(row: Row) -> Sequence[Value]:
     )
 
 
-def _missed(line: Line) -> float:
-    """Return by how much the median prediction is above the median of what was measured."""
-    return line.predicted / line.held - 1
-
-
-def _servers_in_short(lines: Sequence[Line]) -> dict[str, str | int]:
-    """Return how near the predictions for servers come, by malloc, and how the advice came out."""
-    defaults = [line for line in lines if line.settings == "default"]
-    by_malloc = {
-        malloc: [abs(_missed(line)) for line in defaults if line.malloc == malloc]
-        for malloc in dict.fromkeys(line.malloc for line in defaults)
-    }
-    far = max(defaults, key=lambda line: abs(_missed(line)))
-    advised = [line for line in lines if line.is_advised]
-    return {
-        "servers_count": len({line.server for line in lines}),
-        "servers_medians": ", ".join(
-            f"{malloc} {100 * median(missed):.1f} %" for malloc, missed in by_malloc.items()
-        ),
-        "servers_furthest": f"{far.server} under {far.malloc} ({100 * _missed(far):+.1f} %)",
-        "servers_advised": " ".join(_came_out(line, lines) for line in advised)
-        or "No change was recommended for any of them.",
-    }
-
-
-def _came_out(advised: Line, lines: Sequence[Line]) -> str:
-    """Say what an advised line saved and cost."""
-    before = next(line for line in lines if line.server == advised.server and line.is_current)
-    cpu = advised.cpu / before.cpu - 1
-    return (
-        f"{advised.server}: {advised.malloc} ({advised.settings}) held {_mib(advised.held)}, "
-        f"{before.malloc} {_mib(before.held)}; CPU time changed by {100 * cpu:+.0f} %."
-    )
-
-
 def _servers(lines: Sequence[Line]) -> Table:
     rows: list[Sequence[Value]] = [
         (
@@ -173,15 +140,17 @@ def _servers(lines: Sequence[Line]) -> Table:
             int(line.held),
             min(run.heap for run in line.runs),
             max(run.heap for run in line.runs),
-            Rounded(100 * _missed(line), 1, signed=True),
+            Rounded(100 * in_short.missed(line), 1, signed=True),
             Rounded(line.cpu, 2),
+            min(Rounded(run.cpu, 2) for run in line.runs),
+            max(Rounded(run.cpu, 2) for run in line.runs),
             "current" if line.is_current else "yes" if line.is_advised else "",
         )
         for line in lines
     ]
     columns = (
         "server", "malloc", "predicted", "minimum", "maximum", "held", "minimum", "maximum",
-        "difference %", "CPU s", "advised",
+        "difference %", "CPU s", "minimum", "maximum", "advised",
     )  # fmt: skip
     return Table("Heap of servers at the end of a load", columns, rows)
 
