@@ -1,4 +1,4 @@
-"""What live blocks contain, by size and first word: a substitute for call stacks."""
+"""Content of live blocks, by size and first word: a substitute for call stacks."""
 
 from __future__ import annotations
 

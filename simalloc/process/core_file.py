@@ -123,7 +123,7 @@ class CoreFile(Target):
         return done
 
     def file_bytes(self, mapping: Mapping) -> bytes | None:  # noqa: ARG002 - a target's signature
-        """Return None: the files here may not be those of the process."""
+        """Return None: the files on this machine may differ from the files of the process."""
         return None
 
     def _read(self, offset: int, size: int) -> bytes:

@@ -31,28 +31,28 @@ class Mapping:
 
     @property
     def readable(self) -> bool:
-        """Whether the process may read it."""
+        """True if the process may read it."""
         return self.permissions[0] == "r"
 
     @property
     def writable(self) -> bool:
-        """Whether the process may write to it."""
+        """True if the process may write to it."""
         return self.permissions[1] == "w"
 
     @property
     def anonymous(self) -> bool:
-        """Whether it belongs to no file and no other process."""
+        """True if it belongs to no file and no other process."""
         return self.inode == 0 and self.permissions[3] == "p"
 
     @property
     def heap_like(self) -> bool:
-        """Whether malloc may have placed blocks in it."""
+        """True if malloc may have placed blocks in it."""
         special = self.name in {"[vvar]", "[vdso]", "[vsyscall]", "[vvar_vclock]"}
         return self.anonymous and self.writable and self.readable and not special
 
     @property
     def deleted(self) -> bool:
-        """Whether its file has no name any more."""
+        """True if its file has been deleted."""
         return self.name.endswith(_DELETED)
 
     @property

@@ -8,7 +8,7 @@ from simalloc.process.glibc.capture import Capture
 from simalloc.process.target import Target
 
 _GO: Final = b"\xff Go buildinf:"
-"""What a linker of Go leaves in each program."""
+"""Mark that a linker of Go leaves in each program."""
 
 _ALLOCATORS: Final = ("jemalloc", "mimalloc", "snmalloc", "tcmalloc")
 """Allocators whose libraries bear their names."""

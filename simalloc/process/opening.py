@@ -1,4 +1,4 @@
-"""Opens what a snapshot is taken of."""
+"""Opens the source of a snapshot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def snapshot_of(source: str, *, content: bool = False) -> Snapshot | Statistics:
     """Return a snapshot of a process or a core file, a saved one, or an allocator's statistics.
 
     `source` is the number of a process or a path; for `content` see `take_snapshot`. Raises
-    `ProcessError` if there is none, if it may not be read, or if it has no heap.
+    `ProcessError` if the source does not exist, may not be read, or has no heap.
     """
     if source.isascii() and source.isdigit():
         return take_snapshot(LiveProcess(int(source)), content=content)

@@ -20,7 +20,7 @@ NO_ARENA: Final = -1
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The blocks of a heap, one entry a block: those of each arena, then those mapped alone."""
+    """The blocks of a heap, one entry per block: by arena, then the blocks mapped separately."""
 
     address: NDArray[np.uint64]
     """The address that the program has, or would get."""
@@ -56,7 +56,7 @@ class Part:
     headers: int
     """Headers of live blocks."""
     tables: int
-    """What the allocator keeps for itself: thread caches' tables, its own words, fences."""
+    """Bytes of the allocator's own data: thread caches' tables, its own words, fences."""
     tcache: int = 0
     fastbin: int = 0
     bins: int = 0
@@ -66,7 +66,7 @@ class Part:
     holes: int = 0
     """Counted by the arena, although another caller of `sbrk` has them."""
     threads: int | None = None
-    """How many threads use the arena."""
+    """Number of threads that use the arena."""
     max_bytes: int = 0
     """The most bytes that the arena ever had."""
     resident: int | None = None
@@ -87,7 +87,7 @@ class Part:
     kept_blocks: int = 0
     """Live blocks in pages with such bytes."""
     released: int = 0
-    """Bytes at the end of the arena's heaps that it has given back; no longer in `bytes`."""
+    """Bytes at the end of the arena's heaps that were returned to the system; not in `bytes`."""
     problem: str | None = None
     """Why the arena could not be walked; then only `bytes` is known."""
 
@@ -124,14 +124,14 @@ class Other:
 
 @dataclass(frozen=True)
 class Pauses:
-    """How long the process was stopped."""
+    """Times for which the process was stopped."""
 
     stops: int = 0
     longest: float = 0.0
     """In seconds."""
     total: float = 0.0
     rounds: int = 0
-    """How often threads that held a lock were let go for a moment."""
+    """Number of times that threads with a lock were released for a moment."""
     arena_bytes: int = 0
     """The bytes of the arenas that were read under a stop."""
 
@@ -154,15 +154,15 @@ class Snapshot:
     others: Sequence[Other] = ()
     pauses: Pauses = Pauses()
     seconds: float = 0.0
-    """How long it took to read."""
+    """Duration of the reading in seconds."""
     problems: Sequence[str] = ()
-    """What could not be read, or does not agree; one sentence each."""
+    """Unreadable or contradictory parts; one sentence each."""
     content: Sequence[Content] = ()
-    """What live blocks contain, the most bytes first; never saved."""
+    """Contents of live blocks, the most bytes first; never saved."""
     foreign: Sequence[Foreign] = ()
     """Heaps of other allocators."""
     mallinfo: Map[str, int] = field(default_factory=dict)
-    """What `mallinfo2` would report, by its field names."""
+    """Figures of `mallinfo2`, by its field names."""
     state: HeapState | None = None
     """The lists, threads and parameters of glibc's malloc, from which a model can go on. None: it
     has no heap, an arena was not walked, or the main arena has memory outside of the break."""

@@ -30,7 +30,7 @@ _SECONDS_PER_GIB: Final = 60
 
 
 class ProcessError(SimallocError):
-    """A process or a core file cannot be read, or its heap is not what it should be."""
+    """A process or a core file cannot be read, or its heap is inconsistent."""
 
 
 class GoneError(ProcessError):
@@ -54,7 +54,7 @@ class Target(ABC):
     """The memory of a process: mappings, bytes and the states of pages."""
 
     name: str
-    """What messages call it."""
+    """Its name in messages."""
     process: int | None = None
     """Its number; None for a core file."""
     command: str
@@ -62,7 +62,7 @@ class Target(ABC):
     resident_bytes: int | None = None
     """The resident bytes of the whole process; None if they are unknown."""
     knows_pages: ClassVar[bool]
-    """Whether resident pages can be told from others."""
+    """True if resident pages can be distinguished from others."""
 
     _deadline: float = math.inf
 
@@ -128,7 +128,7 @@ class Target(ABC):
     ) -> int:
         """Copy ranges into an array at places; return the bytes that could not be read.
 
-        Those bytes are zero. The caller asks for pages that are resident only.
+        Unread bytes are zero. The caller requests only resident pages.
         """
 
     @abstractmethod
@@ -138,8 +138,8 @@ class Target(ABC):
     def region(self, start: int, end: int, old: Region | None = None) -> Region:
         """Return a copy of a range of memory, in whole pages; absent pages are not read.
 
-        `old` is an earlier copy whose array is used again, to spare page faults. Raises
-        `TooLargeError` if there is no memory for the copy.
+        `old` is an earlier copy whose array is reused, to spare page faults. Raises `TooLargeError`
+        if memory is exhausted.
         """
         self.check_time()
         start, end = down(start), up(end)

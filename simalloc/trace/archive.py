@@ -116,9 +116,9 @@ class Archive:
 
 
 def _shape(content: bytes) -> tuple[tuple[int, ...], int]:
-    """Return the shape that the start of a .npy file tells, and the length of that start.
+    """Return the shape in the header of a .npy file, and the length of the header.
 
-    The shape is () if it is no array of bytes.
+    The shape is () if the file does not contain an array of bytes.
     """
     start = _NPY_START.match(content)
     if start is None:

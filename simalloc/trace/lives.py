@@ -32,7 +32,7 @@ class Lives:
     died: NDArray[np.int64]
     """The event of the death, or `events`."""
     size: NDArray[np.int64]
-    """Requested bytes; for a reallocated object that stays the same, those of the last request."""
+    """Requested bytes; for a realloc that does not end the life, of the last request."""
     birth: NDArray[np.int64]
     """Bytes that the program had allocated before the birth."""
     death: NDArray[np.int64]

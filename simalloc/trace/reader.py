@@ -38,8 +38,8 @@ REPLAYED_EVENTS: Final = PIECE // BYTES_AN_EVENT // SPAN_EVENTS * SPAN_EVENTS
 class TraceReader:
     """Reads a trace of any length in bounded memory; use it in a `with` statement.
 
-    `header` holds what the file says about itself. It is checked against the events when the last
-    chunk has been read. Whatever is wrong with the file is a `TraceError` that names it.
+    `header` is the file's own description. It is checked against the events when the last chunk has
+    been read. Every fault of the file raises a `TraceError` with its path.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -13,7 +13,7 @@ from simalloc.trace.source import EventSource
 
 
 def sampled_every(provenance: Mapping[str, Any]) -> int:
-    """Return the bytes from one sampled byte to the next; 0: the trace is no sample."""
+    """Return the bytes from one sampled byte to the next; 0 if the trace is not a sample."""
     every = provenance.get("every")
     return every if type(every) is int and every > 0 else 0
 

@@ -1,8 +1,8 @@
-"""Recording a process that already runs.
+"""Recording of a running process.
 
 The recorder's library is loaded into the process by its own `dlopen`, which a stopped thread calls.
-The library directs the process's calls of malloc to itself until it is told to direct them back.
-This package is the only part of `simalloc.process` that changes a process.
+The library directs the process's calls of malloc to itself until the recording ends. This package
+is the only part of `simalloc.process` that changes a process.
 """
 
 from simalloc.process.attach.detach import detach, process_of

@@ -66,7 +66,7 @@ class HeldProcess(LiveProcess):
 
 
 class Held:
-    """Stopped threads of a process, one of which calls functions; released at the end of `with`."""
+    """Stopped threads of a process; one of them calls functions. Released at the end of `with`."""
 
     def __init__(self, process: LiveProcess) -> None:
         self.process = process

@@ -1,16 +1,16 @@
 /* The chains and lists of glibc's malloc in a copy of memory.
  *
- * Every function visits at most `capacity` items, so a list without an end is no hang. */
+ * Every function visits at most `capacity` items, so that an endless list is not a hang. */
 #ifndef SIMALLOC_CHAINS_H
 #define SIMALLOC_CHAINS_H
 
 #include "memory.h"
 
 enum chain_end {
-    CHAIN_DONE,    /* the chain ended where it must */
-    CHAIN_FULL,    /* more items than there is room for */
+    CHAIN_DONE,    /* the chain ended at the required address */
+    CHAIN_FULL,    /* more items than `capacity` */
     CHAIN_FENCE,   /* a size of 16 or 0: the chunk that ends a piece of an arena */
-    CHAIN_SIZE,    /* a size that no chunk has, or one beyond the end */
+    CHAIN_SIZE,    /* a size that is impossible or extends beyond the end */
     CHAIN_OUTSIDE, /* an address that is not in memory, or not aligned */
     CHAIN_BROKEN   /* a link that does not lead back */
 };
@@ -36,9 +36,9 @@ struct chain follow_ring(const struct memory *memory, uint64_t head, uint64_t *i
                          size_t capacity);
 
 /* Finds the addresses in [base, end), multiples of `step`, from which a chain of chunks reaches
- * `end` exactly and whose size word says that the chunk before is in use. Returns the number of
- * those put into `found`, the lowest first, or -1 if memory is exhausted. `bytes` is what is in
- * memory from `base` on. */
+ * `end` exactly and whose size word states that the previous chunk is in use. Stores them in
+ * `found`, the lowest first. Returns their number, or -1 if memory is exhausted. `bytes` is the
+ * content of memory from `base` on. */
 ptrdiff_t chain_starts(const uint8_t *bytes, uint64_t base, uint64_t end, uint64_t step,
                        uint64_t *found, size_t capacity);
 

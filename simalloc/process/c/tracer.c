@@ -47,7 +47,8 @@ void tracer_pause(long nanoseconds)
     nanosleep(&time, NULL);
 }
 
-/* Returns the letter of a thread's state, as /proc reports it; 'X' if there is no such thread. */
+/* Returns the letter of a thread's state, as /proc reports it, or 'X' if the thread does not
+ * exist. */
 static char state_letter(pid_t process, pid_t number)
 {
     char path[64], text[512];
@@ -160,7 +161,7 @@ static int seize_new(struct tracer *tracer, size_t *found)
     return error;
 }
 
-/* Attaches to threads until there is no new one; returns 0, or an errno. */
+/* Attaches to threads until no new one appears. Returns 0, or an errno. */
 static int stop_new(struct tracer *tracer)
 {
     size_t found = 0;

@@ -1,4 +1,4 @@
-"""What is known of a heap of another allocator."""
+"""Data on a heap of another allocator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Foreign:
     free: int
     """Bytes that are free in memory that contains blocks."""
     note: str
-    """What `used` contains beside the program's blocks."""
+    """Contents of `used` besides the program's blocks."""
     classes: Sequence[ForeignClass] = ()
 
 

@@ -1,7 +1,7 @@
 """jemalloc 5.3, found by the radix tree that maps each page to its extent.
 
-The tree's root is an array of 2**18 pointers in the program's data, of which each leads to a leaf
-of 2**18 words, one a page. An extent is a structure of 128 bytes.
+The tree's root is an array of 2**18 pointers in the program's data. Each pointer leads to a leaf of
+2**18 words, one per page. An extent is a structure of 128 bytes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def class_sizes() -> list[int]:
 def find_jemalloc(
     target: Target, data: Sequence[tuple[str, Region]], runs: Sequence[Mapping]
 ) -> Iterator[Foreign]:
-    """Yield each jemalloc of the process, such as that of Rust programs beside another."""
+    """Yield each jemalloc of the process; a Rust program may have its own besides another."""
     for file, region in data:
         for leaves in _roots(target, region, runs):
             found = _heap(target, file, leaves)

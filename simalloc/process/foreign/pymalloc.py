@@ -56,7 +56,7 @@ def _likely_tables(found: Capture) -> Iterator[tuple[int, int]]:
 
 
 def _is_table(entries: NDArray[np.uint64], arena: int, pool: int) -> bool:
-    """Whether every entry is unused or describes an arena; at least one does."""
+    """Return whether every entry is unused or describes an arena, and at least one does."""
     address, next_pool = entries[:, 0], entries[:, 1]
     free, total = entries[:, 2] & np.uint64(0xFFFFFFFF), entries[:, 2] >> np.uint64(32)
     used = address != 0

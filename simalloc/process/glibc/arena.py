@@ -55,7 +55,7 @@ class Piece:
     end: int
     holds_top: bool
     writable_end: int
-    """Where memory that once belonged to the piece ends; it was given back from `end` on."""
+    """End of the memory that once belonged to the piece; it was returned from `end` on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class ArenaCopy:
     regions: Sequence[Region]
     pieces: Sequence[Piece]
     steady: bool
-    """Whether the arena's words were the same before and after, and nobody held its lock."""
+    """True if the arena's words were equal before and after the copy, and its lock was free."""
     holes: int = 0
     """Bytes that the arena counts as its own although a foreign `sbrk` got them."""
 
@@ -117,7 +117,7 @@ class Walk:
 def copy_heaps(
     target: Target, state: State, parameters: Parameters, old: ArenaCopy | None = None
 ) -> ArenaCopy:
-    """Return a copy of an arena that consists of heaps; raises `WalkError` if there are none."""
+    """Return a copy of an arena that consists of heaps; raises `WalkError` if it has none."""
     before = read_state(target, state.address, state.layout)
     regions, pieces = [], []
     grain = 4 * parameters.heap_page if parameters.heap_page and not parameters.chunk_less else 0
@@ -160,9 +160,10 @@ def _heap_info(target: Target, base: int) -> tuple[int, int, int, int]:
 
 
 def walk_arena(copy: ArenaCopy, *, main: bool, masked: bool) -> Walk:
-    """Return the chunks of an arena; raises `WalkError` if they are not what they must be.
+    """Return the chunks of an arena; raises `WalkError` if they are inconsistent.
 
-    Chunks in a thread's cache look live here. `masked` says how the links of fast lists are stored.
+    Chunks in a thread's cache look live here. `masked` states how the links of fast lists are
+    stored.
     """
     state = copy.state
     memory = memory_of([*copy.regions, *_own_words(copy)])

@@ -49,7 +49,7 @@ class ArenaHeap:
     lists: Lists
     """The caches at the moment when the arena was read."""
     mine: NDArray[np.bool_]
-    """Which of the chunks in `lists` are in this arena."""
+    """Mask of the chunks in `lists` that are in this arena."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +158,8 @@ def capture(target: Target) -> Capture:
     """Read all heaps of glibc in a process.
 
     Everything is read while the process runs. Arenas that changed meanwhile are read again with all
-    threads stopped, none of which holds the lock of an arena then. Raises `ProcessError` if the
-    memory cannot be read, or is so damaged that the search would not end.
+    threads stopped and no arena locked. Raises `ProcessError` if the memory cannot be read, or is
+    so damaged that the search would not end.
     """
     with target.limited_time():
         return _capture(target)
@@ -263,13 +263,13 @@ def _is_code_of(mapping: Mapping, libc: Libc) -> bool:
 
 
 def _next_few(left: Sequence[State]) -> list[State]:
-    """Return the first arenas that are left, as many as one stop is long enough for."""
+    """Return the first arenas that are left, up to the size that one stop can read."""
     sizes = np.cumsum([state.system_mem for state in left])
     return list(left[: max(1, int(np.searchsorted(sizes, _AT_ONCE)))])
 
 
 def _still_right(reading: _Reading, state: State, now: Sequence[State]) -> bool:
-    """Whether the copy taken while the process ran is what the arena is now."""
+    """Return whether the copy taken while the process ran still equals the arena."""
     if state.address not in reading.walks or not reading.copies[state.address].steady:
         return False
     current = next((one for one in now if one.address == state.address), None)
@@ -284,7 +284,7 @@ def _give_up(reading: _Reading, address: int, state: State, lists: Lists) -> Non
 
 
 def _heap_of(reading: _Reading) -> Heap:
-    """Return what was read, with the tables of threads that are not in this process marked too."""
+    """Return the heap read, with the tables of threads outside of this process marked too."""
     arenas = []
     for state in reading.order:
         if state.address not in reading.done:

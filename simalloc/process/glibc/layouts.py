@@ -34,7 +34,7 @@ class StateLayout:
     """The fields of `malloc_state`."""
 
     fast: int | None
-    """The heads of the fast lists; None where there are none."""
+    """Offset of the heads of the fast lists, or None without fast lists."""
     top: int
     bins: int
     next: int
@@ -55,7 +55,7 @@ class TableLayout:
     entries: int
     size: int
     counts_free_places: bool
-    """Whether the counts are of places still free."""
+    """True if the counts are numbers of free places."""
     chunks: tuple[int, ...]
     """The sizes that the chunk of a table may have; a rest of 16 bytes stays with it."""
     arena: int
@@ -111,7 +111,7 @@ class Parameters:
     cache_count: int
     """The places of each list of a cache."""
     fixed_thresholds: bool
-    """Whether the thresholds stay as they are when a mapped block is freed."""
+    """True if freeing a mapped block does not change the thresholds."""
     chunk_less: int
     """Bytes by which a mapped chunk is smaller than its pages."""
 

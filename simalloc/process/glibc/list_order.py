@@ -25,10 +25,10 @@ _UNLIMITED = 1 << 40
 
 
 def heap_state(target: Target, found: Capture) -> HeapState | None:
-    """Return the state of the program's own malloc.
+    """Return the state of the program's own malloc, or None.
 
-    None: there is no such heap, an arena could not be walked, or the main arena has memory outside
-    of the break.
+    It is None if the process has no such heap, an arena could not be walked, or the main arena has
+    memory outside of the break.
     """
     if not found.heaps or any(arena.walk is None for arena in found.heaps[0].arenas):
         return None

@@ -107,7 +107,7 @@ class _Candidate:
 
 
 def _fences_in(region: Region) -> bool:
-    """Whether some page of a region ends as a piece of an arena does."""
+    """Return whether some page of a region ends like a piece of an arena."""
     ends = region.words.reshape(-1, PAGE // 8)[:, [-3, -1]]
     found = (ends[:, 1] == _SECOND_FENCE) & np.isin(ends[:, 0], np.array(_FIRST_FENCE, np.uint64))
     return bool(found.any())
@@ -186,7 +186,7 @@ def _candidates(
             continue
         starts = _starts(region, base, anchor.last, step)
         if not starts and anchor.what == "fences":
-            # What was left had 16 bytes, if this succeeds.
+            # The remainder had 16 bytes, if this succeeds.
             is_fence = _word(region, anchor.last - 8) in _FIRST_FENCE
             starts = _starts(region, base, anchor.last - FENCE, step) if is_fence else ()
         if in_heap and base == first and up(base, HEADER) in starts[:1]:
@@ -210,7 +210,7 @@ def _starts(region: Region, base: int, last: int, step: int) -> tuple[int, ...]:
 
 
 def _owner(target: Target, regions: Sequence[Region], one: _Candidate, state: State) -> bool:
-    """Whether a piece may be of this arena: no bin of its free chunks is another arena's."""
+    """Return whether a piece may be of this arena: its free chunks are in no other's bins."""
     target.check_time()
     region = next(r for r in regions if r.start < one.end <= r.end)
     at = one.starts[0] + (-one.starts[0]) % HEADER
@@ -227,7 +227,7 @@ def _owner(target: Target, regions: Sequence[Region], one: _Candidate, state: St
 
 
 def _leads_to(regions: Sequence[Region], chunk: int, state: State) -> bool:
-    """Whether the bin of a free chunk is in an arena, as far as it can be followed."""
+    """Return whether the bin of a free chunk is in an arena, as far as it can be followed."""
     for _ in range(_MOST_STEPS):
         if state.address <= chunk < state.address + state.layout.size:
             return True
@@ -275,7 +275,7 @@ class _Search:
         self._tries = 0
 
     def run(self, number: int, chosen: list[Piece], left: int) -> list[Piece] | None:
-        """Return pieces, with those chosen, that have `left` more bytes; None if there are none."""
+        """Return the chosen pieces and others with `left` bytes in total, or None."""
         self._tries += 1
         too_few = left - self._most[number] > self._allowed
         if left < 0 or too_few or self._tries > _MOST_CHOICES:

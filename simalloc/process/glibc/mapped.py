@@ -51,7 +51,7 @@ class MappedBlocks:
 
     @property
     def agrees(self) -> bool:
-        """Whether the blocks found are those that malloc counts."""
+        """True if the found blocks agree with malloc's counts."""
         beyond = self.counted_bytes - self.bytes
         # From 2.43 on, each mremap adds 16 bytes that are not there.
         likely = 0 <= beyond <= _MOST_BEYOND and beyond % HEADER == 0
@@ -119,7 +119,7 @@ def _headers(
 def _sizes(
     target: Target, address: NDArray[np.uint64], end: int, chunk_less: int
 ) -> NDArray[np.uint64]:
-    """Return the bytes of the pages of the block at each address; 0 where there is none."""
+    """Return the bytes of the pages of the block at each address; 0 without a block."""
     before, word = target.words(address), target.words(address + np.uint64(8))
     size = (word & np.uint64(~FLAGS & 0xFFFFFFFFFFFFFFFF)) + np.uint64(chunk_less)
     huge = 1 if chunk_less else 0

@@ -45,7 +45,7 @@ class State:
 
     @property
     def contiguous(self) -> bool:
-        """Whether the pieces of a main arena follow each other."""
+        """True if the pieces of a main arena are adjacent."""
         return not int.from_bytes(self.content[4:8], "little") & NONCONTIGUOUS
 
     @property
@@ -55,7 +55,7 @@ class State:
 
     @property
     def next(self) -> int:
-        """The address of the next arena; that of the last is the main one's."""
+        """The address of the next arena; the last one leads to the main arena."""
         return self._word(self.layout.next)
 
     @property
@@ -70,7 +70,7 @@ class State:
 
     @property
     def attached(self) -> int:
-        """How many threads use the arena."""
+        """Number of threads that use the arena."""
         return self._word(self.layout.attached)
 
     @property
@@ -85,7 +85,7 @@ class State:
 
     @property
     def fast_heads(self) -> list[int]:
-        """The first chunk of each fast list, or 0; none where there are no such lists."""
+        """The first chunk of each fast list, or 0; empty in releases without fast lists."""
         if self.layout.fast is None:
             return []
         return list(struct.unpack_from(f"<{FAST_LISTS}Q", self.content, self.layout.fast))
@@ -105,7 +105,7 @@ class Libc:
     parameters_layouts: tuple[tuple[int, int], ...]
     """Where its parameters may be, and with which layout, the likeliest first."""
     unused: bool = False
-    """Whether nothing was ever allocated from it."""
+    """True if it was never allocated from."""
 
     def parameters(self, target: Target) -> Parameters | None:
         """Return the parameters as they are now, or None if they cannot be found."""
@@ -201,7 +201,7 @@ def _states(target: Target, region: Region, layout: StateLayout) -> list[int]:
 
 
 def _is_state(target: Target, region: Region, address: int, layout: StateLayout) -> bool:
-    """Whether every bin is empty or leads elsewhere; those of an unused arena are all zero."""
+    """Return whether every bin is empty or leads elsewhere; in an unused arena, all are zero."""
     target.check_time()
     first = (address - region.start + layout.bins) // 8
     links: NDArray[np.uint64] = region.words[first : first + 2 * BINS].reshape(-1, 2)

@@ -17,7 +17,7 @@ from simalloc.process.mappings import Mapping, containing
 from simalloc.process.target import Target, Thread
 
 _BELOW_POINTER: Final = 16 << 10
-"""How far below a thread's pointer the pointer to its table is looked for."""
+"""Bytes below a thread's pointer that are searched for the pointer to its table."""
 
 Words = Callable[[NDArray[np.uint64]], NDArray[np.uint64]]
 
@@ -49,7 +49,7 @@ class Table:
         return np.frombuffer(self.content, np.uint64, self.layout.lists, self.layout.entries)
 
     def counts(self, places: int) -> NDArray[np.int64]:
-        """Return the number of chunks in each list, each of which has `places` places."""
+        """Return the number of chunks in each list; a list has `places` places."""
         counts = np.frombuffer(self.content, np.uint16, self.layout.lists).astype(np.int64)
         return places - counts if self.layout.counts_free_places else counts
 
@@ -63,14 +63,14 @@ class Lists:
     number: NDArray[np.int64]
     """The list that contains the chunk."""
     table: NDArray[np.int64]
-    """Which of the tables."""
+    """Index of the table."""
     amid: int
     """Lists whose length is not their count: their threads were putting or taking a chunk."""
     endless: int
     """Lists that lead back to one of their own chunks."""
 
     def same(self, other: Lists) -> bool:
-        """Whether nothing has changed."""
+        """Return whether nothing has changed."""
         return self.tables == other.tables and np.array_equal(self.chunk, other.chunk)
 
 

@@ -24,7 +24,7 @@ _LEAST_TOP: Final = 33
 
 @dataclass(frozen=True, eq=False)
 class Trim:
-    """What `malloc_trim` would return of one arena."""
+    """Memory of one arena that `malloc_trim` would return."""
 
     returned: dict[int, NDArray[np.bool_]]
     """For each region, by its start, the resident pages that it would return."""

@@ -1,4 +1,4 @@
-"""What an allocator reports of itself in a file: malloc_info, jemalloc's and tcmalloc's figures."""
+"""An allocator's own report in a file: malloc_info, jemalloc's and tcmalloc's figures."""
 
 from simalloc.process.statistics.reading import read_statistics
 from simalloc.process.statistics.statistics import ArenaFigures, ClassFigures, Statistics

@@ -37,7 +37,7 @@ class ClassFigures:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What an allocator reports."""
+    """An allocator's own figures."""
 
     allocator: str
     source: str

@@ -55,7 +55,7 @@ static enum reason enter(struct decoder *decoder, uint8_t op, int64_t object, in
     return REASON_NONE;
 }
 
-/* Takes event `i`, the op of which is there, out of its columns and enters it. */
+/* Takes event `i`, whose op is already present, out of its columns and enters it. */
 static bool enter_carefully(struct decoder *decoder, const struct decoded *into, size_t i,
                             struct decoding *decoding)
 {
@@ -80,7 +80,8 @@ static bool enter_carefully(struct decoder *decoder, const struct decoded *into,
     return decoding->why == REASON_NONE;
 }
 
-/* Whether enter_quickly() may be used for a block: it does not look out for the largest numbers. */
+/* Returns whether enter_quickly() may be used for a block, which does not check for the largest
+ * numbers. */
 static bool is_ordinary(const struct decoder *decoder)
 {
     return decoder->packed.sizes.width <= 4 && decoder->packed.ages.width <= 4 &&
@@ -88,9 +89,9 @@ static bool is_ordinary(const struct decoder *decoder)
            decoder->live.slots < NO_SLOT - BLOCK;
 }
 
-/* Does as enter_carefully() for the events from `i` on, up to the first that needs more than a look
- * at the ring; returns its number. That an event can be guessed well and that this is one loop lets
- * the processor work on several at a time; the last two are constants. */
+/* Enters events like enter_carefully(), from `i` on, up to the first that needs more than the ring.
+ * Returns the number of that event. The events are easy to predict and the loop is one, so the
+ * processor works on several events at a time. The last two arguments are constants. */
 static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder *decoder,
                                                                   const struct decoded *given,
                                                                   size_t i, bool with_live,
@@ -189,7 +190,7 @@ void decoder_begin(struct decoder *decoder, const struct packed *packed)
     cursor_begin(&decoder->ages, &packed->ages);
 }
 
-/* Makes room for what a block may need. */
+/* Reserves memory for a block of events. */
 static bool prepare(struct decoder *decoder)
 {
     cursor_prepare(&decoder->sizes);

@@ -5,23 +5,23 @@
 #include "planes.h"
 #include "recent.h"
 
-/* A chunk: an op a byte; `sizes` of the events that ask for bytes and `ages` of those that begin no
- * object, in order. */
+/* A chunk: one byte per op, `sizes` of the events that allocate, and `ages` of the events that
+ * begin no object, in order. */
 struct packed {
-    size_t count; /* of events */
+    size_t count; /* number of events */
     const uint8_t *ops;
     struct planes sizes;
     struct planes ages;
 };
 
-/* Where events go, an entry each. */
+/* Columns for events, one entry each. */
 struct decoded {
     size_t count;
     uint8_t *op;
     int64_t *size;
     uint32_t *slot;
-    int64_t *live;   /* bytes after the event; or NULL */
-    int64_t *object; /* or NULL */
+    int64_t *live;   /* live bytes after the event, or NULL */
+    int64_t *object; /* object numbers, or NULL */
 };
 
 struct decoder {
@@ -29,28 +29,28 @@ struct decoder {
     struct live_slots live;
     /* The chunk at hand: */
     struct packed packed;
-    size_t done; /* events */
+    size_t done; /* number of decoded events */
     struct cursor sizes;
     struct cursor ages;
 };
 
-/* What came of some events: how many are `done`, and why no more. */
+/* Result of decoding: the number of events that are `done`, and the reason for the end. */
 struct decoding {
     size_t done;
-    enum reason why; /* if it is not valid, event `done` has this object and size */
+    enum reason why; /* reason why event `done`, with this object and size, is invalid */
     int64_t object;
-    bool sound; /* the chunk has as many sizes and ages as its ops ask for */
+    bool sound; /* true if the chunk has as many sizes and ages as its ops require */
 };
 
-/* The `ring` (recent.h) has this many entries, a power of two; it stays where it is. */
+/* Begins with a `ring` (recent.h) of `entries`, a power of two. The ring must not be moved. */
 bool decoder_init(struct decoder *decoder, uint32_t *ring, size_t entries);
 void decoder_release(struct decoder *decoder);
 
-/* Takes the next chunk to hand; its columns stay where they are until its last event is done. */
+/* Sets the next chunk. Its columns must not be moved until its last event is done. */
 void decoder_begin(struct decoder *decoder, const struct packed *packed);
 
-/* Turns the next events of the chunk into columns; at least as many are left. The first that is not
- * valid ends the chunk. */
+/* Decodes the next events of the chunk into columns. The chunk must have at least that many left.
+ * The first invalid event ends the chunk. */
 struct decoding decoder_decode(struct decoder *decoder, const struct decoded *into);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an event is, and why it may not be valid. */
+/* Properties of an event, and reasons why it may be invalid. */
 #ifndef SIMALLOC_EVENT_H
 #define SIMALLOC_EVENT_H
 
@@ -8,25 +8,25 @@
 
 #define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
 
-/* Whether an event allocates a new object. */
+/* Returns whether an event allocates a new object. */
 static inline int op_begins(uint8_t op)
 {
     return op == OP_MALLOC || op == OP_CALLOC;
 }
 
-/* Whether an event has a size. */
+/* Returns whether an event has a size. */
 static inline int op_allocates(uint8_t op)
 {
     return op_begins(op) || op == OP_REALLOC;
 }
 
-/* Whether an event is of no object. */
+/* Returns whether an event has no object. */
 static inline int op_is_of_none(uint8_t op)
 {
     return op == OP_EMPTY || op == OP_THREAD_END;
 }
 
-/* Why an event is not valid; events.py has the words. */
+/* Reasons why an event is invalid; events.py has the messages. */
 enum reason {
     REASON_NONE,
     REASON_OP,

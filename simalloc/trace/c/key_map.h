@@ -1,7 +1,7 @@
-/* From the keys of live objects, each of which has another, to their slots.
+/* Map from the keys of live objects, which are distinct, to their slots.
  *
- * A hash table with linear probing and backward-shift deletion, so that its size follows the
- * objects that are in it and not those that ever were. */
+ * A hash table with linear probing and backward-shift deletion, so that its size depends only on
+ * the objects that are in it. */
 #ifndef SIMALLOC_KEY_MAP_H
 #define SIMALLOC_KEY_MAP_H
 
@@ -9,7 +9,7 @@
 
 struct key_entry {
     int64_t key;
-    uint32_t slot; /* NO_SLOT: the place is empty */
+    uint32_t slot; /* slot, or NO_SLOT in an empty entry */
 };
 
 struct key_map {

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-/* Whether an event that is wrong for this reason can be left out. */
+/* Returns whether an event that is invalid for this reason can be skipped. */
 static bool can_skip(enum reason why)
 {
     return why == REASON_FREE_OF_DEAD || why == REASON_REALLOC_OF_DEAD ||
            why == REASON_USE_OF_DEAD || why == REASON_SIZE;
 }
 
-/* Frees what still has the key that event `i` gives out, as the log should have done before. */
+/* Frees the object that still has the new key of event `i`, as the log should have done before. */
 static void free_holder(struct live_table *table, const struct read_events *events, size_t i,
                         int64_t *object, uint32_t *slot)
 {

@@ -1,4 +1,4 @@
-/* The bytes that are live after each event of a valid trace, and what spans of events come to. */
+/* Live bytes after each event of a valid trace, and the sums over spans of events. */
 #ifndef SIMALLOC_LIVE_BYTES_H
 #define SIMALLOC_LIVE_BYTES_H
 
@@ -6,8 +6,9 @@
 
 #include <stdbool.h>
 
-/* Fills in what is live after each event, from a heap without objects on. `held` has the size of the
- * object in each slot, 0 where there is none, all 0 at first; false if there are not slots enough. */
+/* Fills in the live bytes after each event, from an empty heap on. `held` has the size of the
+ * object in each slot, 0 if it is empty, initially all 0. Returns false if the slots are too
+ * few. */
 bool live_bytes(size_t count, const uint8_t *op, const int64_t *size, const uint32_t *slot,
                 int64_t *held, size_t slots, int64_t *live);
 

@@ -1,4 +1,4 @@
-/* The slots that live objects occupy, and what a trace's events add up to. */
+/* The slots that live objects occupy, and totals over a trace's events. */
 #ifndef SIMALLOC_LIVE_SLOTS_H
 #define SIMALLOC_LIVE_SLOTS_H
 
@@ -8,24 +8,24 @@
 #include <stddef.h>
 
 #define NO_SLOT UINT32_MAX
-#define NO_OBJECT INT64_C(-1) /* of an event that is of none; its slot is 0 */
+#define NO_OBJECT INT64_C(-1) /* object of an event without an object, whose slot is 0 */
 
 struct live_slots {
-    int64_t *sizes;      /* of the object in each slot */
-    uint32_t *free;      /* a stack: the slot freed last is taken first */
-    size_t free_count;   /* <= slots; the others are occupied */
-    size_t capacity;     /* of the two arrays; slots <= capacity */
-    uint32_t slots;      /* ever in use: the most objects that were live at once */
-    int64_t objects;     /* allocated so far, and the number of the next one */
+    int64_t *sizes;      /* by slot: size of the object */
+    uint32_t *free;      /* stack of free slots: the slot freed last is taken first */
+    size_t free_count;   /* number of free slots, <= slots */
+    size_t capacity;     /* entries of both arrays, >= slots */
+    uint32_t slots;      /* number of slots ever in use: the maximum number of live objects */
+    int64_t objects;     /* number of objects so far; number of the next one */
     int64_t reallocs;
-    int64_t allocated_bytes; /* by malloc and realloc events; bounds live_bytes */
+    int64_t allocated_bytes; /* bytes of malloc and realloc events, >= live_bytes */
     int64_t live_bytes;
     int64_t max_live_bytes;
 };
 
 void live_slots_release(struct live_slots *live);
 
-/* Sees to it that the arrays have room for this many slots more. */
+/* Reserves `more` slots in the arrays. */
 bool live_slots_reserve(struct live_slots *live, size_t more);
 
 static inline size_t live_slots_objects(const struct live_slots *live)
@@ -33,7 +33,7 @@ static inline size_t live_slots_objects(const struct live_slots *live)
     return live->slots - live->free_count;
 }
 
-/* Whether `size` more bytes can be counted as allocated. */
+/* Returns whether `size` more bytes can be counted as allocated. */
 static inline bool live_slots_can_count(const struct live_slots *live, int64_t size)
 {
     return live->allocated_bytes <= INT64_MAX - size;

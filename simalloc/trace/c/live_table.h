@@ -10,13 +10,13 @@ struct live_table {
     struct key_map map;
     struct live_slots live;
     int64_t *objects; /* the number of the object in each slot */
-    size_t capacity;  /* of these: that of `live`, once there is an object */
+    size_t capacity;  /* entries of `objects`, equal to live.capacity once an object exists */
 };
 
 bool live_table_init(struct live_table *table);
 void live_table_release(struct live_table *table);
 
-/* Whether an object with this key is live, and its slot. */
+/* Returns whether an object with this key is live, and stores its slot. */
 bool live_table_find(const struct live_table *table, int64_t key, uint32_t *slot);
 
 /* The columns of a run of events. */
@@ -25,39 +25,42 @@ struct read_events {
     const uint8_t *op;
     const int64_t *key;
     const int64_t *size;
-    const int64_t *new_key; /* of a realloc's object from then on; NULL: keys stay */
+    const int64_t *new_key; /* new key of a realloc's object, or NULL if keys do not change */
 };
 
-/* Enters event `i` of a run; if it is not valid the table stays as it was. */
+/* Enters event `i` of a run. An invalid event does not change the table. */
 enum reason live_table_enter_one(struct live_table *table, const struct read_events *events,
                                  size_t i, int64_t *object, uint32_t *slot);
 
-/* Enters a run of events and returns how many were valid; if fewer than all, `*why` says what is
- * wrong with the first that is not, and the table is as it was before it. */
+/* Enters a run of events up to the first invalid one. Returns the number of entered events. If an
+ * event is invalid, `*why` is the reason, and the table is in the state before it. */
 size_t live_table_enter(struct live_table *table, const struct read_events *events, int64_t *object,
                         uint32_t *slot, enum reason *why);
 
-/* Where the events go that a lenient reading keeps. */
+/* Columns for the events that a lenient reading keeps. */
 struct kept_events {
     size_t capacity;
     uint8_t *op;
     int64_t *object;
     int64_t *size;
     uint32_t *slot;
-    int64_t *source; /* the number of the event given that it comes from */
+    int64_t *source; /* index of the input event of each kept event */
 };
 
 struct leniency {
-    size_t taken; /* events given that were entered or skipped */
-    size_t kept;  /* events that came of them */
-    enum reason why;                /* the event after those cannot be skipped; or REASON_NONE */
-    int64_t count[REASON_COUNT];    /* of the events that were wrong, by why */
-    int64_t first[REASON_COUNT];    /* the first of them, where there is one */
+    size_t taken; /* input events that were entered or skipped */
+    size_t kept;  /* kept events */
+    enum reason why;                /* reason why the next event cannot be skipped, or
+                                     * REASON_NONE */
+    int64_t count[REASON_COUNT];    /* number of skipped events, by reason */
+    int64_t first[REASON_COUNT];    /* first skipped event, by reason; valid if the count is not
+                                     * 0 */
 };
 
-/* Enters what is valid of a run of events until all are taken or there is no room. What frees or
- * resizes an unknown object or has no possible size is skipped. Where an allocation gives out a key
- * that is still in use, a free of what had it is kept first: the log has lost that free. */
+/* Enters the valid events of a run until all are taken or the columns are full. An event that frees
+ * or resizes an unknown object, or has an impossible size, is skipped. If an allocation gets a key
+ * that is still in use, a free of that key's object is kept first, because the log has lost that
+ * free. */
 void live_table_enter_lenient(struct live_table *table, const struct read_events *events,
                               const struct kept_events *kept, struct leniency *leniency);
 

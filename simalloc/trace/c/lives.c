@@ -129,7 +129,7 @@ static uint32_t be_born(struct lives *lives, int64_t size, int64_t mark)
     return place;
 }
 
-/* What a life has from the one that it follows in a realloc. */
+/* Data that a life inherits from the previous life of a reallocated object. */
 static void follow(struct lives *lives, uint32_t place, const struct life *old)
 {
     struct life *life = &lives->places[place];

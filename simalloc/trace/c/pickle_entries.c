@@ -21,7 +21,7 @@ static bool is_text(const struct value *value, const uint8_t *bytes, const char 
            memcmp(&bytes[value->place], text, value->length) == 0;
 }
 
-/* The value of a dict's key, the last if there are several; NULL if there is none. */
+/* Returns the value of a dict's key, the last of several equal keys, or NULL. */
 static const struct value *find(const struct items *dict, const uint8_t *bytes, const char *key)
 {
     for (size_t i = dict->count; i >= 2; i -= 2)
@@ -126,7 +126,8 @@ static int64_t number_of(struct entries *entries, struct store *store, const str
     return *place;
 }
 
-/* Puts a number of an entry into its row, 0 if it may be missing and is; false if it is none. */
+/* Stores a number of an entry in its row, or 0 if it is missing and may be. Returns false if the
+ * value is not a number. */
 static bool read_number(const struct items *dict, const uint8_t *bytes, const char *key,
                         bool may_be_missing, int64_t *into)
 {

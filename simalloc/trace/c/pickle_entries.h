@@ -4,7 +4,7 @@
 
 #include "pickle_values.h"
 
-/* What a row has. `pool` and `frames` are numbers of sequences, 0 where an entry has none. */
+/* Fields of a row. `pool` and `frames` are numbers of sequences, or 0 in an entry without them. */
 enum { ACTION, ADDRESS, SIZE, STREAM, POOL, TIME, PLACES, ROW_FIELDS };
 
 struct row {
@@ -14,16 +14,16 @@ struct row {
 struct entries {
     struct row *rows;
     size_t count, capacity;
-    struct items **sequences; /* no two are alike; the first has number 1 */
+    struct items **sequences; /* distinct sequences; the first has number 1 */
     size_t sequence_count, sequence_capacity;
-    uint32_t *table; /* of numbers of sequences by hash, 0: none */
+    uint32_t *table; /* by hash: number of a sequence, or 0 */
     size_t table_size;
 };
 
-/* Whether a dict has the key that every entry has. */
+/* Returns whether a dict has the key that every entry has. */
 bool is_entry(const struct items *dict, const uint8_t *bytes);
 
-/* Adds the row of a dict, which is emptied; false if it cannot go on. */
+/* Adds the row of a dict, which is emptied. Returns false, with store->trouble set, on failure. */
 bool entries_add(struct entries *entries, struct store *store, struct items *dict,
                  const uint8_t *bytes);
 void entries_release(struct entries *entries);

@@ -25,7 +25,7 @@ static bool push(struct machine *machine, struct value value)
     return add(machine, &machine->stack, value);
 }
 
-/* Takes a value, which is no mark, off the stack. */
+/* Pops a value; a mark is an error. */
 static bool pop(struct machine *machine, struct value *value)
 {
     struct stack *stack = &machine->stack;
@@ -35,7 +35,7 @@ static bool pop(struct machine *machine, struct value *value)
     return true;
 }
 
-/* Takes bytes of the pickle: a number of this many bytes, the lowest first. */
+/* Reads a number of `width` bytes, the lowest first. */
 static bool take(struct machine *machine, size_t width, uint64_t *number)
 {
     if (width > machine->length - machine->at)
@@ -47,7 +47,7 @@ static bool take(struct machine *machine, size_t width, uint64_t *number)
     return true;
 }
 
-/* Takes a length of this many bytes, and the bytes; the value tells where they are. */
+/* Reads a length of `width` bytes, and the string's bytes; the value has their place. */
 static bool take_string(struct machine *machine, size_t width, uint32_t kind, struct value *value)
 {
     uint64_t length;

@@ -1,4 +1,5 @@
-/* Reads a pickle of data: numbers, texts, lists, tuples and dicts. Nothing that it names is called.
+/* Reads a pickle of data: numbers, texts, lists, tuples and dicts. It calls nothing that the pickle
+ * names.
  *
  * Each dict with an action is an entry of a snapshot's history, and becomes a row at once. */
 #ifndef SIMALLOC_PICKLE_MACHINE_H
@@ -19,11 +20,11 @@ struct machine {
     struct entries entries;
     struct stack stack;
     struct stack memo;
-    bool done; /* the pickle has ended: the object is on the stack */
-    struct value named[2]; /* texts: the module and the name that it would call, if that is wrong */
+    bool done; /* true at the end of the pickle, with the object on the stack */
+    struct value named[2]; /* module and name that the pickle would call, if that is the error */
 };
 
-/* Reads at most this many opcodes; store.trouble says what is wrong. */
+/* Reads at most `opcodes` opcodes. store.trouble is the error, or NULL. */
 void machine_run(struct machine *machine, size_t opcodes);
 void machine_release(struct machine *machine);
 

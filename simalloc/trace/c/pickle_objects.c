@@ -7,7 +7,7 @@
 
 enum { OPCODES_AT_ONCE = 1 << 20, TEXTS = 1 << 12 };
 
-/* What Python objects take, nearly. */
+/* Approximate bytes of Python objects. */
 enum { OBJECT = 64, POINTER = 16, KEY = 100 };
 
 struct maker {
@@ -15,7 +15,7 @@ struct maker {
     struct {
         uint64_t place;
         PyObject *text;
-    } texts[TEXTS]; /* most come again and again: those made last, by their places */
+    } texts[TEXTS]; /* the latest texts by their places, because most texts recur */
 };
 
 static PyObject *make(struct maker *maker, const struct value *value);
@@ -229,7 +229,7 @@ static void say_trouble(const struct machine *machine)
     PyErr_Format(PyExc_ValueError, "it names %s.%s; a snapshot holds data alone", module, name);
 }
 
-/* Reads all of the pickle; false, and an exception is set, if it is none of data. */
+/* Reads all of the pickle. Returns false, with an exception set, if it does not contain data. */
 static bool run(struct machine *machine)
 {
     while (!machine->done) {

@@ -1,4 +1,4 @@
-/* What a pickle of data holds as Python objects. */
+/* The data of a pickle as Python objects. */
 #ifndef SIMALLOC_PICKLE_OBJECTS_H
 #define SIMALLOC_PICKLE_OBJECTS_H
 

@@ -1,4 +1,4 @@
-/* What a pickle of data makes: values in little memory, which has a limit. */
+/* Values made from a pickle of data, in little memory with a limit. */
 #ifndef SIMALLOC_PICKLE_VALUES_H
 #define SIMALLOC_PICKLE_VALUES_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum kind {
-    UNSET, /* a place of the memo that nothing was put into */
+    UNSET, /* an unused place of the memo */
     MARK,
     NOTHING, /* None, and bytes, which no snapshot needs */
     TRUTH,
@@ -18,7 +18,7 @@ enum kind {
     LIST,
     TUPLE,
     DICT,
-    ENTRY, /* of a snapshot's history: the row `number` */
+    ENTRY, /* entry of a snapshot's history: row `number` */
 };
 
 struct value {
@@ -27,39 +27,39 @@ struct value {
     union {
         int64_t number;
         double real;
-        uint64_t place; /* in the pickle */
+        uint64_t place; /* offset in the pickle */
         struct items *items;
     };
 };
 
-/* The values of a list or tuple; of a dict keys and values in turn. */
+/* The values of a list or tuple, or the keys and values of a dict in turn. */
 struct items {
     struct value *at;
-    struct items *older; /* all that were made, for their end */
-    void *made;          /* the Python object that it was turned into */
+    struct items *older; /* next older items, so that all can be freed */
+    void *made;          /* Python object made from it, or NULL */
     uint32_t count, capacity;
-    bool fixed;    /* it must not change any more: another may share its values */
-    bool borrowed; /* its values are another's */
-    bool busy;     /* it is being turned into a Python object */
+    bool fixed;    /* true if it must not change any more, because another may share its values */
+    bool borrowed; /* true if its values belong to another */
+    bool busy;     /* true while it is converted to a Python object */
 };
 
-/* Memory that may still be taken, and what was. */
+/* Memory that may still be allocated, and all items made. */
 struct store {
-    uint64_t left; /* bytes */
+    uint64_t left; /* bytes left */
     struct items *newest;
-    const char *trouble; /* why it cannot go on, or NULL */
+    const char *trouble; /* error that ends the reading, or NULL */
 };
 
 extern const char *const TOO_LARGE;
 
-/* Counts bytes as taken; false if they are too many. */
+/* Counts bytes as allocated. Returns false if they exceed the limit. */
 bool store_take(struct store *store, uint64_t bytes);
 
-/* Makes room for one more of `width` bytes in an array; false, and it cannot go on, if there is
- * none. */
+/* Reserves one more entry of `width` bytes in an array. Returns false, with store->trouble set, if
+ * memory is exhausted. */
 bool store_grow(struct store *store, void **array, size_t count, size_t *capacity, size_t width);
 
-/* Returns NULL, and it cannot go on, when there is no memory. */
+/* Returns new items, or NULL, with store->trouble set, if memory is exhausted. */
 struct items *store_items(struct store *store);
 bool items_add(struct store *store, struct items *items, struct value value);
 /* Empties a list, tuple or dict, but keeps it: others may still name it. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Joins `count` numbers from four planes, or as many as there are. */
+/* Joins `count` numbers from up to four planes. */
 static void join(uint32_t *restrict into, const uint8_t *plane, size_t width, size_t stride,
                  size_t count)
 {

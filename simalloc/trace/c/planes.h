@@ -18,20 +18,20 @@ struct planes {
 /* Numbers taken out of their planes, up to BLOCK ahead of where they are used. */
 struct cursor {
     struct planes planes;
-    size_t next; /* the first number that is not yet ready */
-    size_t from; /* of those ready, the first that was not used */
+    size_t next; /* first number that is not ready */
+    size_t from; /* first unused entry of the ready ones */
     size_t to;
-    uint32_t low[2 * BLOCK];  /* four bytes of each that is ready */
-    uint32_t high[2 * BLOCK]; /* and the others; 0 if they have no more than four */
+    uint32_t low[2 * BLOCK];  /* low four bytes of each ready number */
+    uint32_t high[2 * BLOCK]; /* other bytes; 0 if numbers have at most four */
 };
 
 /* Begins with the first of other numbers. */
 void cursor_begin(struct cursor *cursor, const struct planes *planes);
 
-/* Sees to it that BLOCK numbers are ready, or as many as are left. */
+/* Makes BLOCK numbers ready, or all that are left. */
 void cursor_prepare(struct cursor *cursor);
 
-/* Takes the next number; false if none is ready. */
+/* Takes the next number. Returns false if none is ready. */
 bool cursor_take(struct cursor *cursor, uint64_t *number);
 
 bool cursor_exhausted(const struct cursor *cursor);

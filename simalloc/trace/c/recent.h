@@ -10,21 +10,22 @@
 #include "key_map.h"
 
 struct recent {
-    uint32_t *ring; /* of object i at i & mask if objects - i <= mask + 1; NO_SLOT: it is dead */
-    uint64_t mask;  /* entries less one; a power of two less one */
-    uint32_t *first; /* the caller's memory, in which the ring is before it grows */
-    struct key_map old; /* the live objects that are older */
+    uint32_t *ring; /* ring[i & mask] is the slot of object i if objects - i <= mask + 1, or NO_SLOT
+                     * if it is dead */
+    uint64_t mask;  /* number of entries, a power of two, minus one */
+    uint32_t *first; /* caller's memory, which holds the ring before it grows */
+    struct key_map old; /* older live objects */
 };
 
-/* Begins with a ring of this many entries, a power of two. */
+/* Begins with a ring of `entries`, a power of two. */
 bool recent_init(struct recent *recent, uint32_t *first, size_t entries);
 void recent_release(struct recent *recent);
 
-/* Moves what object `next` is about to replace in the ring to the map. */
+/* Moves the entry that object `next` is about to replace from the ring to the map. */
 bool recent_retire(struct recent *recent, int64_t next);
 
-/* Makes the ring twice as large if it has become too small; of `objects` that were allocated
- * `live` are live. */
+/* Doubles the ring if it has become too small. `objects` is the number of allocated objects, and
+ * `live` the number of live ones. */
 bool recent_balance(struct recent *recent, int64_t objects, size_t live);
 
 #endif

@@ -28,7 +28,7 @@ static const char *blanks(const char *at)
     return at;
 }
 
-/* The functions below return where a number ends, which is where it starts if there is none. */
+/* The functions below return the end of a number, or its start if the text is not a number. */
 static const char *read_natural(const char *at, uint64_t *value, enum scan_trouble *trouble)
 {
     const char *start = at;
@@ -96,7 +96,8 @@ static const char *pointer(const char *at, int64_t *value, enum scan_trouble *tr
     return hex(at, value, trouble);
 }
 
-/* All up to and with the first `stop` of the line, or nothing if there is none. */
+/* Returns the end of the text through the first `stop` of the line, or its start without a
+ * `stop`. */
 static const char *through(const char *at, uint8_t stop)
 {
     const char *start = at;

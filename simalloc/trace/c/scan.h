@@ -23,7 +23,7 @@ enum scan_step {
     SCAN_REST,    /* all to the end of the line */
     SCAN_DEFAULT, /* + field + byte: the field's value where the line has none */
     SCAN_COMMIT,  /* a line that came so far is like this pattern or like none */
-    SCAN_TEXT,    /* + field + byte: as SCAN_THROUGH; the field is a hash of what it took */
+    SCAN_TEXT,    /* + field + byte: as SCAN_THROUGH; the field is a hash of the text */
     SCAN_AMOUNT,  /* + field: decimal, up to 2^64 - 1; from 2^63 on the field is 2^63 - 1 */
 };
 

@@ -13,7 +13,7 @@ extern PyType_Spec decoder_spec;
 extern PyType_Spec live_table_spec;
 extern PyType_Spec lives_spec;
 
-/* What Python sees of the `struct live_slots` at `place` in an object. */
+/* Python members of the `struct live_slots` at `place` in an object. */
 #define LIVE_SLOTS_MEMBER(object, place, name, type, text)                                         \
     {#name, type, offsetof(object, place.name), READONLY, text}
 #define LIVE_SLOTS_MEMBERS(object, place)                                                          \

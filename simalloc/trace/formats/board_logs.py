@@ -1,6 +1,6 @@
-"""Logs that boards' own tools print: ESP-IDF's, Zephyr's and NuttX's, among any other output.
+"""Logs of boards' own tools: ESP-IDF's, Zephyr's and NuttX's, among any other output.
 
-Lines that are no events are passed over, as a board prints all its messages to one line.
+Lines without an event are skipped, because a board prints all its messages to one line.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Block:
 
 
 class _DamagedError(Exception):
-    """The bytes are no block."""
+    """The bytes do not form a block."""
 
 
 class _CutError(Exception):
@@ -121,9 +121,9 @@ def blocks(pieces: Iterator[bytes]) -> Iterator[Block | int]:
 
 
 def _step(held: bytearray, at: int, *, ended: bool) -> tuple[Block | None, int]:
-    """Return the block at `at` and its end; None and where to go on if there is no block.
+    """Return the block at `at` and its end, or None and the place to continue at.
 
-    The end is `at` if more bytes are needed.
+    The place is `at` if more bytes are needed.
     """
     found = held.find(SYNC, at)
     if found != at:

@@ -2,8 +2,8 @@
 
 A record has 64 bytes, little-endian: the thread (int32); a word with the call in its lowest eight
 bits and one bit above for each path that malloc took; two pointers; the requested size; and three
-more words, the first of which is the alignment. Records of call 0 are unused room. The first record
-is a mark: call 255, pointer 0x1234, and the size of a pointer.
+more words, beginning with the alignment. Records of call 0 are unused room. The first record is a
+mark: call 255, pointer 0x1234, and the size of a pointer.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ A pattern is the line's text with a brace for each part that varies:
     {size}    a decimal number        {key:x}   a hexadecimal number without 0x
     {key:p}   a pointer: 0x and hex, hex, # and decimal, or (nil)
     {}        a word                  {>]}      everything through the next ]
-    {size:u}  a decimal number up to 2^64 - 1, of which what is beyond 2^63 - 1 is that
+    {size:u}  a decimal number up to 2^64 - 1, limited to 2^63 - 1
     { }       blanks or nothing       {...}     the rest of the line
-    {key=7}   nothing: key is 7       {key>]}   as {>]}, and key is a hash of what it took
-    {!}       from here on, a line is like this pattern or like none
+    {key=7}   nothing: key is 7       {key>]}   as {>]}, and key is a hash of the text
+    {!}       from here on, a line matches this pattern or none
 
-A space stands for one or more blanks. The first pattern of a grammar that fits a line is taken.
+A space stands for one or more blanks. The first matching pattern of a grammar is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from simalloc.trace.events import Op
 
 NO_EVENT: Final = 255
-"""The op of a line that is no event."""
+"""The op of a line without an event."""
 
 UNLIKE: Final = 254
 """The op of a line that is like no pattern, which there is only where that is let pass."""
@@ -38,7 +38,7 @@ _STEPS: Final = range(14)
 _END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
 _WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT, _AMOUNT = _OTHERS
 _NUMBERS: Final = {"": _DECIMAL, ":x": _HEX, ":p": _POINTER, ":u": _AMOUNT}
-_DEFAULTS: Final = {"count": 1}  # a field that a pattern lacks is 0 but for these
+_DEFAULTS: Final = {"count": 1}  # values of fields that a pattern lacks; all others are 0
 _NUMBER: Final = re.compile(r"([a-z_]+)(:[xpu]|=\d+|>.)?")
 _SHOWN: Final = 4
 _SHAPES: Final = {"": "WORD", " ": "", "!": ""}
@@ -47,10 +47,10 @@ _PARTS: Final = re.compile(r"\{([^}]*)\}|(.)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Grammar:
-    """Patterns and what their lines mean: an op, or None for a line that is no event.
+    """Patterns and the meanings of their lines: an op, or None for a line without an event.
 
-    `steps` is what the C scanner takes, `fields` names its rows of numbers in order, and `ops` has
-    the op of each kind of line, which is the number of its pattern (c/scan.h).
+    `steps` is the program of the C scanner, `fields` names its rows of numbers in order, and `ops`
+    has the op of each kind of line, which is the number of its pattern (c/scan.h).
     """
 
     patterns: Mapping[str, Op | None]

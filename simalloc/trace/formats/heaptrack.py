@@ -21,7 +21,7 @@ from simalloc.trace.stacks import Frame
 from simalloc.trace.symbols import Place
 
 _START: Final = rb"v [0-9a-f]+ [0-9a-f]+\r?\n"
-_NODE, _MODULE = TICK + 1, TICK + 2  # of the lines that are no events, in the field `kind`
+_NODE, _MODULE = TICK + 1, TICK + 2  # values of the field `kind` for lines without an event
 _MOST_MODULES: Final = 1 << 14
 _LONGEST_NAME: Final = 200  # of a module, which stands in many paths
 

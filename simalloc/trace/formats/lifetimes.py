@@ -43,7 +43,7 @@ class _Lifetimes:
     title = "lifetimes as CSV: id,lower,upper,size"
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` is of this kind."""
         return is_table(head)
 
     def read(self, log: Log) -> Reading:
@@ -107,8 +107,8 @@ FORMAT: Final = _Lifetimes()
 def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
     """Yield a trace as lifetimes, in the order in which they end; the times are event numbers.
 
-    A realloc ends one lifetime and begins the next. What is never freed lives until the end. The
-    column `alignment` is there if the trace has it; an object that asks for none has 1.
+    A realloc ends one lifetime and begins the next. Objects that are never freed live until the
+    end. The column `alignment` exists if the trace has alignments; an object without one has 1.
     """
     aligned = _ALIGNMENT in header.columns
     more = f",{{{_ALIGNMENT}}}" if aligned else ""
@@ -126,7 +126,7 @@ def _printed(grammar: Grammar, rows: Ints) -> bytes:
 
 
 class _Lives:
-    """What is live, by slot: the number of its lifetime, when it began, its size and alignment."""
+    """Live objects by slot: number of the lifetime, its begin, size and alignment."""
 
     def __init__(self, slots: int) -> None:
         self._begun = np.zeros((4, slots), np.int64)
@@ -161,6 +161,6 @@ class _Lives:
         return np.stack((number, lower, time[ends], size, alignment))
 
     def left(self, end: int) -> Ints:
-        """Return the lifetimes of what is still live, to end at `end`, as `ended` does."""
+        """Return the lifetimes of the objects still live, to end at `end`, as `ended` does."""
         number, lower, size, alignment = self._begun[:, self._live]
         return np.stack((number, lower, np.full(len(lower), end), size, alignment))

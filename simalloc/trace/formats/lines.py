@@ -68,7 +68,7 @@ def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
 
 
 def _without_unlike(log: Log, rows: Rows) -> Rows:
-    """Count the lines that are like no pattern; from here on they are no events."""
+    """Count the lines that match no pattern, and mark them as lines without an event."""
     unlike = rows.op == UNLIKE
     if unlike.any():
         line = rows.first_line + int(np.argmax(unlike))

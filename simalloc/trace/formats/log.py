@@ -41,8 +41,8 @@ class Log:
     after a fault calls `complain`, which raises an error unless the log is read leniently. `sites`
     has the names of the log's call sites, or `stacks` their call paths, and `told` other entries
     for the trace's provenance. In a log of several devices, `device` selects one. `elf` is the
-    program to which the log's return addresses belong. `may_begin_late` states that the tool may
-    have been attached to a running program; frees of blocks unknown to the log are then counted.
+    program with the log's return addresses. `may_begin_late` states that the tool may have been
+    attached to a running program; frees of blocks unknown to the log are then counted.
     `match_frees` is the requested guess, and `guessed` states whether it was necessary.
     """
 

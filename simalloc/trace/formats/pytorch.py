@@ -73,7 +73,7 @@ def _tell_start(
     if not len(rows):
         return
     told = log.told["device"]
-    try:  # what is in the snapshot can be anything
+    try:  # a snapshot can contain any object
         segments = loaded.whole.get("segments", [])
         found = segments_at_start(history, segments, told["number"], loaded.pools.number)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -110,7 +110,7 @@ def _events(rows: np.ndarray[Any, Any], op: np.ndarray[Any, Any]) -> Iterator[Ba
 
 
 def _loaded(log: Log) -> entries.Loaded:
-    try:  # what is in it can be anything
+    try:  # a snapshot can contain any object
         return entries.load(_content(log), _Places(log).number)
     except (ValueError, TypeError, RecursionError) as error:
         raise log.wrong(

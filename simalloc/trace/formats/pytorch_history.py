@@ -72,7 +72,7 @@ class History:
         return found[np.argsort(found[:, entries.FIELDS.index("address")], kind="stable")]
 
     def ops(self) -> NDArray[np.int64]:
-        """Return the op of each entry as a trace has it, -1 of those that are no event of it."""
+        """Return the trace's op of each entry, or -1 if the entry is not an event."""
         action = self.column("action")
         ops = np.full(len(action), -1, np.int64)
         ops[(action == entries.ALLOC) | (action == entries.OOM)] = Op.MALLOC

@@ -53,10 +53,10 @@ def told_start(
     addresses: Sequence[int],
     streams: Mapping[int, int],
 ) -> dict[str, Any] | None:
-    """Return the start as a trace's provenance states it, with streams as the trace numbers them.
+    """Return the start for a trace's provenance, with the trace's numbers of streams.
 
-    `addresses` are those of the objects that come first in the trace. Returns None without such
-    objects, or if a segment has a stream that the trace lacks.
+    `addresses` are the addresses of the objects that come first in the trace. Returns None without
+    such objects, or if a segment has a stream that the trace lacks.
     """
     if not found or any(stream not in streams for _, _, stream, _ in found):
         return None

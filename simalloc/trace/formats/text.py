@@ -55,7 +55,7 @@ _LINES: Final = {
 }
 _GRAMMAR: Final = Grammar(_LINES)
 
-# How lines are printed: those of the ops by their numbers, with streams or without, and the others.
+# Formats of lines: first of the ops by number, with streams or without, then of other lines.
 _BY_OP: Final = (
     *("m {key} {size}", "f {key}", "r {key} {size}", "u {key}", "e", "c {key} {size}"),
     *("x {thread}", "l {key} {alignment} {size}", "t {thread}", "@ {time}"),

@@ -11,9 +11,12 @@ from typing import Final
 from simalloc.trace.recorder.mappings import Area
 
 KINDS: Final = ("heap", "anonymous", "stacks", "files", "shared", "other")
-"""`heap` is what brk has given; malloc has it and a part of `anonymous`, the rest of which the
-program, its libraries or its language's run time have mapped for themselves. `files` are code and
-other mapped files, `shared` is memory that processes share."""
+"""Kinds of memory.
+
+`heap` is the memory from brk. malloc has `heap` and a part of `anonymous`; the program, its
+libraries or its language's run time have mapped the rest of `anonymous` directly. `files` are code
+and other mapped files, and `shared` is memory that processes share.
+"""
 
 _AREA: Final = re.compile(
     r"(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) (?P<rights>\S{4}) \S+ \S+ "

@@ -31,9 +31,9 @@ _SPECIAL_IN_PRELOAD: Final = set(" :$")
 
 @contextmanager
 def preload_library() -> Iterator[Path]:
-    """Give the library's path, free of the characters that LD_PRELOAD cannot have in one.
+    """Yield the library's path, without the characters that LD_PRELOAD cannot contain.
 
-    Raises `ProgramError` if there is none: this package was built where it cannot be.
+    Raises `ProgramError` if the package was built without the library.
     """
     with ExitStack() as stack:
         source = resources.files("simalloc.trace.recorder").joinpath(LIBRARY)
@@ -58,10 +58,10 @@ def start(
     wanted: Wanted = EVENTS,
     **streams: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` with the streams (unless given), files and directory of this process.
+    """Start `command` with the streams (by default), files and directory of this process.
 
-    Its raw recordings, and those of the processes that it starts, go to `directory`. Raises
-    `ProgramError` if it cannot be started or recorded.
+    Its raw recordings, and the recordings of its child processes, are written to `directory`.
+    Raises `ProgramError` if the command cannot be started or recorded.
     """
     program = find_program(command)
     if wanted.python:
@@ -74,7 +74,7 @@ def start(
         **wanted.environment(),
     }
     try:
-        return subprocess.Popen(  # noqa: S603 - running it is what we are asked to do
+        return subprocess.Popen(  # noqa: S603 - the user requests to run it
             command, executable=program, env=environment, close_fds=False, **streams
         )
     except OSError as error:
@@ -82,11 +82,11 @@ def start(
 
 
 class Signals:
-    """While in use, signals that are meant to end us are left to the program.
+    """While in use, signals that would end this process are left to the program.
 
-    Those of the terminal reach the program by themselves; others are passed on to the process that
-    `leave_to` names, also those that came before it. `ended` says that the program has ended: from
-    then on such a signal sets `interrupted`.
+    The terminal's signals reach the program by themselves. Others are passed on to the process that
+    `leave_to` names, including earlier ones. `ended` states that the program has ended: from then
+    on such a signal sets `interrupted`.
     """
 
     def __init__(self) -> None:

@@ -87,10 +87,10 @@ def snapshot(
 
 
 def stop(directory: Path) -> Sequence[int]:
-    """End the recordings in a directory, and return the processes that were recorded till now.
+    """End the recordings in a directory, and return the processes that were recorded until now.
 
-    These go on. The command that records them then writes their traces. Raises `TraceError` if
-    there is no recording.
+    The processes continue. The command that records them then writes their traces. Raises
+    `TraceError` if the directory has no recording.
     """
     recordings = raw_recordings(directory)
     if not recordings:

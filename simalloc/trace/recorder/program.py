@@ -59,11 +59,12 @@ def check_process(process: int) -> None:
 
 
 def find_program(command: Sequence[str]) -> Path:
-    """Return the file that `command` runs, having looked whether it can be recorded.
+    """Return the file that `command` runs, after checking that it can be recorded.
 
-    Raises `ProgramError` if there is no such file or it cannot be executed, and if the recorder's
+    Raises `ProgramError` if the file does not exist or cannot be executed, and if the recorder's
     library would not be loaded into it: static programs, programs that run with another user's
-    rights, and those built for another machine or C library. Of a script its interpreter counts.
+    rights, and programs built for another machine or C library. For a script, its interpreter is
+    checked.
     """
     path = _found(command[0])
     _check(path, command[1:], _MOST_INTERPRETERS)

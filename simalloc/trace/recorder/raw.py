@@ -72,7 +72,7 @@ class RawRecording:
             raise self._damage(error) from None
         header = self._reader.header
         self.start = read_start(self.path)
-        """Blocks that were live when the recording began; None if there are none or unknown."""
+        """Live blocks at the begin of the recording; None if unknown or missing."""
         if self.start is not None:
             self._reader.begin_with(self.start.address, self.start.size)
         self.process = header["process"]

@@ -250,7 +250,7 @@ class Follower:
                 self._observer.lost(raw)
 
     def stop(self) -> None:
-        """Observe once more, and end the recordings that still run."""
+        """Observe again, and end the recordings that still run."""
         self.look()
         for raw in self._watch.running:
             raw.stop()

@@ -117,7 +117,7 @@ class _Looks:
         if not is_larger and last is not None and sample.time - last.time < 1e9:
             return
         begun = thread_time()
-        with suppress(TraceError):  # whoever makes the trace will say what is wrong with the file
+        with suppress(TraceError):  # the reader that makes the trace reports faults of the file
             raw.refresh()
         lines = smaps(raw.process)
         if not lines:

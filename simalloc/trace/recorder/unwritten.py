@@ -35,9 +35,9 @@ class Unwritten:
     def of(
         cls, raw: RawRecording, before: int = EVERY_RECORD, looked: Mapping[Large, int] = NOTHING
     ) -> Self | None:
-        """Return what a recording has of them; None if nothing. Reads it up to a record.
+        """Return the unwritten bytes of large blocks in a recording up to `before`, or None.
 
-        `looked` has what was seen from outside of blocks that were live.
+        `looked` has the observations from outside of live blocks.
         """
         if raw.processor_ended is not None:
             looked = NOTHING  # the library has looked later
@@ -64,9 +64,9 @@ class Unwritten:
 
 
 def _of_live(raw: RawRecording, looked: Mapping[Large, int], events: int) -> NDArray[np.int64]:
-    """Return what was seen from outside of the blocks that are still live, as the library has it.
+    """Return the observations from outside of the blocks still live, in the library's format.
 
-    By row: how many events there had been, the object's number, and how many of its bytes.
+    Each row has the number of events until then, the object's number, and its unwritten bytes.
     """
     rows = [
         (events, raw.object_at(block[0]), looked[block])
@@ -80,7 +80,7 @@ def _of_live(raw: RawRecording, looked: Mapping[Large, int], events: int) -> NDA
 def _placed(
     begun: NDArray[np.int64], objects: NDArray[np.int64], seen: NDArray[np.int64], events: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find for what was seen of an object the last event before that gave it its size."""
+    """Return the event that gave the object of each observation its size, and the value."""
     numbers, of_begun = np.unique(objects, return_inverse=True)
     known = np.isin(seen[:, 1], numbers)
     when, object_, value = seen[known].T

@@ -1,4 +1,4 @@
-"""What a program does besides malloc and free: reallocs, and objects left behind."""
+"""A program's behaviour besides malloc and free: reallocs, and objects never freed."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Reallocs:
     most: int
     """The most reallocs of one object."""
     kept_bytes: int
-    """What all reallocs together copy if every one of them moves its object."""
+    """Bytes that all reallocs copy in total if every one of them moves its object."""
 
 
 @dataclass(frozen=True)
 class NeverFreed:
-    """What is still live when the trace ends."""
+    """Objects that are still live when the trace ends."""
 
     objects: int
     bytes: int
     share_of_objects: float
-    """Of all objects, reallocs counted as new; 0 if there are none."""
+    """Share of all objects, with reallocs counted as new; 0 for a trace without objects."""
     share_of_bytes: float
-    """Of all bytes allocated; 0 if there are none."""
+    """Share of all allocated bytes; 0 for a trace without allocations."""
 
 
 class ReallocCounts:
@@ -59,7 +59,7 @@ class ReallocCounts:
         self._kept_bytes += int(np.minimum(old, new).sum())
 
     def reallocs(self, reader: LifeReader) -> Reallocs:
-        """Return what was counted in all of the trace."""
+        """Return the counts of the whole trace."""
         return Reallocs(
             events=self._grew + self._shrank + self._unchanged,
             grew=self._grew,
@@ -72,7 +72,7 @@ class ReallocCounts:
 
 
 class LeftCounts:
-    """Counts what is still live when the trace ends."""
+    """Counts the objects that are still live when the trace ends."""
 
     def __init__(self) -> None:
         self._objects = 0
@@ -85,7 +85,7 @@ class LeftCounts:
             self._bytes += int(events.ended.size.sum())
 
     def never_freed(self, objects: int, allocated: int) -> NeverFreed:
-        """Return what was counted, beside all objects and bytes."""
+        """Return the counts, and their shares of all objects and bytes."""
         return NeverFreed(
             objects=self._objects,
             bytes=self._bytes,

@@ -43,7 +43,7 @@ class Counts:
     bytes: int
     """Bytes requested by mallocs and reallocs."""
     average_size: float
-    """Bytes an object; 0 if there are none."""
+    """Mean bytes per object; 0 for a trace without objects."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ def describe(
 ) -> Statistics:
     """Return a trace's statistics; `added` bytes are added to each size for the size classes.
 
-    A trace file is read as it is described, in the memory of what is live at once, and again for
-    the quantiles (quantiles.py). At most `part_events` are looked at together. `progress` is called
+    A trace file is read once, in memory proportional to its live objects, and again for the
+    quantiles (quantiles.py). At most `part_events` are processed together. `progress` is called
     with the share of the work done since the last call. Raises `ValueError` if `added` is negative.
     """
     if added < 0:

@@ -13,7 +13,8 @@ from simalloc.trace._c import Lives as LifeTable
 from simalloc.trace.shapes import ReplayedEvents
 
 PART_EVENTS: Final = 1 << 16
-"""At most this many at a time: what is computed of them stays in the processor's caches."""
+"""Maximum number of events processed at once, so that their data stays in the processor's
+caches."""
 
 _ENDED: Final = np.dtype(
     [
@@ -28,9 +29,10 @@ _COMPLETED_AN_EVENT: Final = 3
 class Ended(NamedTuple):
     """Lives that have ended, in the order of their deaths; an int64 array each.
 
-    `born` and `died` are events, `birth` and `death` the bytes allocated before them, `length` the
-    lives begun from the birth on, its own included. `mark` is what the event of the birth has in
-    the column asked for, `marked` the event since which a reallocated object has had that.
+    `born` and `died` are events, `birth` and `death` the bytes allocated before them, and `length`
+    the number of lives born from the birth (inclusive) until the death. `mark` is the birth event's
+    value in the requested column, and `marked` the event since which a reallocated object has had
+    this value.
     """
 
     born: NDArray[np.int64]
@@ -49,7 +51,7 @@ class Ended(NamedTuple):
 
 
 class Completed(NamedTuple):
-    """Lives of which both temporal neighbours have ended too; an int64 array each.
+    """Lives that have ended, as have both temporal neighbours; an int64 array each.
 
     `wait` counts the bytes allocated since the life's own death.
     """

@@ -14,7 +14,7 @@ from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """Average lifetimes, in bytes allocated meanwhile; 0 if there are no objects."""
+    """Mean lifetimes, in bytes allocated meanwhile; 0 for a trace without objects."""
 
     mean: float
     """Over objects: what table 1 of Johnstone and Wilson 1998 prints."""

@@ -59,10 +59,10 @@ class SymbolTable:
 
 
 def symbol_tables(path: str | os.PathLike[str]) -> Iterator[SymbolTable]:
-    """Yield the tables of functions of a file, reading no more of it than these.
+    """Yield the tables of functions of a file, reading no other part of it.
 
-    There are none if the file cannot be read, is no regular file, or is damaged. It is never
-    waited for.
+    Yields nothing if the file cannot be read, is not a regular file, or is damaged. Opening never
+    blocks.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -14,7 +14,7 @@ from simalloc.trace.symbols.elf import SymbolTable, is_regular, symbol_tables
 from simalloc.trace.symbols.tools import Frame, frames_in, symbolizer
 
 _FILES: Final = 64
-"""How many files' tables are kept."""
+"""Maximum number of files whose tables are cached."""
 
 
 class _Functions(NamedTuple):
@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 
 class Names:
-    """Names places. What it has named once it remembers, so that each module is read once."""
+    """Names places. It caches the names, so that each module is read once."""
 
     def __init__(self) -> None:
         self._known: dict[Place, list[Frame]] = {}

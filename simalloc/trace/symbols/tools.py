@@ -1,7 +1,7 @@
-"""The system's symbolizers: LLVM's, or else that of the GNU binutils.
+"""The system's symbolizers: LLVM's, or else the GNU binutils'.
 
-Both demangle C++ and Rust, know inlined functions, and find separate files of debugging
-information by their build id in /usr/lib/debug.
+Both demangle C++ and Rust, know inlined functions, and find separate files of debugging information
+by their build id in /usr/lib/debug.
 """
 
 from __future__ import annotations

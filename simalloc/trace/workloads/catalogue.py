@@ -51,7 +51,7 @@ WORKLOADS: Final = {
 def workload(name: str, seed: int = SEED) -> Trace:
     """Return the workload of that name; the same seed gives the same trace.
 
-    Raises `SimallocError` if there is no such workload.
+    Raises `SimallocError` for an unknown name.
     """
     if name not in WORKLOADS:
         raise SimallocError(f"unknown workload {name!r}; choose one of {', '.join(WORKLOADS)}")

@@ -1,6 +1,6 @@
 """Emacs of Bohra & Gabber 2001, generated: GNU Emacs 20.7 edits every file of a source hierarchy.
 
-The trace was never published where it can be had. What is taken from the paper (section 3):
+The trace is not available. These facts are taken from the paper (section 3):
 
 - Sizes and their shares: table 2. Within a range of sizes the frequency falls as a power of the
   size that gives the printed bytes. As figure 4 shows, a size comes more than 1,000 times or
@@ -8,14 +8,14 @@ The trace was never published where it can be had. What is taken from the paper 
 - 73,212 files are visited, one after the other. Objects are allocated for each file and deleted
   together some time after Emacs has moved on: 64 K to 1 M allocations later (figure 6), drawn for
   each file, uniformly by logarithm.
-- Live memory grows throughout, to 132.9 MB: some objects are never freed, here as many at random as
-  make that figure.
+- Live memory grows throughout, to 132.9 MB: some objects are never freed, here a random choice that
+  makes that figure.
 - About 20 million events.
 
 A shorter trace has fewer files, shorter lives and less live memory, all in proportion.
 
-Free choice: which sizes are the frequent ones, and that sizes are independent of each other and of
-files. No figure of fragmentation went into it, so table 4 and figure 9 are a test.
+Free choice: the frequent sizes, and the independence of sizes from each other and from files. No
+figure of fragmentation was used, so table 4 and figure 9 are a test.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ in the full trace."""
 
 
 def gabber_emacs(seed: int = SEED, *, objects: int = OBJECTS) -> Trace:
-    """Return a trace like that of Emacs; a shorter trace is smaller in every respect."""
+    """Return a trace like Emacs's; a shorter trace is smaller in every respect."""
     generator = np.random.default_rng(seed)
     share = objects / OBJECTS
     size = _sizes(objects, share, generator)

@@ -177,7 +177,7 @@ def _phased(
     period = max(count / values["periods"], 1)
     end = np.ceil((np.floor(born / period) + 1) * period).astype(np.int64)
     if name == "sawtooth":
-        # What a period allocates stays until its end, where all but a share of it is freed.
+        # All objects of a period stay until its end, where all except a share of them are freed.
         return np.where(kept, count + 1, np.maximum(end, born + 1))
     in_peak = end - born <= values["width"] * period
     longer = born + ((until - born) * values["height"]).astype(np.int64)

@@ -1,6 +1,6 @@
 """Hummingbird, generated: the file system of a caching web proxy in Bohra & Gabber 2001.
 
-The trace was never published where it can be had. What is taken from the paper (section 2):
+The trace is not available. These facts are taken from the paper (section 2):
 
 - Sizes and their shares: table 1, count by count. Files are the two ranges of sizes from 128 bytes
   on; within each, the frequency of a size falls as a power of it, which is the straight line of
@@ -9,19 +9,19 @@ The trace was never published where it can be had. What is taken from the paper 
 - 14.3 GB of unique data. By the mean size of a file that is 1.35 million files; each is seen in
   full, and further objects repeat sizes of theirs. There are then some 20,000 sizes; the paper has
   more than 18,000.
-- Live memory is bounded, and flat at 217.4 MB. Files make room for whatever comes: as many bytes of
-  them are evicted as are needed, so they are long-lived. Clusters (32 KB) are created and deleted
-  frequently; files above a cluster's size are not among those that figures 2 and 3 call long-lived.
+- Live memory is bounded, and flat at 217.4 MB. Files make room for new objects: only the bytes
+  needed are evicted, so they are long-lived. Clusters (32 KB) are created and deleted
+  frequently; figures 2 and 3 do not call files above a cluster's size long-lived.
 - Files and clusters have meta-data of a fixed size each, which goes with them. Table 1 has 7.518
   percent of 56 bytes for 7.011 percent of files, and 3.196 of 40 for 2.975 of clusters: these two.
 - Some meta-data is never deleted: here one object for each unique file, by which it is found again.
-- Deallocations tell nothing of the next allocation: the order is random.
+- Deallocations do not predict the next allocation: the order is random.
 - About 58 million events, allocations without a deallocation among them.
 
-Free choice: which size of meta-data stays for ever (24 bytes), and what `FreeChoice` has: lives of
-clusters, of files above their size and of all other meta-data, and that a quarter of the files is
-used frequently and stays 13 times as long as the rest. No figure of fragmentation went
-into it, so table 3 and figures 7 and 8 are a test.
+Free choice: the size of the meta-data that stays for ever (24 bytes), and the values of
+`FreeChoice`: lives of clusters, of files above their size and of all other meta-data, and the
+quarter of the files that is used frequently and stays 13 times as long as the rest. No figure of
+fragmentation was used, so table 3 and figures 7 and 8 are a test.
 """
 
 from __future__ import annotations

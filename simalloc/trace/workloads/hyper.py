@@ -1,7 +1,7 @@
 """Hyper, reconstructed: Lindsay's hypercube network simulator in Johnstone and Wilson 1998.
 
-The program is not to be had. What the paper says of it: the hypercube is a large array that lives
-for the whole run; each message is a small object that lives until it reaches its destination. The
+The program is not available. The paper states: the hypercube is a large array that lives for the
+whole run; each message is a small object that lives until it reaches its destination. The
 rest is inferred from its printed figures (bytes before scaling):
 
 - 297 objects are live at most (table 1), which is the sum of table 2's row: one in class 32, 292 in
@@ -12,18 +12,18 @@ rest is inferred from its printed figures (bytes before scaling):
   the 102 % of table 3 are at that event, so both arrays together have 2,071,261 to 2,081,540.
 - The peak of live bytes lies between 2,097,861 and 2,097,996 (best fit: 513 * 4096 bytes are 0.16 %
   more, 4098 * 512 are 0.01 %). Less the small objects, the arrays have about 2,080,000.
-- Messages have 50.33 bytes on average (table 1) and two sizes, the first of which makes 90 % but
-  not 99 % of all (table 7): in whole words 52 bytes and, for one message in twelve, 32.
+- Messages have 50.33 bytes on average (table 1) and two sizes, the first with at least 90 %
+  and less than 99 % of all (table 7): in whole words 52 bytes and, for one message in twelve, 32.
 - The average lifetime makes 202 messages on average; there are 292 at the busiest moment. Table 3
   differs between the sequential fits, so they had fragmentation by then: it is within the run.
 - Of 90, 99 and 99.9 % of the messages both neighbours are free after 2, 12 and 18 K (table 5): few
-  have to wait, and those as long as two lifetimes drawn at random may differ. So messages come in
+  have to wait, and at most as long as two random lifetimes differ. So messages come in
   bursts that travel together. Bursts of 7 on random routes through 9 dimensions make that, each
   hop taking a gamma distributed time of shape 2.
 
-Free choice: what the objects are for, the exact sizes of the arrays and of the three small objects,
-the regular place of the shorter messages, and the three numbers just named, tried until tables 5
-and 6 came near. By the growth rule of our double buddy that row is 26 %, not 51.2 and 50.0.
+Free choice: the purposes of the objects, the exact sizes of the arrays and of the three small
+objects, the regular place of the shorter messages, and the three numbers above, tried until tables
+5 and 6 were close. By the growth rule of our double buddy that row is 26 %, not 51.2 and 50.0.
 """
 
 from __future__ import annotations

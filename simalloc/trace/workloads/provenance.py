@@ -11,7 +11,7 @@ SEED = 1
 def reconstructed(program: str, given: str, seed: int, *, departures: str) -> dict[str, Any]:
     """Return the provenance of a program's trace that was rebuilt from published statistics.
 
-    The keys are those of traces/README.md. `given` is the input that the paper names.
+    The keys are documented in traces/README.md. `given` is the input that the paper names.
     """
     return {
         "program": program,

@@ -133,7 +133,7 @@ static int append(const struct record *record)
     return 1;
 }
 
-/* Opens a block where one is due. Returns 0, and counts a lost event, if there is no room for it. */
+/* Opens a block if one is due. Returns 0, and counts a lost event, if it does not fit. */
 static int ready(void)
 {
     struct record record;

@@ -1,4 +1,4 @@
-/* Records what a board's program asks of its heap, for `simalloc import`. C99; needs no C library.
+/* Records the heap requests of a board's program for `simalloc import`. C99; needs no C library.
  *
  * Add simalloc_board.c to the firmware, switch on the hooks of its allocator (one of the macros under "Hooks"), and
  * drain the ring buffer to a UART, RTT, semihosting or a file. docs/boards.md describes each step and the byte stream.
@@ -98,7 +98,7 @@ uint32_t simalloc_board_lost(void);
  *
  * SIMALLOC_BOARD_FREERTOS     wraps pvPortMalloc, pvPortCalloc and vPortFree, with the size that was requested:
  *                             -Wl,--wrap=pvPortMalloc,--wrap=pvPortCalloc,--wrap=vPortFree
- * SIMALLOC_BOARD_FREERTOS_TRACE  traceMALLOC and traceFREE: no linker option, but the sizes are those of blocks.
+ * SIMALLOC_BOARD_FREERTOS_TRACE  traceMALLOC and traceFREE: no linker option, but it records block sizes.
  *                             #include "simalloc_board.h" at the end of FreeRTOSConfig.h.
  * SIMALLOC_BOARD_FREERTOS_TASKS  no hooks, but the running task for the hooks below
  * SIMALLOC_BOARD_NEWLIB       wraps newlib's and picolibc-style reentrant calls:
@@ -107,7 +107,7 @@ uint32_t simalloc_board_lost(void);
  *                             -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=memalign,--wrap=free
  * SIMALLOC_BOARD_ESP_IDF      esp_heap_trace_alloc_hook and esp_heap_trace_free_hook (CONFIG_HEAP_USE_HOOKS)
  * SIMALLOC_BOARD_ZEPHYR       simalloc_board_listen(&heap) registers listeners (CONFIG_HEAP_LISTENER and
- *                             CONFIG_SYS_HEAP_LISTENER); the sizes are those of blocks
+ *                             CONFIG_SYS_HEAP_LISTENER); it records block sizes
  * SIMALLOC_BOARD_LVGL         wraps lv_malloc_core, lv_realloc_core and lv_free_core:
  *                             -Wl,--wrap=lv_malloc_core,--wrap=lv_realloc_core,--wrap=lv_free_core
  * SIMALLOC_BOARD_MBEDTLS      simalloc_board_mbedtls_calloc and _free, for mbedtls_platform_set_calloc_free

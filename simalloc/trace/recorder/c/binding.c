@@ -209,7 +209,7 @@ static PyObject *reader_sites(PyObject *object, void *closure)
                                      (Py_ssize_t)(reader->site_count * sizeof *reader->sites));
 }
 
-/* What the process held, as bytes: for each look, four numbers of 64 bits. */
+/* Samples of the process's memory, as bytes: four numbers of 64 bits each. */
 static PyObject *reader_looks(PyObject *object, void *closure)
 {
     (void)closure;
@@ -218,7 +218,7 @@ static PyObject *reader_looks(PyObject *object, void *closure)
                                      (Py_ssize_t)(reader->look_count * sizeof *reader->looks));
 }
 
-/* What was never written, as bytes: for each time it was seen, three numbers of 64 bits. */
+/* Measurements of bytes never written, as bytes: three numbers of 64 bits each. */
 static PyObject *reader_unwritten(PyObject *object, void *closure)
 {
     (void)closure;

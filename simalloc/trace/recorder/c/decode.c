@@ -1,6 +1,6 @@
 #include "decode.h"
 
-/* What is left to read; `at` becomes NULL when a record does not end before `end`. */
+/* Bytes left to read; `at` becomes NULL if a record extends beyond `end`. */
 struct input {
     const uint8_t *at;
     const uint8_t *end;

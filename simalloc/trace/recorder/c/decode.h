@@ -11,23 +11,23 @@ struct record {
                              or the process' memory */
     bool zeroed;
     uint32_t thread;
-    uint32_t site; /* 0: unknown */
+    uint32_t site; /* site number, or 0 if unknown */
     uint64_t sequence;
-    uint64_t address; /* if the record has one */
+    uint64_t address; /* address, if the record has one */
     uint64_t size;
-    uint64_t alignment; /* 0: none asked for */
+    uint64_t alignment; /* requested alignment, or 0 */
     uint64_t time;      /* nanoseconds since the recording began */
-    uint64_t resident, mapped; /* bytes of the whole process, of SPECIAL_MEMORY */
+    uint64_t resident, mapped; /* bytes of the whole process, in a SPECIAL_MEMORY */
 };
 
 enum decode_answer {
     DECODED,
-    DECODED_ALL, /* that has been committed so far */
+    DECODED_ALL, /* no more committed records */
     DECODE_DAMAGED,
-    DECODE_NO_MEMORY, /* for what the listener has to keep */
+    DECODE_NO_MEMORY, /* memory for the listener is exhausted */
 };
 
-/* Told of places and call sites as they are met. */
+/* Callbacks for new places and call sites. */
 struct site_listener {
     void *self;
     enum decode_answer (*place)(void *self, uint64_t number, uint64_t offset, const uint8_t *path,
@@ -37,8 +37,8 @@ struct site_listener {
 
 /* Begins zeroed. */
 struct decoder {
-    size_t span;       /* the one being read */
-    uint64_t position; /* bytes of its records already read */
+    size_t span;       /* index of the current span */
+    uint64_t position; /* bytes of its records read so far */
     uint32_t thread;
     struct codec codec;
 };

@@ -56,13 +56,13 @@ static bool release(struct objects *objects, int64_t key, const struct record *r
     return true;
 }
 
-/* Whoever held the record's address has lost it without our seeing it. */
+/* Frees an object that still has the record's address: its free was not seen. */
 static void vacate(struct objects *objects, const struct record *record, struct columns *out)
 {
     objects->frees_unseen += release(objects, (int64_t)record->address, record, out);
 }
 
-/* What a failure is reported as that the checks before it leave possible. */
+/* Returns the result for a failure that the earlier checks leave possible. */
 static enum objects_answer answer_to(enum reason why)
 {
     return why == REASON_MEMORY ? OBJECTS_MEMORY : OBJECTS_DAMAGED;

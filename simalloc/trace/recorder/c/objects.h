@@ -21,11 +21,11 @@ struct columns {
 
 enum { EVENTS_OF_A_RECORD = 2 }; /* at most: there must be room for them */
 
-/* A realloc that has begun. Its object is live under a key that is no address. */
+/* A realloc that has begun. Its object is live under a key that is not an address. */
 struct pending {
     struct record begin;
     bool known;       /* the object was allocated while recording */
-    int64_t old_size; /* of the object, if known, in bytes */
+    int64_t old_size; /* bytes of the object, if known */
 };
 
 /* A stream's reallocs that have begun: more than one only if a signal handler interrupted it. */

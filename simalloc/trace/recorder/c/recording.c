@@ -151,7 +151,7 @@ struct progress recording_progress(const struct recording *recording)
                              __atomic_load_n(&header->processor_ended, __ATOMIC_RELAXED)};
 }
 
-/* What a segment of mapping records has committed, as far as it has room for that. */
+/* Returns the committed bytes of a segment of mapping records, at most its room. */
 static uint64_t committed_in(const struct recording *recording, const struct span *span)
 {
     const struct segment_header *segment =

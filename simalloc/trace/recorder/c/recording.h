@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where the records of one segment are. */
+/* Location of the records of one segment. */
 struct span {
-    uint64_t offset; /* of the segment's header in the file */
-    uint64_t room;   /* for records: what has been committed is never more */
+    uint64_t offset; /* offset of the segment's header in the file */
+    uint64_t room;   /* bytes for records; limits the committed bytes */
 };
 
 struct spans {
@@ -29,20 +29,20 @@ struct recording {
     struct spans *streams;
     size_t stream_count;
     struct spans mappings; /* segments of mapping records */
-    const char *complaint; /* why the last call failed; NULL: errno says it */
-    uint64_t place;        /* the offset that the complaint is about */
+    const char *complaint; /* reason of the last failure, or NULL if it is in errno */
+    uint64_t place;        /* offset of the fault */
 };
 
-/* Both return false if the file cannot be read or is no recording. */
+/* Both return false if the file cannot be read or is not a recording. */
 bool recording_open(struct recording *recording, const char *path);
 bool recording_refresh(struct recording *recording);
 void recording_close(struct recording *recording);
 
-/* Asks the process to record no more, and ends the recording with what has begun by now. Returns
- * false if the file cannot be written to. */
+/* Makes the process stop recording, and ends the recording with the records begun until now.
+ * Returns false if the file cannot be written. */
 bool recording_stop(const struct recording *recording, const char *path);
 
-/* What the process says at this moment. */
+/* Present state of a recording process. */
 struct progress {
     uint64_t sequence;
     uint64_t lost_from;
@@ -52,7 +52,8 @@ struct progress {
 
 struct progress recording_progress(const struct recording *recording);
 
-/* Bytes of mapping records so far, and a copy of at most so many of them, which returns how many. */
+/* The first returns the bytes of mapping records so far. The second copies at most `most` of them,
+ * and returns the number of copied bytes. */
 uint64_t recording_mapping_bytes(const struct recording *recording);
 uint64_t recording_mappings(const struct recording *recording, uint8_t *into, uint64_t most);
 

@@ -1,4 +1,4 @@
-# ruff: noqa: INP001, PLC0415 - a module that Python looks for by this name; it imports what it must
+# ruff: noqa: INP001, PLC0415 - Python imports the module by this name
 """Runs when a recorded Python program starts, before the program (docs/recording.md).
 
 It registers the recorder's library, which is already in the process, for the function calls of each

@@ -1,5 +1,5 @@
-/* Functions by which allocators serve programs beside those of the C standard: C++'s operators,
- * and names of their own. Each is looked up when it is first called. */
+/* Functions of allocators besides the C standard's: C++'s operators, and functions with names of
+ * their own. Each is looked up at its first call. */
 #ifndef SIMALLOC_RECORDING_BEYOND_H
 #define SIMALLOC_RECORDING_BEYOND_H
 
@@ -7,14 +7,15 @@
 
 enum beyond_way {
     BEYOND_UNKNOWN,
-    BEYOND_MISSING, /* no library has it: the standard's function does the same */
-    BEYOND_PASSED,  /* it calls the standard's function, which is recorded */
-    BEYOND_OWN,     /* it is an allocator's own */
+    BEYOND_MISSING, /* no library has it; the standard's function replaces it */
+    BEYOND_PASSED,  /* it calls the standard's function, which is recorded instead */
+    BEYOND_OWN,     /* an allocator's own function */
 };
 
 struct beyond {
     const char *symbol;
-    bool is_operator; /* of C++: an allocator's own only if it comes from the library of malloc */
+    bool is_operator; /* a C++ operator, which is an allocator's own only if it comes from the
+                       * library of malloc */
     enum beyond_way way;
     void (*function)(void);
     struct module module;
@@ -22,7 +23,7 @@ struct beyond {
 
 enum beyond_way beyond_find(struct beyond *beyond, const void *caller, void (*own)(void));
 
-/* How a call is to be served, which `caller` makes to our function `own`. */
+/* Returns the way to serve a call that `caller` makes to our function `own`. */
 static inline enum beyond_way beyond_way(struct beyond *beyond, const void *caller,
                                          void (*own)(void))
 {
@@ -34,8 +35,8 @@ static inline enum beyond_way beyond_way(struct beyond *beyond, const void *call
 
 #define OWN_NAME(name) ((void (*)(void))(name))
 
-/* What all of these functions begin with: `call` is the function behind ours, and the call ends
- * here unless it is to be recorded. A call that is passed on leaves no frame of ours. */
+/* Start of all of these functions. `call` is the function behind ours, and the call ends here
+ * unless it is to be recorded. A call that is passed on leaves no frame of ours. */
 #define BEGIN(result, name, parameters, arguments, operator_of_cpp, without)                        \
     static struct beyond beyond = {.symbol = #name, .is_operator = (operator_of_cpp)};                \
     enum beyond_way way = beyond_way(&beyond, CALLER, OWN_NAME(name));                              \
@@ -75,7 +76,7 @@ static inline enum beyond_way beyond_way(struct beyond *beyond, const void *call
         inside = outer;                                                                             \
     }
 
-/* A function that makes `bytes` of the block `address`, and returns where it is then. */
+/* A function that resizes the block `address` to `bytes`, and returns its new address. */
 #define RESIZES(name, parameters, arguments, bytes)                                                 \
     EXPORT void *name parameters;                                                                   \
     EXPORT void *name parameters                                                                    \

@@ -22,7 +22,8 @@ static uintptr_t page_bytes(void)
     return bytes;
 }
 
-/* Whether memory is mapped, and if `resident` also readable: a guard page is never resident. */
+/* Returns whether memory is mapped and, if `resident`, also readable: a guard page is never
+ * resident. */
 static bool is_mapped(uintptr_t first, uintptr_t end, bool resident)
 {
     enum { AT_ONCE = 512 };
@@ -39,8 +40,9 @@ static bool is_mapped(uintptr_t first, uintptr_t end, bool resident)
     return true;
 }
 
-/* The C library keeps a thread's data above its stack, in the same mapping, but for the first
- * thread. It could say more (pthread_getattr_np), but not to a function that it may itself call. */
+/* The C library keeps a thread's data above its stack, in the same mapping, except the first
+ * thread's. Its pthread_getattr_np() knows more, but cannot be called by a function that it may
+ * itself call. */
 void stack_find_bounds(void)
 {
     if (known.top != 0)
@@ -52,8 +54,8 @@ void stack_find_bounds(void)
         known.top = known.low + page_bytes();
 }
 
-/* Gets to know the stack down to the stack pointer. Below the stack of a thread that is not the
- * first may lie its guard and another stack, so there all has to be resident. */
+/* Extends the known stack down to the stack pointer. Below the stack of a thread other than the
+ * first may be its guard and another stack, so all pages must be resident there. */
 static bool grow_to(uintptr_t sp)
 {
     enum { MOST = 64 << 20 };

@@ -1,4 +1,4 @@
-/* Which part of a thread's stack is certain to be readable. */
+/* The part of a thread's stack that is certain to be readable. */
 #ifndef SIMALLOC_RECORDING_BOUNDS_H
 #define SIMALLOC_RECORDING_BOUNDS_H
 
@@ -8,8 +8,8 @@
 /* Finds the bounds of the calling thread's stack, once per thread. Signals must be blocked. */
 void stack_find_bounds(void);
 
-/* Says whether the word at `address` and the next one can be read. `address` is at or above the
- * stack pointer `sp`. The kernel is asked only about addresses outside the known stack. */
+/* Returns whether the word at `address` and the next one are readable. `address` is at or above the
+ * stack pointer `sp`. Only addresses outside the known stack need a system call. */
 bool stack_is_readable(uintptr_t sp, uintptr_t address);
 
 #endif

@@ -1,18 +1,18 @@
-/* How a stream's records are written: shared by the preload library and the reader.
+/* Encoding of a stream's records, shared by the preload library and the reader.
  *
- * A record is a tag, and then by its kind an address, a size, and so on. The tag's lowest two bits
- * are the kind. Numbers are varints: seven bits a byte, lowest first, the highest bit says that
- * more follow. Signed numbers are folded, 0 -1 1 -2 2 ..., first.
+ * A record is a tag followed by an address, a size, and so on, depending on its kind. The tag's
+ * lowest two bits are the kind. Numbers are varints: seven bits per byte, lowest first, with the
+ * highest bit set if more follow. Signed numbers are folded first: 0 -1 1 -2 2 ...
  *
- * Addresses are multiples of 16 nearly always, so they are written in granules of 16 bytes, in one
- * of two ways. Programs free what they allocated a short while ago, and the allocator gives out
- * what was freed a short while ago: both sides of the codec remember, for each value of a
- * granule's lowest bits, the granule that was last seen to end in them. If it is the one wanted,
- * these bits say it all, and tag and address take two bytes (NEAR). Otherwise the address is
- * written as a distance: to the last one allocated or to the last one released, as the case is.
+ * Addresses are almost always multiples of 16, so they are written in granules of 16 bytes, in one
+ * of two ways. Programs free recent allocations, and allocators reuse recent frees. Therefore both
+ * sides of the codec remember, for each value of a granule's lowest bits, the last granule that
+ * ended in them. If it is the wanted granule, these bits are sufficient, and tag and address take
+ * two bytes (NEAR). Otherwise the address is written as a distance from the last allocated or the
+ * last released one.
  *
- * Every record has a number from one counter of the process: together they are the global order.
- * A number that is not the stream's last one plus one is written as a gap. */
+ * Every record has a number from one counter of the process, which gives the global order. A number
+ * that does not follow the stream's last one is written as a gap. */
 #ifndef SIMALLOC_RECORDING_CODEC_H
 #define SIMALLOC_RECORDING_CODEC_H
 
@@ -21,28 +21,28 @@
 #include <string.h>
 
 enum kind {
-    KIND_MALLOC = 0,  /* taken after malloc has answered */
-    KIND_FREE = 1,    /* taken before free is called */
-    KIND_REALLOC = 2, /* taken before realloc is called: the old address, the new size */
-    KIND_SPECIAL = 3, /* the bits from TAG_SPECIAL_SHIFT up say what it is */
+    KIND_MALLOC = 0,  /* numbered after malloc has returned */
+    KIND_FREE = 1,    /* numbered before free is called */
+    KIND_REALLOC = 2, /* numbered before realloc is called: old address, new size */
+    KIND_SPECIAL = 3, /* bits from TAG_SPECIAL_SHIFT up: enum special */
 };
 
-/* The first four end the realloc that the stream has begun last, and are taken after it. */
+/* The first four end the realloc that the stream has begun last, and are numbered after it. */
 enum special {
-    SPECIAL_STAYED,   /* the object is where it was */
+    SPECIAL_STAYED,   /* the address is unchanged */
     SPECIAL_MOVED,    /* the new address follows */
-    SPECIAL_FAILED,   /* realloc answered NULL and did nothing */
-    SPECIAL_RELEASED, /* realloc to 0 bytes, and it was a free */
+    SPECIAL_FAILED,   /* realloc returned NULL and did nothing */
+    SPECIAL_RELEASED, /* realloc to 0 bytes that freed the object */
     SPECIAL_THREAD,   /* the thread that writes from here on */
-    SPECIAL_ALIGNMENT, /* of the next malloc, in bytes */
-    SPECIAL_OFFSET,    /* of the next address from a multiple of 16 */
+    SPECIAL_ALIGNMENT, /* alignment of the next malloc in bytes */
+    SPECIAL_OFFSET,    /* offset of the next address from a multiple of 16 */
     SPECIAL_PLACE,     /* place number, offset in its module, the module's path after its length;
                           of Python: line, and the function's name, a zero byte and its file */
     SPECIAL_ZEROED,    /* the next malloc is a calloc */
     SPECIAL_THREAD_END, /* the thread that writes has ended */
     SPECIAL_MEMORY, /* nanoseconds since the recording began, resident and mapped bytes */
     SPECIAL_UNWRITTEN, /* address of a live block, bytes of it that were never written */
-    SPECIAL_NODE,       /* site number, the site that it was called from (0: none), place number */
+    SPECIAL_NODE,       /* site number, calling site (or 0), place number */
 };
 
 enum {
@@ -51,18 +51,18 @@ enum {
     TAG_NEAR = 8,
     TAG_ADDRESS_SHIFT = 4,
     TAG_SPECIAL_SHIFT = 3,
-    FAR_BITS = 3, /* of a distance in the tag, followed by a bit that says that there are more */
+    FAR_BITS = 3, /* bits of a distance in the tag, followed by a bit that is set if more follow */
     GRANULE_SHIFT = 4,
     NEAR_BITS = 12,
     NEAR_PLACES = 1 << NEAR_BITS,
-    EVENT_BYTES = 128, /* more than an event and the specials before it can take */
+    EVENT_BYTES = 128, /* upper bound of an event and the specials before it */
 };
 
 struct codec {
-    uint64_t next_sequence; /* the number that needs no gap */
-    uint64_t time;          /* of the last event, by the monotonic clock */
-    uint64_t allocated;     /* the granule allocated last */
-    uint64_t released;      /* the granule freed or reallocated last */
+    uint64_t next_sequence; /* next number without a gap */
+    uint64_t time;          /* time of the last event by the monotonic clock */
+    uint64_t allocated;     /* last allocated granule */
+    uint64_t released;      /* last granule freed or reallocated */
     uint64_t near[NEAR_PLACES]; /* near[g % NEAR_PLACES] is the last granule g seen there */
 };
 

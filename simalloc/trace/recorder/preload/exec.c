@@ -77,7 +77,7 @@ static const char *preloaded_in(char *const environment[])
     return "";
 }
 
-/* Whether an entry is one of those that a recording needs and sets. */
+/* Returns whether an entry is a variable that a recording needs and sets. */
 static bool is_set(const char *entry)
 {
     bool set = strncmp(entry, PRELOAD, strlen(PRELOAD)) == 0;

@@ -1,12 +1,12 @@
-/* The functions that jemalloc (also with the prefix je_), tcmalloc and mimalloc have under names of
- * their own, and those of newer standards. Left out are mimalloc's mi_heap_destroy, which frees
- * blocks without naming them, and what only asks about blocks. */
+/* Functions of jemalloc (also with the prefix je_), tcmalloc and mimalloc under names of their own,
+ * and functions of newer standards. Excluded are mimalloc's mi_heap_destroy, which frees blocks
+ * without naming them, and functions that only query blocks. */
 #include "beyond.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTED (count * size) /* a product that overflows is refused, and nothing is recorded */
+#define COUNTED (count * size) /* an overflowing product is refused, and nothing is recorded */
 
 #define TAKES_SIZE(name, zeroes) TAKES(name, (size_t size), (size), size, 0, zeroes, false)
 #define TAKES_COUNT(name, zeroes)                                                                   \

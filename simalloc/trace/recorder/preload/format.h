@@ -1,12 +1,12 @@
 /* A raw recording: the file that one process writes, in place, while it runs.
  *
- * A header and a table of large blocks are followed by segments. Each of these is a multiple of
- * `unit` bytes long. Every
- * segment belongs to one stream, and a stream is written by one thread at a time; the records of
- * a stream are those of its segments, in the file's order. Numbers are in the machine's order.
+ * A header and a table of large blocks are followed by segments, whose lengths are multiples of
+ * `unit` bytes. Every segment belongs to one stream, and one thread at a time writes a stream. The
+ * records of a stream are the records of its segments, in the file's order. Numbers are in the
+ * machine's order.
  *
- * The file is mapped shared, so what has been stored in it outlives the process in any case. Only
- * the bytes that a segment has committed are records: a record is committed when it is whole. */
+ * The file is mapped shared, so its content outlives the process in any case. Only the committed
+ * bytes of a segment are records: a record is committed when it is complete. */
 #ifndef SIMALLOC_RECORDING_FORMAT_H
 #define SIMALLOC_RECORDING_FORMAT_H
 
@@ -22,48 +22,50 @@ enum {
     EXECUTABLE_BYTES = 1024,
     VERSION_BYTES = 32,
     COMMAND_BYTES = 4096,
-    LOST_BY_SECCOMP = 1 << 16, /* a `lost_reason` that is no errno */
-    SHARED_LINE = 128, /* bytes that processors fetch together */
+    LOST_BY_SECCOMP = 1 << 16, /* a `lost_reason` that is not an errno */
+    SHARED_LINE = 128, /* bytes that processors fetch at once */
 };
 
 /* Large blocks that are live: */
 enum { LARGE_BLOCKS = 1 << 12, LARGE_GRANULE = 16, LARGE_PAGE = 4 << 10, LARGE_LENGTH_BITS = 20 };
 
-/* What an event carries beside its address and size: bits of `columns`. */
+/* Columns of an event besides its address and size: bits of `columns`. */
 enum { COLUMN_TIME = 1, COLUMN_SITE = 2 };
 
 struct recording_header {
-    uint64_t magic; /* written last: the header is whole */
+    uint64_t magic; /* written last, when the header is complete */
     uint32_t unit;
     uint32_t columns;
     uint32_t process;
     uint32_t parent;
     uint64_t started;       /* nanoseconds since the epoch */
-    uint64_t every;         /* bytes from one sampled byte to the next; 0: no sample */
-    uint64_t clock;         /* the monotonic clock at that time: what `time` counts from */
-    uint64_t processor;     /* nanoseconds of processor time that the process had used by then */
-    uint32_t depth;         /* return addresses of a site at most; 0: sites are not recorded */
-    uint32_t command_bytes; /* of `command` in use: arguments, each ended by a zero byte */
+    uint64_t every;         /* mean bytes from one sampled byte to the next, or 0 without a
+                             * sample */
+    uint64_t clock;         /* monotonic clock at that time, the origin of `time` */
+    uint64_t processor;     /* processor time of the process until then, in nanoseconds */
+    uint32_t depth;         /* maximum number of return addresses of a site, or 0 without sites */
+    uint32_t command_bytes; /* used bytes of `command`: arguments, each ended by a zero byte */
     uint64_t padding[SHARED_LINE / 8 - 8];
-    /* All threads number their records by it: it has a part of the cache of its own. */
-    uint64_t sequence; /* numbers given out so far */
+    /* All threads number their records by it, so it has a cache line of its own. */
+    uint64_t sequence; /* number of records so far */
     uint64_t more_padding[SHARED_LINE / 8 - 1];
-    /* These change while others read them, and are used through atomic builtins alone. */
-    uint64_t lost_from;   /* records with this number or a later one are not to be used;
-                             a reader may store it to end the recording */
-    uint32_t lost_reason; /* the errno of the first loss, or above; 0: a reader ended it */
-    uint32_t unwritten;   /* records of large blocks that were not written whole */
-    uint64_t processor_ended; /* as `processor`, at the program's own end; 0: it has had none yet */
+    /* These fields change while others read them, and are accessed only by atomic builtins. */
+    uint64_t lost_from;   /* records from this number on are invalid; a reader may store it to end
+                           * the recording */
+    uint32_t lost_reason; /* errno of the first loss, or LOST_BY_SECCOMP, or 0 if a reader ended
+                           * it */
+    uint32_t unwritten;   /* number of records of large blocks that were not completely written */
+    uint64_t processor_ended; /* as `processor`, at the program's own end, or 0 before it */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
     char command[COMMAND_BYTES];
-    char allocator[EXECUTABLE_BYTES]; /* the library whose malloc is recorded; ended by a zero byte */
-    char libc[VERSION_BYTES];         /* the version of the C library; likewise */
+    char allocator[EXECUTABLE_BYTES]; /* library whose malloc is recorded; ended by a zero byte */
+    char libc[VERSION_BYTES];         /* version of the C library; ended by a zero byte */
 };
 
-/* An entry is the block's address in granules above its whole length in pages, and the number of a
- * record that was written after the block was taken. Both change while others read them. */
+/* An entry consists of the block's address in granules above its length in whole pages, and the
+ * number of a record written after the block was allocated. Both change while others read them. */
 struct large_block {
-    uint64_t block; /* 0: the entry is free */
+    uint64_t block; /* block, or 0 in a free entry */
     uint64_t sequence;
 };
 
@@ -73,7 +75,7 @@ struct large_blocks {
 
 struct segment_header {
     uint64_t magic; /* written last */
-    uint64_t bytes; /* of the segment, this header among them */
+    uint64_t bytes; /* bytes of the segment, including this header */
     uint64_t committed; /* bytes of records, from the end of this header on; atomic as well */
     uint32_t stream;            /* streams are numbered from 0 in order of appearance */
     uint32_t reserved;
@@ -84,22 +86,24 @@ _Static_assert(sizeof(struct recording_header) <= SMALLEST_UNIT, "the header fit
 _Static_assert(offsetof(struct recording_header, sequence) == SHARED_LINE, "on a line of its own");
 _Static_assert(sizeof(struct segment_header) == 64, "records begin on a cache line");
 
-/* The segments of this stream hold mapping records, one after the other, in place of events. */
+/* The segments of this stream contain mapping records, one after the other, instead of events. */
 #define MAPPINGS_STREAM UINT32_MAX
 
-/* Memory that the program has mapped by itself, or is about to unmap. The bytes of a path follow,
- * filled up to a multiple of 8. */
+/* Memory that the program has mapped directly, or is about to unmap. The bytes of a path follow,
+ * padded to a multiple of 8. */
 struct mapping_record {
-    uint64_t sequence; /* of the next event */
+    uint64_t sequence; /* number of the next event */
     uint64_t time;     /* nanoseconds since the recording began */
     uint64_t address;
     uint64_t bytes;
-    uint64_t caller; /* the address that the call returns to; 0: it unmaps */
-    uint64_t offset; /* of that in its file */
-    uint64_t path_bytes; /* of the file's path; 0: the program itself, or as said of this caller */
+    uint64_t caller; /* return address of the call, or 0 for an unmapping */
+    uint64_t offset; /* offset of `caller` in its file */
+    uint64_t path_bytes; /* bytes of the file's path, or 0 for the program itself or a caller whose
+                          * path is known */
 };
 
-/* Bytes of the header and of the table of large blocks in the file: the table begins at `unit`. */
+/* Returns the bytes of the header and the table of large blocks in the file. The table begins at
+ * `unit`. */
 static inline uint64_t first_segment(uint64_t unit)
 {
     return unit + (sizeof(struct large_blocks) + unit - 1) / unit * unit;

@@ -9,16 +9,16 @@
 
 enum { LARGE_BLOCK = 32 << 10 }; /* bytes; blocks below are not measured */
 
-/* Bytes of the whole pages of a block that are not resident; 0 if it cannot be told. */
+/* Returns the bytes of a block's whole pages that are not resident, or 0 if that is unknown. */
 uint64_t large_unwritten(uintptr_t address, size_t bytes);
 
-/* Remembers a large block until it is freed, for the program's end and for who looks from outside.
- * What finds no room is not measured if it is never freed. `sequence` is the number of a record
- * that was written since it was taken. */
+/* Stores a large block until it is freed, for the program's end and for readers outside the
+ * process. A block that does not fit the table is not measured if it is never freed. `sequence` is
+ * the number of a record that was written after the block was allocated. */
 void large_taken(uintptr_t address, size_t bytes, uint64_t sequence);
 void large_freed(uintptr_t address);
 
-/* Calls `measured` for each block that is remembered and not written whole. */
+/* Calls `measured` for each stored block that is not completely written. */
 void large_each(void (*measured)(uintptr_t address, uint64_t unwritten));
 
 #endif

@@ -1,4 +1,4 @@
-/* What is recorded of a call, whatever the name that the program calls its allocator by. */
+/* Recording of a call, whatever the name of the allocator's function. */
 #ifndef SIMALLOC_RECORDING_MALLOC_H
 #define SIMALLOC_RECORDING_MALLOC_H
 
@@ -9,8 +9,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-/* Both ends of a reallocation. In a sample it is a free and an allocation, which has a chance of
- * its own. */
+/* Begin and end of a reallocation. In a sample it is a free and an allocation, which is sampled
+ * independently. */
 static inline void begin_resizing(const void *address, size_t size, const void *caller)
 {
     if (sample_every() != 0)
@@ -34,7 +34,7 @@ static inline void end_resizing(const void *address, size_t size, const void *mo
     }
 }
 
-/* The standard's calls, on behalf of `caller`. An alignment of 0 asks for none. */
+/* The standard's calls, on behalf of `caller`. An alignment of 0 means none. */
 void *take(size_t size, size_t alignment, bool zeroed, const void *caller);
 void *resize(void *address, size_t size, const void *caller);
 void release(void *address, const void *caller);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the code of a library is mapped; both 0 if it is not known. */
+/* Mapping of a library's code; both 0 if unknown. */
 struct module {
     uintptr_t start;
     size_t length;
@@ -24,12 +24,12 @@ struct allocator {
     void *(*memalign)(size_t alignment, size_t size);
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
-    size_t (*usable_size)(void *address); /* NULL if the allocator has none of its own */
+    size_t (*usable_size)(void *address); /* NULL if the allocator lacks one */
     struct module module; /* both 0 for the C library, which never calls its own malloc by name */
     struct module recorder; /* this library */
 };
 
-/* All NULL until the loader has been asked. */
+/* All NULL before ask_for_next(). */
 extern struct allocator next;
 
 /* Set once for a library that was loaded into a running process: the loader searches it last, and
@@ -39,8 +39,8 @@ extern bool is_late;
 /* Returns the program's function of this name that a function of ours replaces, or NULL. */
 void *function_behind(const char *name);
 
-/* Asks the loader, once, and ends the process if there is no next allocator. Returns false while
- * it is being asked: looking up a name may itself allocate. */
+/* Looks up the next allocator, once, and ends the process if none exists. Returns false during the
+ * look-up, which may itself allocate. */
 bool ask_for_next(void);
 
 static inline bool next_is_known(void)
@@ -71,12 +71,12 @@ static inline const struct module *enter(const struct module *module)
     return outer;
 }
 
-/* While the loader is asked there is a small buffer, whose blocks are zeroed and never freed. They are the
- * loader's, not the program's, and are not recorded. */
+/* A small buffer serves requests during the look-up. Its blocks are zeroed and never freed. They
+ * belong to the loader, not to the program, and are not recorded. */
 void *bootstrap_malloc(size_t size);
 bool is_bootstrap(const void *address);
 
-/* How many bytes can be read from a bootstrap block's address on. */
+/* Returns the number of readable bytes from a bootstrap block's address on. */
 size_t bootstrap_bytes_from(const void *address);
 
 #endif

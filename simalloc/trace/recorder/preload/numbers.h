@@ -19,9 +19,9 @@ struct numbers {
     int locked;
 };
 
-/* Returns the number of a key, which is not 0, and whether it is `fresh`: no thread has asked
- * before. 0: there are too many numbers, or there is no memory for more. No signal handler may
- * ask while its thread does. */
+/* Returns the number of a key other than 0, and stores whether it is `fresh`, at the first call for
+ * the key. Returns 0 if the numbers or the memory are exhausted. A signal handler must not call it
+ * while its thread does. */
 uint32_t number_of(struct numbers *numbers, uint64_t key, bool *fresh);
 
 #endif

@@ -24,16 +24,16 @@
 
 enum { PATH_BYTES = 4096, MOST_IMAGES = 100000, DESCRIPTOR_FROM = 900 };
 
-/* What follows is inherited by a forked child as it is. */
+/* A forked child inherits the following variables unchanged. */
 static struct process *process;
 static bool off; /* nothing asks for a recording */
-static pid_t late_process; /* that has loaded us while it ran, as simalloc knows it; 0: none */
+static pid_t late_process; /* process that loaded the library while it ran, or 0 */
 static uint32_t columns;
 static uint32_t depth;
 static char directory[PATH_BYTES];
 static char path[PATH_BYTES + 64];
 static char settings[SETTINGS][PATH_BYTES + 64];
-static char allocator[EXECUTABLE_BYTES]; /* found once: a forked child had better not ask */
+static char allocator[EXECUTABLE_BYTES]; /* found once, because a forked child must not search */
 static struct kept {
     int descriptor; /* below 0: none. The program may have closed it and reused its number */
     dev_t device;
@@ -48,7 +48,7 @@ bool process_stopped(void)
     return off || (process != NULL && process->stopped);
 }
 
-/* What follows the bytes of memory that was given out: a list of all of it, newest first. */
+/* Trailer of allocated memory, which links all of it, newest first. */
 struct given {
     struct given *next;
     size_t before; /* bytes of the mapping in front of this */
@@ -171,8 +171,8 @@ bool process_owns(int descriptor)
            (descriptor == folder.descriptor && is_open(&folder));
 }
 
-/* The folder of a user is named by its descriptor, which programs that this process starts inherit:
- * there is no way to it for them but this. */
+/* The folder of a user is named by its descriptor, because the programs that this process starts
+ * can reach it only through the inherited descriptor. */
 static void name_folder(void)
 {
     snprintf(settings[FOLDER], sizeof settings[FOLDER], "%s=%d %llu %llu", FOLDER_VARIABLE,

@@ -16,63 +16,64 @@ enum { KNOWN_CALLERS = 256 };
 /* Lives in memory that a forked child finds zeroed, so that the child begins a recording of its
  * own, however it was forked. */
 struct process {
-    struct recording_header *header; /* mapped shared; NULL: not begun */
-    struct large_blocks *large;      /* likewise */
-    uint64_t file_bytes;             /* how far the file has been given out */
-    struct stream *idle, *last_idle; /* streams whose threads have ended, first come first */
+    struct recording_header *header; /* mapped shared; NULL before the recording begins */
+    struct large_blocks *large;      /* mapped shared, or NULL */
+    uint64_t file_bytes;             /* bytes of the file in use */
+    struct stream *idle, *last_idle; /* streams of ended threads, the oldest first */
     struct stream *made;             /* all streams, the newest first */
     uint32_t streams;
     uint32_t threads;
     int locked;
-    struct segment_header *mappings; /* where the next mapping record goes; NULL: none yet */
-    uint64_t mappings_bytes;         /* of that segment */
-    uintptr_t callers[KNOWN_CALLERS]; /* whose file has been written, by their addresses */
-    bool stopped; /* nothing more can be recorded */
-    /* Threads write these often, and read what stands before oftener. */
-    _Alignas(SHARED_LINE) int64_t live; /* bytes that are allocated, as far as streams have told */
-    int64_t peak; /* what they were when the process' memory was last looked at */
+    struct segment_header *mappings; /* segment of the next mapping record, or NULL before the
+                                      * first */
+    uint64_t mappings_bytes;         /* bytes of that segment */
+    uintptr_t callers[KNOWN_CALLERS]; /* callers whose files are recorded, by their addresses */
+    bool stopped; /* true if nothing more can be recorded */
+    /* Threads write these often, and read the fields above more often. */
+    _Alignas(SHARED_LINE) int64_t live; /* allocated bytes, as far as streams have reported them */
+    int64_t peak; /* value of `live` when the process's memory was last measured */
 };
 
-/* Returns the process, its recording begun, or NULL if there is none and will be none. Signals
- * must be blocked. */
+/* Returns the process with its recording begun, or NULL if it has no recording now or later.
+ * Signals must be blocked. */
 struct process *process_begun(void);
 
-/* True when nothing is being recorded, now and later in this process. Cheap. */
+/* Returns true if nothing is recorded in this process, now and later. Cheap. */
 bool process_stopped(void);
 
-/* The variables of the environment that a recording needs, each as NAME=VALUE; "" if there is no
- * recording. Programs that this process starts get them as this process has got them. */
+/* Returns a variable of the environment that a recording needs, as NAME=VALUE, or "" without a
+ * recording. Programs that this process starts get the same values. */
 enum { SETTINGS = 5 };
 const char *process_setting(size_t number);
 
-/* Makes a folder in which a user can go on recording to whom the process is about to give up root's
- * rights, and keeps it open: the directory of the recording is root's alone. */
+/* Makes and opens a folder in which the process can continue recording after it gives up root's
+ * rights for the rights of `user`: only root can write to the directory of the recording. */
 void process_prepare_user(uid_t user);
 
-/* The descriptors that the recorder keeps open, below 0 for none. The program may have closed one
- * and reused its number: then it is not owned any more. */
+/* The recorder's open descriptors, or a negative number. If the program has closed one and reused
+ * its number, the recorder does not own it any more. */
 enum { OWN_DESCRIPTORS = 2 };
 int process_descriptor(size_t number);
 bool process_owns(int descriptor);
 
-/* For what follows, and for the list of idle streams. Signals must be blocked. */
+/* For the functions below, and for the list of idle streams. Signals must be blocked. */
 void process_lock(struct process *process);
 void process_unlock(struct process *process);
 
-/* Adds a segment of at least `bytes` to the file, for the process' holder of the lock, and says how
- * many it has. Returns NULL and stops the recording if the file cannot grow, or if something has
- * been lost. What stands in the file is never believed: another process may have written it. */
+/* Adds a segment of at least `bytes` to the file, for the holder of the process's lock, and stores
+ * its size. Returns NULL and stops the recording if the file cannot grow, or if a record has been
+ * lost. The content of the file is never trusted, because another process may have written it. */
 struct segment_header *process_add_segment(struct process *process, uint64_t *bytes,
                                            uint32_t stream);
 void process_release_segment(struct segment_header *segment, uint64_t bytes);
 
-/* Notes that the record with this number, or the next to be numbered, and all later ones cannot be
- * used. The recording must have begun. */
+/* Marks the record with this number, or the next record, and all later ones as invalid. The
+ * recording must have begun. */
 void process_lose(uint64_t sequence, int reason);
 void process_lose_from_now(int reason);
 
-/* Counts bytes that were allocated or, below 0, freed. Returns whether they are at a new peak, by
- * enough to look at the process' memory. */
+/* Counts bytes that were allocated or, if negative, freed. Returns whether the total is at a new
+ * peak, high enough to measure the process's memory again. */
 bool process_peaks(struct process *process, int64_t bytes);
 
 /* Counts a record of a large block. */
@@ -81,20 +82,20 @@ void process_count_unwritten(void);
 /* The table of large blocks of this process, or NULL if nothing is recorded. */
 struct large_blocks *process_large(void);
 
-/* Adds a mapping record if a recording has begun; fills in when it was, and whether its file's path
- * is new. Signals must be blocked. */
+/* Adds a mapping record if a recording has begun. Fills in its time, and its file's path if it is
+ * new. Signals must be blocked. */
 void process_add_mapping(struct mapping_record *record, const char *file_path);
 
-/* Notes that the program has ended by itself. */
+/* Records that the program has ended by itself. */
 void process_ended(void);
 
 /* Memory for the recorder's own state, zeroed in a forked child, or NULL. */
 void *process_memory(size_t bytes);
 
-/* For a library that was loaded into a running process. process_begin_late creates the recording in
- * a file that must not exist; nothing is recorded until process_open. It returns 0 or an errno.
- * process_end_late ends the recording and gives back all memory and descriptors; no other thread may
- * run, and none may use a stream any more. */
+/* For a library that was loaded into a running process. process_begin_late() creates the recording
+ * in a file that must not exist, and returns 0 or an errno. Nothing is recorded until
+ * process_open(). process_end_late() ends the recording and frees all memory and descriptors; no
+ * other thread may run, and none may use a stream any more. */
 struct late_request;
 int process_begin_late(const struct late_request *request);
 void process_open(void);

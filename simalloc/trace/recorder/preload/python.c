@@ -97,7 +97,7 @@ static void pop(struct python_stack *stack)
         python.drop(stack->frames[stack->depth].frame);
 }
 
-/* A frame that returns may not be there: an exception that is thrown into a generator is no call. */
+/* A returning frame may be missing: an exception that is thrown into a generator is not a call. */
 static void pop_to(struct python_stack *stack, const void *frame)
 {
     uint32_t at = stack->depth;
@@ -107,7 +107,7 @@ static void pop_to(struct python_stack *stack, const void *frame)
         pop(stack);
 }
 
-/* Enters the functions that were called before we were told of any. */
+/* Enters the functions that were called before the recorder was registered. */
 static void push_all(struct python_stack *stack, void *frame)
 {
     void *caller = python.back(frame);

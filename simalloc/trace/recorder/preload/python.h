@@ -19,12 +19,12 @@ struct python_stack {
     } frames[MOST_PYTHON_FRAMES];
 };
 
-/* Writes where the thread is, innermost first, `most` places at most, and returns how many there
- * are; 0 if it is in no Python function. A place of Python's is no address: see python_place. */
+/* Writes the thread's Python functions, innermost first, at most `most` places. Returns their
+ * number, 0 outside of Python. A place of Python is not an address: see python_place(). */
 size_t python_places(struct python_stack *stack, uintptr_t *places, size_t most);
 
-/* Says whether a place is one of Python's, and if so gives its function's name and file, with a zero
- * byte between them, and its line. */
+/* Returns whether a place is Python's. If it is, stores its function's name and file, separated by
+ * a zero byte, and its line. */
 bool python_place(uintptr_t place, const char **text, size_t *length, uint64_t *line);
 
 #endif

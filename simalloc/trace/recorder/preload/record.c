@@ -1,4 +1,4 @@
-/* What is recorded of each call, written into the stream of its thread. */
+/* Records of calls, written into the stream of the calling thread. */
 #include "large.h"
 #include "next.h"
 #include "process.h"
@@ -38,7 +38,7 @@ static always_inline uint8_t *put_before(uint8_t *out, struct event event)
     return out;
 }
 
-/* Whether an event asks for a block, so that its site is recorded. */
+/* Returns whether an event requests a block, so that its site is recorded. */
 static always_inline bool asks(struct event event)
 {
     return event.kind == KIND_MALLOC || event.kind == KIND_REALLOC;
@@ -200,8 +200,8 @@ static always_inline size_t usable_bytes(const void *address)
     return bytes;
 }
 
-/* Counts bytes that have been allocated or, below 0, are about to be freed. Of each thread some are
- * not told, so that threads seldom meet over it. */
+/* Counts bytes that have been allocated or, if negative, are about to be freed. Each thread reports
+ * them in batches, so that threads seldom access the total at once. */
 static always_inline void count_bytes(int64_t bytes)
 {
     enum { FEW = 16 << 10 };
@@ -268,7 +268,7 @@ __attribute__((destructor)) static void record_end(void)
     process_ended();
 }
 
-/* Whether a block is to be recorded. */
+/* Returns whether a block is to be recorded. */
 static always_inline bool is_wanted(const void *address, size_t size)
 {
     return likely(sample_every() == 0) || sample_takes(address, size);

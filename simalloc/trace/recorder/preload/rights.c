@@ -1,4 +1,5 @@
-/* A program that gives up root's rights can go on recording, and so can what it starts then. */
+/* Recording continues in a program that gives up root's rights, and in the programs that it starts
+ * then. */
 #include "malloc.h"
 #include "process.h"
 

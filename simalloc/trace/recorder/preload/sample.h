@@ -6,17 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes are allocated, on average, from one sampled byte to the next; 0: all blocks are
- * recorded. Known once the process has an environment. */
+/* Returns the mean number of allocated bytes from one sampled byte to the next, or 0 if all blocks
+ * are recorded. Known once the process has an environment. */
 uint64_t sample_every(void);
 
-/* Begins a sample anew, which has no block yet; 0: none. No other thread may run. */
+/* Begins a new, empty sample; 0 disables sampling. No other thread may run. */
 void sample_begin(uint64_t every);
 
-/* Says whether a block that the program has got is in the sample, and if so remembers it. */
+/* Returns whether an allocated block is in the sample, and stores it if so. */
 bool sample_takes(const void *address, size_t size);
 
-/* Says whether a block that is about to be freed is in the sample, and if so forgets it. */
+/* Returns whether a block that is about to be freed is in the sample, and removes it if so. */
 bool sample_drops(const void *address);
 
 #endif

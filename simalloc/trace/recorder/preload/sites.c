@@ -107,7 +107,7 @@ static uint32_t node_of(struct stream *stream, uint32_t parent, uintptr_t addres
     return node;
 }
 
-/* How many of the outermost addresses of the stack just taken are those of the last stack. */
+/* Returns the number of outermost addresses that the new stack shares with the last stack. */
 static uint32_t known_depth(const struct trail *trail, size_t count)
 {
     uint32_t known = 0;
@@ -117,7 +117,7 @@ static uint32_t known_depth(const struct trail *trail, size_t count)
     return known;
 }
 
-/* Of depth 1, the call of a runtime's function is its caller's. */
+/* With depth 1, the call of a runtime's function counts as its caller's. */
 static uintptr_t beyond_runtime(struct trail *trail, const void *caller)
 {
     enum { FAR_ENOUGH = 8 };

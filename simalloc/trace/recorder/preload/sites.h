@@ -1,5 +1,5 @@
-/* Call sites: where in the program an allocation was asked for, and by what path. A site is a node
- * of a tree: a return address, and the site that called from there; 0 is the root. */
+/* Call sites: places in the program that allocate, and the call paths to them. A site is a node of
+ * a tree: a return address, and the site that called from there; 0 is the root. */
 #ifndef SIMALLOC_RECORDING_SITES_H
 #define SIMALLOC_RECORDING_SITES_H
 
@@ -14,26 +14,27 @@ enum { SITE_PATH_BYTES = 255, SITE_BYTES = SITE_PATH_BYTES + 32, MOST_DEPTH = 25
 /* The last stack of a stream, outermost first, with the sites. Most stacks begin as the last. */
 struct trail {
     uint32_t depth;
-    uint32_t epoch; /* of libraries, when it was taken */
+    uint32_t epoch; /* epoch of the loaded libraries when it was taken */
     uint32_t sites[MOST_DEPTH];
     uintptr_t addresses[MOST_DEPTH];
-    uintptr_t taken[MOST_DEPTH]; /* the stack just taken, innermost first */
+    uintptr_t taken[MOST_DEPTH]; /* new stack, innermost first */
 };
 
-/* Gets ready, once in a process; false if there is no memory. The process has one thread then. */
+/* Initialises the sites, once in a process, while it has one thread. Returns false when memory is
+ * exhausted. */
 bool sites_begin(void);
 
 /* Forgets all numbers. No other thread may run. */
 void sites_forget(void);
 
-/* Numbers the site of `depth` addresses at most from which `caller`, a return address, was called.
- * Of depth 1, a call by a C++ operator new counts as its caller's. What is new is described in the
- * stream. With `here` false, the stack is another's by now, and `caller` is all that is known.
- * Returns 0 if there are too many. */
+/* Returns the number of the site of at most `depth` addresses from which `caller`, a return
+ * address, was called, or 0 if the numbers are exhausted. With depth 1, a call by a C++ operator
+ * new counts as its caller's. New sites are described in the stream. If `here` is false, the stack
+ * has changed, and only `caller` is known. */
 uint32_t site_of(struct stream *stream, struct trail *trail, const void *caller, size_t depth,
                  bool here);
 
-/* Likewise, of places that the trail has `taken`. */
+/* Returns the number of the site with the places that the trail has `taken`. */
 uint32_t site_of_places(struct stream *stream, struct trail *trail, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
-/* On x86-64 the tables are asked once for each return address, and their answers kept: a frame
+/* On x86-64 the tables are read once for each return address, and the results are cached: a frame
  * then costs a few loads. Code without tables, which is compiled at run time, is passed by its
- * frame pointers where they lead up the stack. On other machines, the compiler's library unwinds. */
+ * frame pointers if they lead up the stack. On other machines, the compiler's library unwinds. */
 #include "stack.h"
 
 #include "bounds.h"
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-enum { MOST_OWN = 16 }; /* our own functions, and what handles signals, before the caller */
+enum { MOST_OWN = 16 }; /* maximum number of our own frames and signal frames before the caller */
 
 #if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 
@@ -71,7 +71,7 @@ static uintptr_t word_at(uintptr_t address)
     return *(const uintptr_t *)address;
 }
 
-/* Whether a frame pointer may be one: a little up the stack, in memory that is there. */
+/* Returns whether a frame pointer is plausible: a little up the stack, in readable memory. */
 static bool leads_up(const struct place *place)
 {
     return place->bp >= place->sp && place->bp - place->sp < FARTHEST &&
@@ -88,7 +88,7 @@ static bool leave_signal(struct place *place)
     return true;
 }
 
-/* Goes to the caller; false if there is none. */
+/* Moves to the caller. Returns false at the end of the stack. */
 static bool go_up(struct place *place)
 {
     struct rule rule = rule_of(place->exact ? place->ip : place->ip - 1);

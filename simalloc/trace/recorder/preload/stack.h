@@ -5,20 +5,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How often libraries have been unloaded: what was known of addresses before may be wrong now. */
+/* Returns the number of times that libraries have been unloaded, after which cached addresses may
+ * be invalid. */
 uint32_t stack_epoch(void);
 
-/* Gets ready, once in a process; false if there is no memory. */
+/* Initialises the module, once in a process. Returns false when memory is exhausted. */
 _Bool stack_begin(void);
 
-/* Forgets what stack_begin got ready. No other thread may run. */
+/* Reverts stack_begin(). No other thread may run. */
 void stack_forget(void);
 
-/* Gets ready in a thread. Signals must be blocked. */
+/* Initialises a thread. Signals must be blocked. */
 void stack_begin_thread(void);
 
-/* Writes the return addresses from `caller` outward, which one of our callers has, `most` of them
- * at most and at least that one. Allocates nothing. Returns how many there are. */
+/* Writes the return addresses from `caller` outward, at most `most` and at least one. One of our
+ * callers must have the return address `caller`. Allocates nothing. Returns the number of
+ * addresses. */
 size_t stack_from(const void *caller, uintptr_t *addresses, size_t most);
 
 #endif

@@ -20,8 +20,8 @@ void stream_commit(struct stream *stream, uint8_t *end)
     commit(stream, end);
 }
 
-/* Gives the stream a segment in proportion to what it has written, so that what is not used of the
- * last one is a small part of the whole. */
+/* Gives the stream a segment in proportion to its size, so that the unused part of the last segment
+ * is a small part of the whole. */
 static bool add_segment(struct process *process, struct stream *stream)
 {
     enum { ROOM = 3 * (EVENT_BYTES + SITE_BYTES) };

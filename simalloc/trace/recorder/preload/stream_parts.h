@@ -1,4 +1,5 @@
-/* What managing streams (stream.c) and writing into them (record.c) have in common. */
+/* Declarations shared by the management of streams (stream.c) and the writing of records
+ * (record.c). */
 #ifndef SIMALLOC_RECORDING_STREAM_PARTS_H
 #define SIMALLOC_RECORDING_STREAM_PARTS_H
 
@@ -19,41 +20,41 @@ struct event {
     enum special special; /* if the kind is KIND_SPECIAL */
     uint64_t address;
     uint64_t size;
-    uint64_t alignment; /* 0: none asked for */
+    uint64_t alignment; /* requested alignment, or 0 */
     bool zeroed;
-    bool aside; /* what `caller` has called has returned */
+    bool aside; /* true if the function that `caller` called has returned */
     uint64_t sequence;
     const void *caller;
 };
 
 /* Lives in process_memory, so a forked child finds it zeroed: without room. */
 struct stream {
-    uint8_t *cursor; /* where the next record goes */
-    uint8_t *limit;  /* before it, there is room for a record of this thread and of the signal
-                        handlers that may interrupt it */
-    uint64_t *sequence; /* the process' counter */
+    uint8_t *cursor; /* place of the next record */
+    uint8_t *limit;  /* end of the room, with enough space behind it for a record of this thread and
+                      * of the signal handlers that may interrupt it */
+    uint64_t *sequence; /* counter of the process */
     struct process *process;
-    int64_t untold; /* bytes allocated less bytes freed, of which the process does not know yet */
+    int64_t untold; /* allocated minus freed bytes that are not yet reported to the process */
     struct segment_header *segment;
-    uint64_t segment_bytes; /* of it, its header among them */
+    uint64_t segment_bytes; /* bytes of the segment, including its header */
     uint32_t columns;
-    uint32_t depth; /* of the sites that are recorded; 0: none are */
-    volatile sig_atomic_t busy; /* records are being written */
+    uint32_t depth; /* depth of the recorded sites, or 0 without sites */
+    volatile sig_atomic_t busy; /* nonzero while records are written */
     struct codec codec;
-    /* What signal handlers did while the stream was busy, first come first. */
+    /* Events of signal handlers while the stream was busy, the oldest first. */
     struct event aside[ASIDE];
     volatile sig_atomic_t aside_count;
     uint32_t number;
-    uint32_t thread; /* that writes, or wrote last */
+    uint32_t thread; /* thread that writes, or wrote last */
     struct trail trail;
     struct python_stack python;
-    int farewells; /* how often the thread's end has been told of */
-    uint64_t bytes;           /* of all its segments */
+    int farewells; /* number of recorded ends of the thread */
+    uint64_t bytes;           /* bytes of all its segments */
     struct stream *next_idle; /* for the lists in struct process */
     struct stream *next_made;
 };
 
-/* What a thread wrote into before its end; NULL: it has not ended. */
+/* Stream of a thread before its end, or NULL if it has not ended. */
 struct ended {
     struct stream *stream;
     uint32_t thread;
@@ -74,14 +75,14 @@ static always_inline void commit(struct stream *stream, uint8_t *end)
                      __ATOMIC_RELEASE);
 }
 
-/* The stream of this thread with room for an event, or NULL if none is recorded. */
+/* Returns the stream of this thread with room for an event, or NULL if events are not recorded. */
 struct stream *ready_stream(void);
 
-/* A stream for what a thread does after its end, to be laid back; NULL: none. It writes as that
- * thread then. Signals must be blocked. */
+/* Returns a stream for the events of a thread after its end, or NULL. The stream writes as that
+ * thread and must be laid idle afterwards. Signals must be blocked. */
 struct stream *late_stream(void);
 
-/* Gives a stream back, which the next thread may have. Signals must be blocked. */
+/* Releases a stream for the next thread. Signals must be blocked. */
 void lay_idle(struct stream *stream);
 
 /* Records that the thread of this stream, the current one, has ended. */

@@ -9,7 +9,7 @@
 enum { BP = 6, SP = 7, RETURN_ADDRESS = 16 }; /* the tables' numbers of registers */
 enum { MOST_REMEMBERED = 8 };
 
-/* Pointers in the tables: their form, and what they count from. */
+/* Pointers in the tables: their form, and their base. */
 enum { FORM = 0x0f, FORM_ULEB = 1, FORM_2 = 2, FORM_4 = 3, FORM_SIGNED = 8, FROM = 0x70,
        FROM_HERE = 0x10 };
 
@@ -123,12 +123,13 @@ static const uint8_t *description_of(uintptr_t instruction)
     return (const uint8_t *)sorted + sorted->entries[below].description;
 }
 
-/* Reads what a function's description shares with others; false if it is of an unknown kind. */
+/* Reads the part of a function's description that it shares with others. Returns false if its kind
+ * is unknown. */
 static bool read_common(const uint8_t *at, struct common *common)
 {
     uint64_t bytes = fixed(&at, 4);
     const uint8_t *end = at + bytes;
-    at += 4; /* zero: it is no function's */
+    at += 4; /* zero: not the description of a function */
     uint8_t version = *at++;
     const char *kinds = (const char *)at;
     at += strlen(kinds) + 1;
@@ -165,8 +166,8 @@ static void define_end(struct state *state, uint64_t number, int64_t offset)
     state->offset = offset;
 }
 
-/* Of expressions only two are understood, those of a function that aligns its stack (breg6: the
- * frame pointer and an offset; deref). */
+/* Only two expressions are supported, which a function that aligns its stack uses (breg6: the frame
+ * pointer and an offset; deref). */
 static void define_by_expression(struct state *state, const uint8_t *at, const uint8_t *end)
 {
     enum { FRAME_POINTER_AND = 0x76, DEREFERENCE = 0x06 };
@@ -241,7 +242,7 @@ static bool change_register(uint8_t code, uint64_t number, const uint8_t **at, i
     case 0x06:
         restore(state, number, first);
         return true;
-    case 0x07: /* undefined: without a return address there is no caller */
+    case 0x07: /* undefined: a frame without a return address has no caller */
         state->end = number == RETURN_ADDRESS ? END_OF_STACK : state->end;
         return true;
     case 0x08: /* same_value */

@@ -1,24 +1,25 @@
-/* What the program's own unwinding tables (.eh_frame: DWARF 5, section 6.4; System V ABI for
- * x86-64, section 3.7) say of one instruction: where the caller's frame is. */
+/* Location of the caller's frame at an instruction, by the program's own unwinding tables
+ * (.eh_frame: DWARF 5, section 6.4; System V ABI for x86-64, section 3.7). */
 #ifndef SIMALLOC_RECORDING_TABLES_H
 #define SIMALLOC_RECORDING_TABLES_H
 
 #include <stdint.h>
 
-/* Where the frame of a function ends: the value that the stack pointer has again in its caller. */
+/* End of a function's frame: the value that the stack pointer has again in its caller. */
 enum frame_end {
-    END_UNKNOWN, /* there is no table, or it says more than these rules can */
+    END_UNKNOWN, /* the table is missing, or cannot be expressed by these rules */
     END_OF_STACK,
-    END_SIGNAL, /* the frame that the kernel has made for a signal handler */
+    END_SIGNAL, /* frame that the kernel has made for a signal handler */
     END_SP,     /* stack pointer + offset */
     END_BP,     /* frame pointer + offset */
     END_AT_BP,  /* stored at frame pointer + offset; the caller's frame pointer is stored at it */
 };
 
-/* In 64 bits, so that it can be stored at once. */
+/* A rule in 64 bits, so that it can be stored at once. */
 struct rule {
     int32_t offset;
-    int16_t saved; /* the caller's frame pointer, from the frame's end on; 0: it is the same */
+    int16_t saved; /* offset of the caller's frame pointer from the frame's end, or 0 if it is
+                    * unchanged */
     uint16_t end;
 };
 
