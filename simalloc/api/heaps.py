@@ -8,6 +8,7 @@ from simalloc.api.simulation import simulate
 from simalloc.api.traces import Source, open_source
 from simalloc.heap import Checked
 from simalloc.heap import check as check_of
+from simalloc.heap.quantity import Quantity, keywords
 from simalloc.heap.run_options import RunKeywords
 from simalloc.heap.watch.steps import Steps, take_steps
 from simalloc.measure import HeapMap, Pins, Waste
@@ -102,6 +103,7 @@ def waste(
     policy: AnyPolicy,
     event: int | None = None,
     *,
+    of: Quantity = "mapped",
     progress: bool | None = None,
     **given: Unpack[RunKeywords],
 ) -> Waste:
@@ -117,7 +119,10 @@ def waste(
     policy : str, Policy or class
         A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
     event : int, optional
-        Index of the event after which the heap is examined. By default the first peak of the heap.
+        Index of the event after which the heap is examined. By default the event that `of` selects.
+    of : {"mapped", "resident", "largest-free"}, default "mapped"
+        Examine the heap at the first peak of its mapped or resident bytes, or when the largest free
+        block is first at its smallest.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
     scale, realloc, page, resident, writes, occupied, on_refusal, engine
@@ -127,10 +132,15 @@ def waste(
     -------
     Waste
 
+    Raises
+    ------
+    SimallocError
+        For another word in `of`.
+
     """
     replayed = open_source(trace, progress=progress)
-    run = simulate(replayed, policy, progress=progress, **given)
-    return waste_of(replayed, run, event)
+    run = simulate(replayed, policy, progress=progress, **(given | keywords([of])))
+    return waste_of(replayed, run, event, of=of)
 
 
 def check(

@@ -11,6 +11,7 @@ from simalloc.api.traces import Source, open_source, read_trace
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, Run
 from simalloc.heap.fragmentation import measure_number
+from simalloc.heap.quantity import Quantity, quantity
 from simalloc.measure import (
     Rank,
     Waste,
@@ -34,7 +35,11 @@ T = TypeVar("T")
 
 
 def draw_timelines(
-    runs: Run | Sequence[Run], *, events: tuple[int, int] | None = None, theme: Theme = "light"
+    runs: Run | Sequence[Run],
+    *,
+    of: Quantity = "mapped",
+    events: tuple[int, int] | None = None,
+    theme: Theme = "light",
 ) -> Picture:
     """Draw the heaps of one trace under several policies over time, above the live bytes.
 
@@ -44,6 +49,8 @@ def draw_timelines(
     ----------
     runs : Run or sequence of Run
         Runs of one trace.
+    of : {"mapped", "resident", "largest-free"}, default "mapped"
+        Mapped bytes, or what the runs have also measured.
     events : tuple of int, optional
         First event of the window and one past its last event. All by default.
     theme : {"light", "dark"}, default "light"
@@ -55,7 +62,7 @@ def draw_timelines(
 
     """
     return _from("timelines", "draw_timelines")(
-        _several(runs, Run, "draw_timelines"), events=events, theme=theme
+        _several(runs, Run, "draw_timelines"), of=quantity(of), events=events, theme=theme
     )
 
 
@@ -300,7 +307,11 @@ def draw_waste(wastes: Waste | Sequence[Waste], *, theme: Theme = "light") -> Pi
 
 
 def draw_ranking(
-    compared: Iterable[Run] | Results, measure: int | str = 4, *, theme: Theme = "light"
+    compared: Iterable[Run] | Results,
+    measure: int | str = 4,
+    *,
+    of: Literal["mapped", "resident"] = "mapped",
+    theme: Theme = "light",
 ) -> Picture:
     """Draw policies from best to worst by one measure: a dot for each trace, and the mean.
 
@@ -311,6 +322,8 @@ def draw_ranking(
     compared : iterable of Run, or Results
     measure : int or str, default 4
         Fragmentation measure #1 to #4.
+    of : {"mapped", "resident"}, default "mapped"
+        The bytes that the measure is of. The runs must have measured them.
     theme : {"light", "dark"}, default "light"
         Colours of the picture.
 
@@ -321,12 +334,16 @@ def draw_ranking(
     """
     number = measure_number(measure)
     return _from("ranking", "draw_ranking")(
-        _ranks(compared, number, "draw_ranking"), measure=number, theme=theme
+        _ranks(compared, number, of, "draw_ranking"), measure=number, of=of, theme=theme
     )
 
 
 def draw_fragmentation(
-    compared: Iterable[Run] | Results, measure: int | str = 4, *, theme: Theme = "light"
+    compared: Iterable[Run] | Results,
+    measure: int | str = 4,
+    *,
+    of: Literal["mapped", "resident"] = "mapped",
+    theme: Theme = "light",
 ) -> Picture:
     """Draw one measure in percent: a row for each policy, a column for each trace.
 
@@ -335,6 +352,8 @@ def draw_fragmentation(
     compared : iterable of Run, or Results
     measure : int or str, default 4
         Fragmentation measure #1 to #4.
+    of : {"mapped", "resident"}, default "mapped"
+        The bytes that the measure is of. The runs must have measured them.
     theme : {"light", "dark"}, default "light"
         Colours of the picture.
 
@@ -345,7 +364,7 @@ def draw_fragmentation(
     """
     number = measure_number(measure)
     return _from("fragmentation", "draw_fragmentation")(
-        _ranks(compared, number, "draw_fragmentation"), measure=number, theme=theme
+        _ranks(compared, number, of, "draw_fragmentation"), measure=number, of=of, theme=theme
     )
 
 
@@ -399,10 +418,17 @@ def _title(run: Run) -> str:
     )
 
 
-def _ranks(compared: Iterable[Run] | Results, measure: int, function: str) -> list[Rank]:
+def _ranks(
+    compared: Iterable[Run] | Results,
+    measure: int,
+    of: Literal["mapped", "resident"],
+    function: str,
+) -> list[Rank]:
+    if of not in {"mapped", "resident"}:
+        raise SimallocError(f"fragmentation is of mapped or resident bytes, not of {of!r}")
     if not isinstance(compared, Results):
-        return ranking(_several(compared, Run, function), measure)
-    pivot = compared.pivot(measure).complete()
+        return ranking(_several(compared, Run, function), measure, of)
+    pivot = compared.pivot(measure, of=of).complete()
     names = pivot.varying()
     return rank_values(
         {

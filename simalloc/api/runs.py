@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Run
+from simalloc.heap.quantity import Quantity, quantity
 from simalloc.policy import UserCode, UserPolicy, spell
 from simalloc.printable import printable
 from simalloc.report import Table
@@ -79,9 +80,13 @@ class Runs(Sequence[Run]):
         """
         return Runs(sorted_runs(self._runs, by, reverse=reverse))
 
-    def table(self) -> Table:
-        """Return a table with one row a run: the four measures in percent, and bytes."""
-        return runs_table(self._runs, speed=False)
+    def table(self, of: Quantity = "mapped") -> Table:
+        """Return a table with one row a run: the four measures in percent, and bytes.
+
+        The measures are of the mapped or resident bytes; for the largest free block the table has
+        the minimum, mean and final size instead.
+        """
+        return runs_table(self._runs, of=quantity(of), speed=False)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with one row a run, every figure and every policy parameter.

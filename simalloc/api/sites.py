@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from simalloc.api.traces import Source, read_trace
+from simalloc.heap.quantity import Quantity
 from simalloc.measure.sites import (
     Apart,
     At,
@@ -28,6 +29,7 @@ def sites(
     policy: AnyPolicy | None = None,
     *,
     at: At = "worst",
+    of: Quantity = "mapped",
     page: int = 4096,
     wrappers: Sequence[str] | None = (),
     progress: bool | None = None,
@@ -43,7 +45,10 @@ def sites(
     policy : str, Policy or class, optional
         A policy to replay the trace under. Without a policy only the requests are measured.
     at : {"worst", "peak", "end"}, default "worst"
-        The moment at which the heap is examined: largest waste, peak heap, or end of trace.
+        The moment at which the heap is examined: largest waste, peak, or end of trace.
+    of : {"mapped", "resident", "largest-free"}, default "mapped"
+        The peak is that of the mapped or resident bytes, or the event at which the largest free
+        block is smallest.
     page : int, default 4096
         Page size in bytes.
     wrappers : sequence of str, optional
@@ -70,13 +75,16 @@ def sites(
     replayed = read_trace(trace, progress=progress)
     events = 2 * len(replayed) if policy is not None else 0
     with any_progress(replayed.name, events, shown=progress) as bar:
-        return profile_of(replayed, policy, at=at, page=page, wrappers=wrappers, progress=bar)
+        return profile_of(
+            replayed, policy, at=at, of=of, page=page, wrappers=wrappers, progress=bar
+        )
 
 
 def draw_flame_graph(
     trace: Source,
     *policies: AnyPolicy,
     at: At = "worst",
+    of: Quantity = "mapped",
     page: int = 4096,
     wrappers: Sequence[str] | None = (),
     progress: bool | None = None,
@@ -88,7 +96,7 @@ def draw_flame_graph(
 
     Parameters
     ----------
-    trace, at, page, wrappers, progress
+    trace, at, of, page, wrappers, progress
         As for `sites`.
     *policies : str, Policy or class
         Policies to replay the trace under, for the bytes that each call path pins.
@@ -108,7 +116,7 @@ def draw_flame_graph(
     replayed = read_trace(trace, progress=progress)
     profiles = {
         spell(find_policy(one)): sites(
-            replayed, one, at=at, page=page, wrappers=wrappers, progress=progress
+            replayed, one, at=at, of=of, page=page, wrappers=wrappers, progress=progress
         )
         for one in policies
     }

@@ -9,6 +9,8 @@ import click
 
 from simalloc.cli.conditions import condition, runs_in
 from simalloc.cli.options import format_option
+from simalloc.cli.simulation_options import of_option
+from simalloc.heap.quantity import Quantity
 from simalloc.report import Format, write_table
 from simalloc.sweep import compare
 
@@ -23,10 +25,14 @@ from simalloc.sweep import compare
 @click.argument("b", type=click.Path(path_type=Path), metavar="B.sqlite")
 @click.option(
     "--measure",
-    default="4",
-    show_default=True,
+    default=None,
     metavar="MEASURE",
-    help="Measure of fragmentation, 1 to 4, or a numeric column.",
+    help="Measure of fragmentation, 1 to 4, a word that --of takes, or a numeric column. Default: "
+    "4, or the minimum with --of largest-free.",
+)
+@of_option(
+    "Compare the fragmentation of mapped or resident bytes, or the minimum of the largest free "
+    "block."
 )
 @click.option(
     "--in-a",
@@ -54,7 +60,8 @@ from simalloc.sweep import compare
 def command(
     a: Path,
     b: Path,
-    measure: str,
+    measure: str | None,
+    of: Quantity,
     in_a: tuple[tuple[str, str], ...],
     in_b: tuple[tuple[str, str], ...],
     ignore: tuple[str, ...],
@@ -66,5 +73,8 @@ def command(
     Two runs are compared if they have the same trace, policy, parameters, scale and realloc rule.
     The version of the code may differ. The largest change is printed first.
     """
-    comparison = compare(runs_in(a, in_a), runs_in(b, in_b), measure, ignore={"code", *ignore})
+    measure = measure or (of if of == "largest-free" else "4")
+    comparison = compare(
+        runs_in(a, in_a), runs_in(b, in_b), measure, of=of, ignore={"code", *ignore}
+    )
     write_table(comparison.table(every=every), table_format, sys.stdout)

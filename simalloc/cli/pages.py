@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Literal, Unpack
 
 import click
 
@@ -16,6 +16,7 @@ from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap import Run, simulate_all
+from simalloc.heap.quantity import measuring
 from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.policy import expand_policies
 from simalloc.policy.parts import parse_size
@@ -43,6 +44,11 @@ from simalloc.trace.catalogue import open_source
     metavar="SIZE,...",
     help="Page sizes to count, at most eight.",
 )
+@click.option(
+    "--of",
+    type=click.Choice(["mapped", "resident"]),
+    help="Also print the mapped bytes, or the bytes in resident pages of 4K, for comparison.",
+)
 @scale_option
 @realloc_option
 @plot_option("Draw bars for each policy.")
@@ -51,6 +57,7 @@ def command(
     traces: Sequence[str],
     policies: Sequence[str],
     sizes: str,
+    of: Literal["mapped", "resident"] | None,
     plot: Path | None,
     table_format: Format,
     **asked: Unpack[RunKeywords],
@@ -62,7 +69,7 @@ def command(
     measure it for huge pages.
     """
     occupied = [parse_size(size) for size in sizes.split(",")]
-    options = replace(RunOptions(**asked), occupied=occupied)
+    options = replace(measuring(RunOptions(**asked), [of or "mapped"]), occupied=occupied)
     described = expand_policies(policies or "@default")
     runs: list[Run] = []
     for name in traces:
@@ -72,7 +79,7 @@ def command(
     if plot is not None:
         _plot(runs, plot)
     table = pages_records_table if table_format in {"json", "csv"} else pages_table
-    write_table(table(runs), table_format, sys.stdout)
+    write_table(table(runs, of), table_format, sys.stdout)
 
 
 def _plot(runs: Sequence[Run], path: Path) -> None:

@@ -14,6 +14,7 @@ import click
 from simalloc.cli import completing
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
+    of_option,
     on_refusal_option,
     open_started,
     page_option,
@@ -23,6 +24,7 @@ from simalloc.cli.simulation_options import (
     write_option,
 )
 from simalloc.files import replacing
+from simalloc.heap.quantity import Quantity, measuring
 from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.heap.running.setting import Setting
 from simalloc.report.placements import write_placements
@@ -71,6 +73,10 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
     metavar="N",
     help="Write every Nth event, and the last. Default: every event.",
 )
+@of_option(
+    "Also write the size of the largest free block, with largest-free. Mapped and resident bytes "
+    "are always written."
+)
 @write_option
 @page_option
 @scale_option
@@ -82,20 +88,22 @@ def command(
     policies: Sequence[str],
     output: Path | None,
     every: int,
+    of: Quantity,
     **asked: Unpack[RunKeywords],
 ) -> None:
     """Write the address of each object and the size of the heap after each event.
 
-    The columns are event (from 1), address, mapped, resident, and then the allocator's own figures
-    behind its name, such as jemalloc.allocated. Addresses and sizes are bytes of the program. The
-    address is in the allocator's own terms: `1:2928` is offset 2928 in arena 1 of glibc. It is `-`
-    after an event that leaves no object, and `x` after a request that was refused.
+    The columns are event (from 1), address, mapped, resident, largest_free if --of requests it, and
+    then the allocator's own figures behind its name, such as jemalloc.allocated. Addresses and
+    sizes are bytes of the program. The address is in the allocator's own terms: `1:2928` is offset
+    2928 in arena 1 of glibc. It is `-` after an event that leaves no object, and `x` after a
+    request that was refused.
     """
     if len(policies) > 1:
         raise click.UsageError(f"place takes one policy, and got {' and '.join(policies)}.")
-    options = RunOptions(**asked)
+    options = measuring(RunOptions(**asked), ["resident", of])
     source = open_started(trace, options.start)
-    setting = Setting.of(source, policies[0], options, resident=True)
+    setting = Setting.of(source, policies[0], options)
     with (
         progress(source.name, len(source)) as advance,
         _opened(output) as stream,

@@ -10,6 +10,8 @@ import click
 
 from simalloc.cli.conditions import condition, runs_in
 from simalloc.cli.options import format_option
+from simalloc.cli.simulation_options import of_option
+from simalloc.heap.quantity import Quantity
 from simalloc.measure.bootstrap import RESAMPLES
 from simalloc.report import Format, write_table
 from simalloc.sweep.tables import failures_table, records
@@ -42,6 +44,10 @@ from simalloc.sweep.tables import failures_table, records
     help="Keep runs with this value in a column or parameter. VALUE may be a pattern; code=latest "
     "keeps the version of each policy's latest run. Repeatable.",
 )
+@of_option(
+    "Print the measures of mapped or resident bytes, or of the largest free block, if the plan of "
+    "the sweep names them."
+)
 @click.option("--failed", is_flag=True, help="Print the runs that failed, with their errors.")
 @click.option(
     "--sort",
@@ -70,6 +76,7 @@ def command(
     pivot: str | None,
     rank: str | None,
     conditions: tuple[tuple[str, str], ...],
+    of: Quantity,
     failed: bool,  # noqa: FBT001 - click passes flags by name
     sort: str,
     confidence: float,
@@ -78,18 +85,19 @@ def command(
 ) -> None:
     """Print the results of sweeps: all runs, a pivot, or a ranking.
 
-    MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, or a numeric column such as
-    peak_heap_bytes or visited_mean. CSV and JSON contain all columns with all digits, including
-    the versions and parameters that reproduce each number.
+    MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, a word that --of takes, or a numeric
+    column such as peak_heap_bytes or visited_mean. CSV and JSON contain all columns with all
+    digits, including the versions and parameters that reproduce each number.
     """
     if sum([pivot is not None, rank is not None, failed]) > 1:
         raise click.UsageError("--pivot, --rank and --failed exclude each other.")
     results = runs_in(file, conditions)
     if rank is not None:
-        ranking = results.rank(rank, confidence=confidence, resamples=resamples)
+        ranking = results.rank(rank, of=of, confidence=confidence, resamples=resamples)
         write_table(ranking.table(), table_format, sys.stdout)
     elif pivot is not None:
-        table = results.pivot(pivot).sorted_by(sort).table(full=table_format in ("csv", "json"))
+        sorted_pivot = results.pivot(pivot, of=of).sorted_by(sort)
+        table = sorted_pivot.table(full=table_format in ("csv", "json"))
         write_table(table, table_format, sys.stdout)
     elif failed:
         write_table(failures_table(results.failed), table_format, sys.stdout)
@@ -97,5 +105,5 @@ def command(
         json.dump(records(results), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        table = results.records_table() if table_format == "csv" else results.table()
+        table = results.records_table() if table_format == "csv" else results.table(of)
         write_table(table, table_format, sys.stdout)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Final, Unpack
@@ -18,6 +17,7 @@ from simalloc.cli.options import format_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
+    of_option,
     on_refusal_option,
     open_started,
     page_option,
@@ -27,12 +27,13 @@ from simalloc.cli.simulation_options import (
     write_option,
 )
 from simalloc.heap import Run, simulate_all
+from simalloc.heap.quantity import Quantity, measuring
 from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.policy import ALL, Policy, expand_policies
 from simalloc.policy.range import Range
 from simalloc.report import Format, Table, write_table
 from simalloc.report.ranges import ranges_table
-from simalloc.report.runs import Of, record, runs_records_table, runs_table, sorted_runs
+from simalloc.report.runs import record, runs_records_table, runs_table, sorted_runs
 from simalloc.report.units import spell_bytes
 from simalloc.trace import EventSource
 
@@ -59,13 +60,7 @@ _BYTES_AN_EVENT: Final = 165
     "'best-fit-*', all, or FILE.py:CLASS for a policy in Python. Repeatable. Default: @default, "
     "about a dozen.",
 )
-@click.option(
-    "--of",
-    type=click.Choice(["mapped", "resident", "largest-free"]),
-    default="mapped",
-    show_default=True,
-    help="Measure mapped or resident bytes, or the size of the largest free block.",
-)
+@of_option("Measure mapped or resident bytes, or the size of the largest free block.")
 @page_option
 @write_option
 @click.option(
@@ -90,7 +85,7 @@ def command(
     traces: Sequence[str],
     policies: Sequence[str],
     values: str | None,
-    of: Of,
+    of: Quantity,
     sort: str | None,
     table_format: Format,
     **asked: Unpack[RunKeywords],
@@ -101,9 +96,7 @@ def command(
     for all policies.
     """
     described = expand_policies(policies or "@default")
-    options = replace(
-        RunOptions(**asked), resident=of == "resident", largest_free=of == "largest-free"
-    )
+    options = measuring(RunOptions(**asked), [of])
     simulated = partial(simulate_all, options=options)
     sources = (open_started(name, options.start) for name in traces)
     if values is not None and sort is not None:
@@ -131,7 +124,7 @@ def _over_range(
     sources: Iterable[EventSource],
     policies: Sequence[Policy],
     simulated: Callable[..., list[Run]],
-    of: Of,
+    of: Quantity,
 ) -> Table:
     """Return a row per trace and policy with the range of its results over the values."""
     spread = values.over(policies)

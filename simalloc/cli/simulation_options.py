@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import click
 
 from simalloc.cli.size import Size
+from simalloc.heap.quantity import QUANTITIES
 from simalloc.heap.run_options import OnRefusal, Realloc
 from simalloc.heap.start import Start
 from simalloc.trace import EventSource
@@ -68,6 +70,13 @@ write_option: Final = click.option(
     callback=lambda _context, _option, value: value == "all",
     help="Bytes of its objects that the program writes and thereby makes resident.",
 )
+
+
+def of_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option --of, which selects a quantity; `text` is its help."""
+    return click.option(
+        "--of", type=click.Choice(QUANTITIES), default="mapped", show_default=True, help=text
+    )
 
 
 def open_started(name: str, start: Start | None) -> EventSource:

@@ -16,9 +16,10 @@ from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option, rows_option
 from simalloc.cli.progress import progress
-from simalloc.cli.simulation_options import page_option
+from simalloc.cli.simulation_options import of_option, page_option
 from simalloc.errors import SimallocError
 from simalloc.files import replacing
+from simalloc.heap.quantity import Quantity
 from simalloc.measure.sites import (
     ASKED,
     HELD,
@@ -86,7 +87,11 @@ def _number(_context: Any, _option: Any, given: float) -> float:
     type=click.Choice(["worst", "peak", "end"]),
     default="worst",
     show_default=True,
-    help="Event at which the heap is examined: the most waste, the peak of the heap, or the end.",
+    help="Event at which the heap is examined: the most waste, the peak of --of, or the end.",
+)
+@of_option(
+    "The peak is that of the mapped or resident bytes, or the event at which the largest free "
+    "block is smallest."
 )
 @click.option(
     "--by",
@@ -166,6 +171,7 @@ def command(
     trace: str,
     policy: str | None,
     at: At,
+    of: Quantity,
     by: By,
     way: Way | None,
     measure: str | None,
@@ -199,6 +205,7 @@ def command(
             loaded,
             policy,
             at=at,
+            of=of,
             page=page,
             wrappers=folded,
             progress=advance,

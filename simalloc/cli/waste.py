@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -15,6 +14,7 @@ from simalloc.cli.options import format_option, plot_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
+    of_option,
     on_refusal_option,
     page_option,
     realloc_option,
@@ -22,6 +22,7 @@ from simalloc.cli.simulation_options import (
     write_option,
 )
 from simalloc.heap import Run, simulate_all
+from simalloc.heap.quantity import Quantity, measuring
 from simalloc.heap.real import (
     MODELS,
     Allocator,
@@ -61,12 +62,9 @@ from simalloc.trace.catalogue import load
 )
 @scale_option
 @realloc_option
-@click.option(
-    "--of",
-    type=click.Choice(["mapped", "resident"]),
-    default="mapped",
-    show_default=True,
-    help="Examine the peak of mapped or of resident bytes.",
+@of_option(
+    "Examine the heap at the peak of mapped or resident bytes, or when the largest free block is "
+    "smallest."
 )
 @page_option
 @write_option
@@ -77,12 +75,12 @@ def command(
     trace: str,
     policies: Sequence[str],
     allocators: str | None,
-    of: str,
+    of: Quantity,
     plot: Path | None,
     table_format: Format,
     **asked: Unpack[RunKeywords],
 ) -> None:
-    """Print where the bytes of a heap go at its peak.
+    """Print where the bytes of a heap go at its peak, or at the event that --of selects.
 
     Each byte is live, a header or alignment, rounding to a size class, an allocator table, cached,
     free between live blocks, or free at the top. A real allocator reports only how much it has
@@ -94,8 +92,8 @@ def command(
     described = with_and_without_mechanism(expand_policies(policies or "@default"))
     real = _allocators(allocators, described)
     replayed = load(trace)
-    runs = _runs(replayed, described, replace(RunOptions(**asked), resident=of == "resident"))
-    wastes = [*_wastes(replayed, runs), *_real_wastes(replayed, real)]
+    runs = _runs(replayed, described, measuring(RunOptions(**asked), [of]))
+    wastes = [*_wastes(replayed, runs, of), *_real_wastes(replayed, real)]
     table = waste_records_table if table_format in {"json", "csv"} else waste_table
     if plot is not None:
         _plot(wastes, plot)
@@ -119,13 +117,12 @@ def _runs(trace: Trace, policies: Sequence[Policy], options: RunOptions) -> list
         return simulate_all(trace, policies, options, progress=advance)
 
 
-def _wastes(trace: Trace, runs: Sequence[Run]) -> list[Waste]:
-    """Replay the trace again up to each peak, of the resident bytes if they are known."""
+def _wastes(trace: Trace, runs: Sequence[Run], of: Quantity) -> list[Waste]:
+    """Replay the trace again up to the worst value of each run."""
     with progress("Peaks", len(runs)) as advance:
         wastes = []
         for run in runs:
-            event = None if run.resident is None else run.resident.peak_event
-            wastes.append(waste(trace, run, event))
+            wastes.append(waste(trace, run, of=of))
             advance(1)
     return wastes
 

@@ -30,7 +30,8 @@ class Footprint:
     """Measures of a number of bytes after each event, in program bytes.
 
     `peak_event` is the event after which the bytes first had their peak, and `live_bytes_at_peak`
-    belongs to it. `bytes_at_max_live` belongs to the event after which live bytes first had theirs.
+    belongs to it. `min_event` is the event after which they were first at their minimum.
+    `bytes_at_max_live` belongs to the event after which live bytes first had theirs.
     `mean_bytes` is the mean over all events, and `mean_to_live` the mean of the ratio to the live
     bytes over the events with live bytes after them. `mean_to_live_by_bytes` weights each event by
     the bytes that it allocated (nan without such events).
@@ -40,6 +41,7 @@ class Footprint:
     peak_event: int
     live_bytes_at_peak: int
     bytes_at_max_live: float
+    min_event: int
     final_bytes: float
     mean_bytes: float
     mean_to_live: float

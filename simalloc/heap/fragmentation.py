@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from simalloc.errors import SimallocError
+from simalloc.heap.quantity import footprint
 from simalloc.heap.run import Run
 from simalloc.shown import ShownAsTable
 
@@ -67,7 +68,7 @@ def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
     Raises
     ------
     SimallocError
-        If `run` is not a run, or has no resident bytes.
+        If `run` is not a run or has no resident bytes, and for other words in `of`.
 
     Examples
     --------
@@ -78,9 +79,9 @@ def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
         raise SimallocError(
             f"fragmentation() takes a run, as simulate() returns it, not a {type(run).__name__}"
         )
-    bytes_of = run.resident if of == "resident" else run.mapped
-    if bytes_of is None:
-        raise SimallocError("the run has not kept track of resident pages; ask for them")
+    if of not in {"mapped", "resident"}:
+        raise SimallocError(f"fragmentation is of mapped or resident bytes, not of {of!r}")
+    bytes_of = footprint(run, of)
     return Fragmentation(
         mean=bytes_of.mean_to_live - 1,
         mean_by_bytes=bytes_of.mean_to_live_by_bytes - 1,

@@ -28,10 +28,11 @@ class Rank:
     by_trace: Mapping[str, float]
 
 
-def ranking(runs: Iterable[Run], measure: int = 4) -> list[Rank]:
+def ranking(runs: Iterable[Run], measure: int = 4, of: str = "mapped") -> list[Rank]:
     """Rank the policies of some runs by the mean of measure #1, #2, #3 or #4, the least first.
 
-    Raises `SimallocError` unless every policy has exactly one run of every trace.
+    The measure is of the mapped or resident bytes. Raises `SimallocError` for other bytes, and
+    unless every policy has exactly one run of every trace.
     """
     table: dict[str, dict[str, float]] = {}
     traces: dict[str, None] = {}
@@ -39,7 +40,7 @@ def ranking(runs: Iterable[Run], measure: int = 4) -> list[Rank]:
         row = table.setdefault(spell(run.policy), {})
         if run.trace in row:
             raise SimallocError(f"two runs of {run.trace} under {spell(run.policy)}")
-        row[run.trace] = fragmentation(run)[measure]
+        row[run.trace] = fragmentation(run, of)[measure]
         traces[run.trace] = None
     for name, row in table.items():
         missing = [trace for trace in traces if trace not in row]

@@ -22,6 +22,7 @@ from simalloc.heap import (
     Run,
     event_or_peak,
 )
+from simalloc.heap.quantity import Quantity
 from simalloc.heap.running.block_sizes import gross_sizes
 from simalloc.measure.own_words import Known, own_words
 from simalloc.policy import spell
@@ -100,6 +101,8 @@ class Waste(ShownAsTable):
     """Cached or free, in pages that were not touched since they were mapped."""
     free_given_back: float | None = None
     """Cached or free, in pages returned to the system by the allocator; they remain mapped."""
+    largest_free: float | None = None
+    """The size of the largest free block, if the run has measured it."""
     scale: int = 1
     """The number that sizes were multiplied by; 1 for a real allocator."""
     realloc: str | None = None
@@ -118,15 +121,18 @@ def waste(
     run: Run,
     event: int | None = None,
     *,
+    of: Quantity = "mapped",
     progress: Callable[[int], None] = lambda _: None,
 ) -> Waste:
-    """Return the bytes of a run's heap by kind after an event, by default at its first peak.
+    """Return the bytes of a run's heap by kind after an event.
 
-    The trace is replayed up to the event. `progress` is called with the number of events done since
-    its last call. Raises `SimallocError` if the event does not exist, or if the run is not of the
-    trace.
+    By default that is the event of the worst value of a quantity: the first peak of the heap or of
+    its resident bytes, or the first minimum of the largest free block. The trace is replayed up to
+    the event. `progress` is called with the number of events done since its last call. Raises
+    `SimallocError` if the event does not exist, if the run is not of the trace, or if it has not
+    measured the quantity.
     """
-    sums = WasteSums(source, run, event)
+    sums = WasteSums(source, run, event_or_peak(source, run, event, of))
     replay = HeapReplay(source, run, [sums], events=0, pages=True, progress=progress)
     replay.go()
     return sums.waste()
@@ -143,6 +149,7 @@ class WasteSums:
         self._reported: Mapping[str, int] = {}
         self._top: list[tuple[int, float]] = []
         self._pages: dict[str, float] = {}
+        self._largest_free: float | None = None
         self.events = (event_or_peak(source, run, event),)
 
     def look(self, heap: HeapReplay) -> None:
@@ -151,6 +158,7 @@ class WasteSums:
             self._add(part)
             self._add_pages(part, heap.in_pages(part))
         self._reported = heap.reported()
+        self._largest_free = heap.largest_free()
 
     def waste(self) -> Waste:
         """Return where the bytes are."""
@@ -166,6 +174,7 @@ class WasteSums:
             threads=self._run.threads,
             replayed_threads=self._run.replayed_threads,
             **self._pages,
+            largest_free=self._largest_free,
             scale=self._run.scale,
             realloc=self._run.realloc.value,
             own_words=self._own_words(parts),

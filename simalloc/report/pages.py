@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simalloc.heap import Run
+from simalloc.heap import Footprint, Run
+from simalloc.heap.quantity import Quantity, footprint
 from simalloc.policy import spell
 from simalloc.policy.parts import format_size
 from simalloc.report.runs import threads_notes
 from simalloc.report.table import Table
 
 
-def pages_table(runs: Sequence[Run]) -> Table:
-    """Return a row a run and size of pages: the bytes of pages with at least one live byte."""
+def pages_table(runs: Sequence[Run], of: Quantity | None = None) -> Table:
+    """Return a row a run and size of pages: the bytes of pages with at least one live byte.
+
+    A further row of each run has its mapped or resident bytes if `of` names these.
+    """
     columns = ("trace", "policy", "page", "peak", "mean", "final", "peak %", "peak live")
     rows = [
         (
             run.trace,
             spell(run.policy),
-            format_size(size),
-            occupied.peak_bytes,
-            occupied.mean_bytes,
-            occupied.final_bytes,
-            100 * (occupied.peak_bytes / run.max_live_bytes - 1) if run.max_live_bytes else None,
+            page,
+            held.peak_bytes,
+            held.mean_bytes,
+            held.final_bytes,
+            100 * (held.peak_bytes / run.max_live_bytes - 1) if run.max_live_bytes else None,
             run.max_live_bytes,
         )
         for run in runs
-        for size, occupied in run.occupied.items()
+        for page, held in _rows(run, of)
     ]
     notes = (
         "Bytes of the pages in which at least one byte is live: what would be resident if",
@@ -37,9 +41,15 @@ def pages_table(runs: Sequence[Run]) -> Table:
     return Table("Occupied pages", columns, rows, notes)
 
 
-def pages_records_table(runs: Sequence[Run]) -> Table:
+def _rows(run: Run, of: Quantity | None) -> list[tuple[str, Footprint]]:
+    """Return what the first column of a row says, and the bytes of the row."""
+    rows = [(format_size(size), occupied) for size, occupied in run.occupied.items()]
+    return rows if of is None else [*rows, (of, footprint(run, of))]
+
+
+def pages_records_table(runs: Sequence[Run], of: Quantity | None = None) -> Table:
     """Return the same with how many threads were replayed, and are, for JSON and CSV."""
-    table = pages_table(runs)
-    threads = [(run.replayed_threads, run.threads) for run in runs for _ in run.occupied]
+    table = pages_table(runs, of)
+    threads = [(run.replayed_threads, run.threads) for run in runs for _ in _rows(run, of)]
     rows = [(*row, *both) for row, both in zip(table.rows, threads, strict=True)]
     return replace(table, columns=(*table.columns, "threads", "trace_threads"), rows=rows)

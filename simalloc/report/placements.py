@@ -19,8 +19,9 @@ def write_placements(
 ) -> None:
     """Write a row for each event, or each one in `every` and the last; events count from 1.
 
-    The columns are event, address, mapped and resident bytes, and then the allocator's own figures
-    behind its name, such as `jemalloc.allocated`. Addresses and bytes are the program's. An address
+    The columns are event, address, mapped and resident bytes, the size of the largest free block if
+    it is measured, and then the allocator's own figures behind its name, such as
+    `jemalloc.allocated`. Addresses and bytes are the program's. An address
     is in the allocator's own terms, `-` after an event that leaves no object, and `x` after a
     request that was refused. `progress` is called with the number of events done since its last
     call. Raises as `simulate` does.
@@ -30,7 +31,7 @@ def write_placements(
     name = setting.policy.name
     names = [f"{name}.{figure}" for figure in description.figure_columns(watched.names)]
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["event", "address", "mapped", "resident", *names])
+    writer.writerow(["event", "address", *_measured(setting), *names])
     done = 0
     for sight in watched.sights():
         writer.writerows(_rows(setting, watched, sight, done, every))
@@ -43,6 +44,7 @@ def _rows(
 ) -> Iterator[list[object]]:
     description, scale = setting.policy.description, setting.scale
     last = len(setting.source)
+    measured = _measured(setting)
     for place in range(len(sight.address)):
         event = first + place + 1
         if event % every and event != last:
@@ -57,10 +59,14 @@ def _rows(
         yield [
             event,
             address,
-            _quotient(int(sight.mapped[place]), scale),
-            _quotient(int(sight.resident[place]), scale),
+            *(_quotient(int(getattr(sight, name)[place]), scale) for name in measured),
             *description.spell_figures(figures, location),
         ]
+
+
+def _measured(setting: Setting) -> list[str]:
+    """Return the fields of `Sight` that are columns, in bytes."""
+    return ["mapped", "resident", *(["largest_free"] if setting.options.largest_free else [])]
 
 
 def _quotient(scaled: int, scale: int) -> float:

@@ -8,9 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from simalloc.heap import Footprint, Run, fragmentation
+from simalloc.heap import Run, fragmentation
+from simalloc.heap.quantity import NAMES, Quantity, bytes_of_fragmentation, worst
 from simalloc.policy import Policy, spell
-from simalloc.report.runs import MEASURES_NOTES, Of, footprint, measured_bytes
+from simalloc.report.runs import MEASURES_NOTES
 from simalloc.report.table import Table, Value
 
 _SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
@@ -20,15 +21,8 @@ _SPREAD: Final[dict[str, Callable[[list[float]], float]]] = {
 }
 
 
-_NAMES: Final[dict[Of, str]] = {
-    "mapped": "peak heap",
-    "resident": "peak resident",
-    "largest-free": "min largest free",
-}
-
-
 def ranges_table(
-    spreads: Sequence[tuple[Policy, Sequence[Run]]], what: str, of: Of = "mapped"
+    spreads: Sequence[tuple[Policy, Sequence[Run]]], what: str, of: Quantity = "mapped"
 ) -> Table:
     """Return a row a policy and its runs, with least, median and most of some figures.
 
@@ -36,8 +30,8 @@ def ranges_table(
     not defined in some run is left out.
     """
     figures: dict[str, Callable[[Run], float]] = {
-        "#4 %": lambda run: 100 * fragmentation(run, measured_bytes(of))[4],
-        _NAMES[of]: lambda run: _bytes(footprint(run, of), of),
+        "#4 %": lambda run: 100 * fragmentation(run, bytes_of_fragmentation(of))[4],
+        NAMES[of]: lambda run: worst(run, of).bytes,
     }
     columns = ("trace", "policy", "runs", *(f"{f} {s}" for f in figures for s in _SPREAD))
     rows: list[Sequence[Value]] = [
@@ -50,10 +44,6 @@ def ranges_table(
         for policy, runs in spreads
     ]
     return Table(f"Fragmentation with {what}", columns, rows, MEASURES_NOTES[1:])
-
-
-def _bytes(footprint: Footprint, of: Of) -> float:
-    return footprint.min_bytes if of == "largest-free" else footprint.peak_bytes
 
 
 def _spread(figure: Callable[[Run], float], runs: Sequence[Run]) -> list[float | None]:

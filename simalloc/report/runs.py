@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Footprint, Run, fragmentation
 from simalloc.heap.fragmentation import MEASURES
+from simalloc.heap.quantity import (
+    NAMES,
+    Quantity,
+    bytes_of_fragmentation,
+    footprint,
+    worst,
+)
 from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.table import Table, Value
@@ -28,10 +35,6 @@ LARGEST_FREE_NOTES: Final = (
     "capacity the bytes that can still be mapped count as one block. Bytes are the program's.",
 )
 
-
-Of = Literal["mapped", "resident", "largest-free"]
-"""The subject of a table. With the largest free block, the measures are of the mapped bytes."""
-
 _NAMED: Final = 6
 """Policies that a note names; of more it says how many."""
 
@@ -42,7 +45,7 @@ _BY_NUMBER: Final = {f"#{number}": f"fragmentation_{number}" for number in MEASU
 
 
 def sorted_runs(
-    runs: Iterable[Run], by: str, *, of: Of = "mapped", reverse: bool = False
+    runs: Iterable[Run], by: str, *, of: Quantity = "mapped", reverse: bool = False
 ) -> list[Run]:
     """Return runs in order of a measure, `#1` to `#4`, or of any column of `flat_record`.
 
@@ -66,9 +69,9 @@ def incompleteness(run: Run) -> tuple[bool, bool]:
     return not run.finished, run.refused > 0
 
 
-def record(run: Run, of: Of = "mapped") -> dict[str, Any]:
+def record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:
     """Return a run as plain values, ready for JSON; undefined values (nan) become None."""
-    measures = fragmentation(run, measured_bytes(of))
+    measures = fragmentation(run, bytes_of_fragmentation(of))
     fields: dict[str, Any] = {
         "trace": run.trace,
         "policy": run.policy.name,
@@ -123,7 +126,7 @@ def _largest_free(largest: Footprint) -> dict[str, float]:
     }
 
 
-def flat_record(run: Run, of: Of = "mapped") -> dict[str, Any]:
+def flat_record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:
     """Return the same in one level: `fragmentation_1` to `_4`, the policy with its parameters."""
     fields = record(run, of)
     measures = fields.pop("fragmentation")
@@ -133,7 +136,7 @@ def flat_record(run: Run, of: Of = "mapped") -> dict[str, Any]:
     return {**fields, **{f"fragmentation_{number}": measures[number] for number in MEASURES}}
 
 
-def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) -> Table:
+def runs_table(runs: Sequence[Run], *, of: Quantity = "mapped", speed: bool = True) -> Table:
     """Return a row a run, with what most people look for: the measures in percent, and bytes.
 
     The measures are of the mapped bytes, or of the resident ones; of the largest free block the
@@ -143,14 +146,14 @@ def runs_table(runs: Sequence[Run], *, of: Of = "mapped", speed: bool = True) ->
     """
     is_measured = of != "largest-free"
     measures = MEASURES if is_measured else ()
-    name = "resident" if of == "resident" else "heap"
+    held = bytes_of_fragmentation(of)
     columns: dict[str, list[Value]] = {
         "trace": [run.trace for run in runs],
         "policy": [spell(run.policy) for run in runs],
         **_differing(runs),
         **{f"#{number} %": [_percent(run, of, int(number)) for run in runs] for number in measures},
         **({} if is_measured else _largest_columns(runs)),
-        f"peak {name}": [footprint(run, measured_bytes(of)).peak_bytes for run in runs],
+        NAMES[held]: [worst(run, held).bytes for run in runs],
         "peak live": [run.max_live_bytes for run in runs],
         **({"refused": [run.refused for run in runs]} if any(run.refused for run in runs) else {}),
     }
@@ -218,7 +221,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_NAMED])} and {counted(len(names) - _NAMED, 'other')}"
 
 
-def runs_records_table(runs: Sequence[Run], of: Of = "mapped") -> Table:
+def runs_records_table(runs: Sequence[Run], of: Quantity = "mapped") -> Table:
     """Return a row a run with every figure, for CSV."""
     records = [flat_record(run, of) for run in runs]
     columns = tuple(dict.fromkeys(name for each in records for name in each))
@@ -235,19 +238,7 @@ def _differing(runs: Sequence[Run]) -> dict[str, list[Value]]:
     return {name: values for name, values in columns.items() if len(set(values)) > 1}
 
 
-def measured_bytes(of: Of) -> Of:
-    """Return the bytes that the measures of fragmentation are of."""
-    return "resident" if of == "resident" else "mapped"
-
-
-def footprint(run: Run, of: Of) -> Footprint:
-    """Return the footprint of the requested bytes."""
-    found = {"mapped": run.mapped, "resident": run.resident, "largest-free": run.largest_free}[of]
-    assert found is not None, "the measures have been asked for"
-    return found
-
-
-def _percent(run: Run, of: Of, number: int) -> float | None:
+def _percent(run: Run, of: Quantity, number: int) -> float | None:
     percent: float | None = _plain(100 * fragmentation(run, of)[number])
     return percent
 

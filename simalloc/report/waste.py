@@ -13,7 +13,7 @@ from simalloc.report.units import percent
 
 def waste_table(wastes: Sequence[Waste]) -> Table:
     """Return a row per heap with its bytes by kind; kinds that no heap has are left out."""
-    words = {**PARTS, "resident": "resident", **FREE_PARTS}
+    words = {**PARTS, "resident": "resident", **FREE_PARTS, "largest_free": "largest free"}
     parts = [part for part in words if any(getattr(waste, part) for waste in wastes)]
     options = {name: [getattr(waste, name) for waste in wastes] for name in ("scale", "realloc")}
     differing = [name for name, values in options.items() if len({*values} - {None}) > 1]
@@ -53,6 +53,7 @@ def waste_records_table(wastes: Sequence[Waste]) -> Table:
         *PARTS,
         "resident",
         *FREE_PARTS,
+        *(["largest_free"] if any(one.largest_free is not None for one in wastes) else []),
     )
     rows = [
         tuple(getattr(waste, names.get(column, column)) for column in columns) for waste in wastes

@@ -9,11 +9,12 @@ from tempfile import TemporaryDirectory
 
 from simalloc.errors import PlanError
 from simalloc.heap import Realloc
+from simalloc.heap.quantity import Quantity
 from simalloc.policy import CATALOGUE, AnyPolicy, Grid, PolicyFromCode, expand_policies
 from simalloc.progress import progress as any_progress
 from simalloc.sweep.finding import find_sources
 from simalloc.sweep.observer import Observer
-from simalloc.sweep.plan import Plan, check_reallocs, check_scales
+from simalloc.sweep.plan import Plan, check_quantities, check_reallocs, check_scales
 from simalloc.sweep.progress import SweepProgress
 from simalloc.sweep.results import Results
 from simalloc.sweep.sweep import carry_out_plan
@@ -26,6 +27,7 @@ def run_sweep(
     *,
     scales: Iterable[int] | int | None = None,
     reallocs: Iterable[Realloc | str] | Realloc | str | None = None,
+    of: Iterable[Quantity] | Quantity = "mapped",
     timelines: bool = False,
     results: str | PathLike[str] | None = None,
     jobs: int | None = None,
@@ -50,6 +52,8 @@ def run_sweep(
     reallocs : str, Realloc or iterable of these, optional
         Rules for a realloc. By default in place for policies with their mechanism on, else
         `"free-first"`.
+    of : {"mapped", "resident", "largest-free"} or iterable of these, default "mapped"
+        Quantities that the runs measure. Mapped bytes are always measured.
     timelines : bool, default False
         Keep the timeline of each run for `Results.timeline`; requires `results`.
     results : str or path, optional
@@ -72,7 +76,7 @@ def run_sweep(
     Raises
     ------
     PlanError
-        If a trace, a policy or a parameter does not exist.
+        If a trace, a policy, a parameter or a quantity does not exist.
 
     Examples
     --------
@@ -92,6 +96,7 @@ def run_sweep(
         check_scales(scales),
         check_reallocs(reallocs),
         timelines,
+        check_quantities(of),
     )
     with (
         TemporaryDirectory(prefix="simalloc-") as folder,

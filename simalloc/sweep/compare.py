@@ -124,10 +124,12 @@ def compare(
     b: Iterable[Row],
     measure: str | int = 4,
     *,
+    of: str = "mapped",
     ignore: Collection[str] = ("code",),
 ) -> Comparison:
     """Pair the runs of `a` and `b` that are equal apart from the properties in `ignore`.
 
+    `Measure.of` takes `measure` and `of`.
     Runs differ in trace, policy, each of its parameters, scale, realloc rule and code. `ignore`
     accepts any of these names (`code`, `scale`, `growth` ...), `parameters` for all parameters, and
     `policy` for the policy with its parameters. Raises `ResultsError` for a name that no run has,
@@ -137,7 +139,7 @@ def compare(
     _check_names(ignore, (*a, *b))
     rows_a, rows_b = _index(a, ignore, "A"), _index(b, ignore, "B")
     return Comparison(
-        Measure.of(measure),
+        Measure.of(measure, of),
         tuple((row, rows_b[key]) for key, row in rows_a.items() if key in rows_b),
         tuple(row for key, row in rows_a.items() if key not in rows_b),
         tuple(row for key, row in rows_b.items() if key not in rows_a),

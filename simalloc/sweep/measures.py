@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import ResultsError
 from simalloc.heap.fragmentation import measure_number
+from simalloc.heap.quantity import COLUMNS, QUANTITIES, WORDS, bytes_of_fragmentation, quantity
 from simalloc.report.table import Value
 from simalloc.report.units import percent
+
+_PREFIXES: Final = {"mapped": "fragmentation_", "resident": "resident_fragmentation_"}
+"""Names of the columns of the measures of fragmentation, before the number."""
 
 
 @dataclass(frozen=True)
@@ -20,31 +27,45 @@ class Measure:
     column: str
 
     @classmethod
-    def of(cls, measure: str | int) -> Measure:
-        """Return the measure that 1 to 4, or the name of a column, stands for."""
+    def of(cls, measure: str | int, of: str = "mapped") -> Measure:
+        """Return the measure that 1 to 4, a quantity or the name of a column stands for.
+
+        Numbers stand for the fragmentation of the mapped or resident bytes, as `of` says. Raises
+        `SimallocError` for another word in `of`.
+        """
         text = str(measure)
+        held = bytes_of_fragmentation(of)
         if text.removeprefix("#").isdigit():
-            return cls(f"fragmentation_{measure_number(text)}")
-        return cls(text)
+            return cls(f"{_PREFIXES[held]}{measure_number(text)}")
+        return cls(COLUMNS[quantity(text)] if text in QUANTITIES else text)
 
     @property
     def percent(self) -> bool:
         """True for a fraction that is shown in percent."""
-        return self.column.startswith("fragmentation_")
+        return self.column.startswith(tuple(_PREFIXES.values()))
+
+    @property
+    def best_is_highest(self) -> bool:
+        """True if a higher value is better: more room in the largest free block."""
+        return "largest_free" in self.column
 
     @property
     def title(self) -> str:
         """The title above a table."""
         if self.percent:
-            return f"Fragmentation #{self.column.removeprefix('fragmentation_')}, percent"
+            number = self.column.rpartition("fragmentation_")[2]
+            held = " of resident bytes" if self.column.startswith("resident") else ""
+            return f"Fragmentation #{number}{held}, percent"
         return self.column.replace("_", " ").capitalize()
+
+    def order(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return keys that sort values from the best to the worst."""
+        return -values if self.best_is_highest else values
 
     def value(self, row: Mapping[str, Any]) -> float:
         """Return the figure of a run, nan where it is not defined."""
         if self.column not in row:
-            raise ResultsError(
-                f"the results have no column {self.column!r}; --format csv shows them all"
-            )
+            raise ResultsError(_absent(self.column))
         value = row[self.column]
         if isinstance(value, (str, dict)):
             raise ResultsError(f"{self.column} does not hold numbers")
@@ -59,6 +80,15 @@ class Measure:
     def text(self, value: float) -> str:
         """Return a difference of figures in words."""
         return f"{percent(value).text} points" if self.percent else f"{value:,.4g}"
+
+
+def _absent(column: str) -> str:
+    """Return what to say of a column that the results do not have."""
+    missing = [of for of in QUANTITIES if of.replace("-", "_") in column]
+    if missing:
+        of = missing[0]
+        return f'the results have not measured {WORDS[of]}; add of = "{of}" to the plan'
+    return f"the results have no column {column!r}; --format csv shows them all"
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

@@ -84,12 +84,14 @@ class Pivot:
     def sorted_by(self, name: str) -> Pivot:
         """Return the rows in order of `average`, `policy` or a trace's name, the gaps last.
 
-        Raises `ResultsError` for an unknown column.
+        The best value comes first: the highest of the largest free block, else the lowest. Raises
+        `ResultsError` for an unknown column.
         """
         if name == "policy":
             order = sorted(range(len(self.settings)), key=lambda row: self.settings[row])
         else:
-            order = np.lexsort((self._column(name), np.array(self.incomplete))).tolist()
+            keys = self.measure.order(self._column(name)), np.array(self.incomplete)
+            order = np.lexsort(keys).tolist()
         return self.reordered(order)
 
     def reordered(self, order: Sequence[int]) -> Pivot:
@@ -197,11 +199,14 @@ def _plain(values: Iterable[float]) -> list[Value]:
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-def pivot(rows: Sequence[Row], measure: str | int) -> Pivot:
-    """Return a measure of runs by setting and trace; raises `ResultsError` for no runs."""
+def pivot(rows: Sequence[Row], measure: str | int, of: str = "mapped") -> Pivot:
+    """Return a measure of runs by setting and trace, as `Measure.of` takes it.
+
+    Raises `ResultsError` for no runs.
+    """
     if not rows:
         raise ResultsError("no run is left to show; loosen the conditions")
-    chosen = Measure.of(measure)
+    chosen = Measure.of(measure, of)
     first = {events_of(row): row for row in reversed(rows)}
     traces = sorted(Column(row["trace"], sha256, program_of(row)) for sha256, row in first.items())
     incomplete = _incomplete(rows)

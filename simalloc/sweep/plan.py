@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 from simalloc.errors import PlanError, SimallocError
 from simalloc.heap import Realloc
+from simalloc.heap.quantity import Quantity, measuring, quantity
 from simalloc.heap.run_options import RunOptions, check_scale
 from simalloc.policy import Policy
 from simalloc.policy.choice import listed
@@ -28,14 +29,17 @@ class Plan:
     reallocs: tuple[Realloc | None, ...] = (None,)
     """None is each policy's own rule."""
     timelines: bool = False
+    of: tuple[Quantity, ...] = ("mapped",)
+    """Quantities that the runs measure; mapped bytes are always measured."""
 
     def tasks(self) -> list[Task]:
         """Return the runs, each once, even if the plan names it in several ways."""
+        asked = measuring(RunOptions(), self.of)
         tasks = (
             Task(
                 source,
                 policy,
-                RunOptions(scale=scale, realloc=realloc).resolved(policy),
+                replace(asked, scale=scale, realloc=realloc).resolved(policy),
                 self.timelines,
             )
             for source, policy, scale, realloc in product(
@@ -76,3 +80,16 @@ def check_reallocs(reallocs: object) -> tuple[Realloc | None, ...]:
     if not values:
         raise PlanError("the plan has no realloc rules", key=("reallocs",))
     return tuple(Realloc(value) for value in values)
+
+
+def check_quantities(of: object) -> tuple[Quantity, ...]:
+    """Return the quantities of a plan; raises `PlanError` for an unknown word."""
+    words = listed("mapped" if of is None else of)
+    for word in words:
+        try:
+            quantity(word)
+        except SimallocError as error:
+            raise PlanError(str(error), key=("of",), value=word) from None
+    if not words:
+        raise PlanError("the plan has no quantities", key=("of",))
+    return tuple(quantity(word) for word in words)

@@ -14,9 +14,9 @@ from simalloc.policy import expand_policies
 from simalloc.policy.choice import listed
 from simalloc.sweep.finding import find_sources, find_workloads, unique
 from simalloc.sweep.lines import line_of
-from simalloc.sweep.plan import Plan, check_reallocs, check_scales
+from simalloc.sweep.plan import Plan, check_quantities, check_reallocs, check_scales
 
-KEYS: Final = ("traces", "workloads", "policies", "scales", "reallocs", "keep")
+KEYS: Final = ("traces", "workloads", "policies", "scales", "reallocs", "of", "keep")
 KEEP: Final = ("measures", "timelines")
 
 
@@ -64,6 +64,7 @@ def plan_of(document: dict[str, Any], folder: Path) -> Plan:
         check_scales(document.get("scales")),
         check_reallocs(document.get("reallocs")),
         _keeps_timelines(document.get("keep", [])),
+        check_quantities(document.get("of")),
     )
 
 

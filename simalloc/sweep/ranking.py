@@ -40,8 +40,9 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The rows of a pivot from best (lowest average over programs) to worst.
+    """The rows of a pivot from best to worst average over programs.
 
+    The lowest average is the best, except for the size of the largest free block.
     Rows with refused requests follow all others, and rows with a run that a refused request ended
     come last.
 
@@ -146,7 +147,7 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) 
         )
     programs = [column.program for column in complete.traces]
     means = program_means(complete.values, programs)
-    order = np.lexsort((means.mean(axis=1), np.array(complete.incomplete)))
+    order = np.lexsort((complete.measure.order(means.mean(axis=1)), np.array(complete.incomplete)))
     ordered, means = complete.reordered(order.tolist()), means[order]
     low = high = np.full(len(means), np.nan)
     if means.shape[1] > 1:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from simalloc.errors import PolicyError, ResultsError
 from simalloc.heap import Timeline
+from simalloc.heap.quantity import Quantity
 from simalloc.measure.bootstrap import RESAMPLES
 from simalloc.plural import counted
 from simalloc.policy import base_name, parse_size
@@ -98,18 +99,29 @@ class Results(Sequence[Row]):
                 rows = tuple(row for row in rows if _meets(row, name, wanted))
         return self._only(rows)
 
-    def pivot(self, measure: str | int = 4) -> Pivot:
-        """Return a measure by policy and trace: 1 to 4, or the name of any column of numbers."""
-        return pivot(self.succeeded, measure)
+    def pivot(self, measure: str | int = 4, *, of: Quantity = "mapped") -> Pivot:
+        """Return a measure by policy and trace.
+
+        The measure is 1 to 4 for the fragmentation of the `"mapped"` or `"resident"` bytes (`of`),
+        the name of any column of numbers, or a quantity: `"mapped"` and `"resident"` stand for the
+        peak, `"largest-free"` for the minimum.
+        """
+        return pivot(self.succeeded, measure, of)
 
     def rank(
-        self, measure: str | int = 4, *, confidence: float = 0.95, resamples: int = RESAMPLES
+        self,
+        measure: str | int = 4,
+        *,
+        of: Quantity = "mapped",
+        confidence: float = 0.95,
+        resamples: int = RESAMPLES,
     ) -> Ranking:
         """Return the policies from best to worst by their average over the traces.
 
-        See `simalloc.sweep.ranking.rank` for how far to trust the order.
+        `measure` and `of` are those of `pivot`. See `simalloc.sweep.ranking.rank` for how far to
+        trust the order.
         """
-        return rank(self.pivot(measure), confidence=confidence, resamples=resamples)
+        return rank(self.pivot(measure, of=of), confidence=confidence, resamples=resamples)
 
     def timeline(self, row: Row) -> Timeline | None:
         """Return the timeline of a run, read from the file, if the sweep kept it."""
@@ -118,9 +130,9 @@ class Results(Sequence[Row]):
         with Store(self._path) as store:
             return store.timeline(row["id"])
 
-    def table(self) -> Table:
-        """Return a row a run with what most people look for."""
-        return runs_table(self)
+    def table(self, of: Quantity = "mapped") -> Table:
+        """Return a row a run with the measures of a quantity."""
+        return runs_table(self, of)
 
     def records_table(self) -> Table:
         """Return a row a run with all that is known."""

@@ -119,17 +119,31 @@ class Store:
 
     def missing(self, tasks: Iterable[Task], *, retry_failed: bool = False) -> list[Task]:
         """Return the tasks that are not done, in their order."""
-        left = []
         with self._lock, self._errors():
-            for task in tasks:
-                found = self._connection.execute(_STATE, task.key).fetchone()
-                if found is None:
-                    left.append(task)
-                    continue
-                _, failed, has_timeline = found
-                if retry_failed if failed else task.timeline and not has_timeline:
-                    left.append(task)
-        return left
+            columns = self._columns()
+            return [task for task in tasks if self._is_missing(task, columns, retry_failed)]
+
+    def _is_missing(self, task: Task, columns: set[str], retry_failed: bool) -> bool:  # noqa: FBT001
+        found = self._connection.execute(_STATE, task.key).fetchone()
+        if found is None:
+            return True
+        run, failed, has_timeline = found
+        if failed:
+            return retry_failed
+        return (task.timeline and not has_timeline) or not self._has(run, task.figures, columns)
+
+    def _has(self, run: int, figures: Iterable[str], columns: set[str]) -> bool:
+        """Return whether a run has all of some figures."""
+        figures = list(figures)
+        if not columns.issuperset(figures):
+            return False
+        named = ", ".join(map(_quoted, figures)) or "id"
+        query = f"SELECT {named} FROM run WHERE id = ?"  # noqa: S608 - quoted names
+        return None not in self._connection.execute(query, (run,)).fetchone()
+
+    def _columns(self) -> set[str]:
+        described = self._connection.execute("PRAGMA table_info (run)")
+        return {_folded(column[1]) for column in described}
 
     def failed(self, tasks: Iterable[Task]) -> int:
         """Return how many of the tasks have ended with an error."""
@@ -140,11 +154,11 @@ class Store:
     def add(self, outcomes: Iterable[Outcome]) -> int:
         """Write outcomes, all of them or none, and return how many are new.
 
-        A run that is there is not written again, except that a failed one makes way for another.
+        A run that is there is not written again. A failed run makes way for another, and a run gets
+        the figures that it lacks.
         """
         with self._lock, self._errors(), self._transaction():
-            described = self._connection.execute("PRAGMA table_info (run)")
-            columns = {_folded(column[1]) for column in described}
+            columns = self._columns()
             return sum([self._add(outcome, columns) for outcome in outcomes])
 
     def rows(self) -> list[dict[str, Any]]:
@@ -173,6 +187,8 @@ class Store:
             if run is not None:
                 self._connection.execute("DELETE FROM run WHERE id = ?", (run,))
             run = self._insert(outcome.row, columns)
+        elif not outcome.failed:
+            self._complete(run, outcome.row, columns)
         if outcome.timeline is not None:
             self._connection.execute(
                 "INSERT OR IGNORE INTO timeline VALUES (?, ?, ?)",
@@ -181,10 +197,8 @@ class Store:
         return is_new
 
     def _insert(self, row: dict[str, Any], columns: set[str]) -> int | None:
-        """Write a row, with columns made for what the file has not had yet."""
-        for column in [name for name in row if _folded(name) not in columns]:
-            columns.add(_folded(column))
-            self._connection.execute(f"ALTER TABLE run ADD COLUMN {_quoted(column)}")
+        """Write a row."""
+        self._add_columns(row, columns)
         names = ", ".join(map(_quoted, row))
         marks = ", ".join("?" * len(row))
         values = (json.dumps(value) if isinstance(value, dict) else value for value in row.values())
@@ -192,6 +206,22 @@ class Store:
             f"INSERT INTO run ({names}) VALUES ({marks})",  # noqa: S608 - quoted names
             tuple(values),
         ).lastrowid
+
+    def _complete(self, run: int | None, row: dict[str, Any], columns: set[str]) -> None:
+        """Write the figures of a row that the run does not have."""
+        figures = {name: value for name, value in row.items() if name not in _REQUIRED}
+        self._add_columns(figures, columns)
+        changes = ", ".join(f"{_quoted(name)} = coalesce({_quoted(name)}, ?)" for name in figures)
+        self._connection.execute(
+            f"UPDATE run SET {changes} WHERE id = ? AND error IS NULL",  # noqa: S608 - quoted names
+            (*figures.values(), run),
+        )
+
+    def _add_columns(self, names: Iterable[str], columns: set[str]) -> None:
+        """Make columns for what the file has not had yet."""
+        for column in [name for name in names if _folded(name) not in columns]:
+            columns.add(_folded(column))
+            self._connection.execute(f"ALTER TABLE run ADD COLUMN {_quoted(column)}")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

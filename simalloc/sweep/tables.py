@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.heap.fragmentation import MEASURES
+from simalloc.heap.quantity import COLUMNS, NAMES, bytes_of_fragmentation
 from simalloc.policy import base_name
 from simalloc.report import Table
-from simalloc.report.runs import MEASURES_NOTES
+from simalloc.report.runs import LARGEST_FREE_NOTES, MEASURES_NOTES
 from simalloc.sweep.measures import Measure, distinct
 
 if TYPE_CHECKING:
@@ -60,25 +61,43 @@ def records_table(rows: Sequence[Row]) -> Table:
     return Table("Results", columns, cells)
 
 
-def runs_table(rows: Sequence[Row]) -> Table:
-    """Return a row a run with the four measures in percent, and bytes, or with its error."""
+def runs_table(rows: Sequence[Row], of: str = "mapped") -> Table:
+    """Return a row a run with the four measures in percent, and bytes, or with its error.
+
+    The measures are of the mapped or resident bytes. With the largest free block the table has the
+    minimum, mean and final size instead.
+    """
+    held = bytes_of_fragmentation(of)
     apart = varying(rows, _SETTING)
     errors = ["error"] if any(row["error"] is not None for row in rows) else []
     refused = ["refused"] if any(row.get("refused") for row in rows) else []
     rows = sorted(rows, key=lambda row: (bool(row.get("stopped")), bool(row.get("refused"))))
-    measures = [Measure.of(number) for number in MEASURES]
+    measures = _largest_free() if of == "largest-free" else _fragmentation(held)
+    if rows and not any(measure.column in row for row in rows for measure in measures.values()):
+        next(iter(measures.values())).value(rows[0])
+    last = {NAMES[held]: COLUMNS[held], "peak live": "max_live_bytes"}
+    last |= {name: name for name in (*refused, *errors)}
     cells = [
         (
             *(row[name] for name in ("trace", "policy", *apart)),
             *(measure.shown(measure.value(row)) if measure.column in row else None
-              for measure in measures),
-            *(row.get(name) for name in ("peak_heap_bytes", "max_live_bytes", *refused, *errors)),
+              for measure in measures.values()),
+            *(row.get(name) for name in last.values()),
         )
         for row in rows
     ]  # fmt: skip
-    percents = [f"#{number} %" for number in MEASURES]
-    columns = ("trace", "policy", *apart, *percents, "peak heap", "peak live", *refused, *errors)
-    return Table("Results", columns, cells, _notes(rows))
+    columns = ("trace", "policy", *apart, *measures, *last)
+    meaning = LARGEST_FREE_NOTES if of == "largest-free" else MEASURES_NOTES
+    return Table("Results", columns, cells, (*meaning, *_notes(rows)))
+
+
+def _fragmentation(held: str) -> dict[str, Measure]:
+    return {f"#{number} %": Measure.of(number, held) for number in MEASURES}
+
+
+def _largest_free() -> dict[str, Measure]:
+    names = [f"{which} largest free" for which in ("min", "mean", "final")]
+    return {name: Measure.of(f"{name.replace(' ', '_')}_bytes") for name in names}
 
 
 def failures_table(rows: Sequence[Row]) -> Table:
@@ -96,4 +115,4 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
         for row in rows
         if row.get("stopped")
     ]
-    return (*MEASURES_NOTES, *([shared] if shared else []), *stopped)
+    return (*([shared] if shared else []), *stopped)

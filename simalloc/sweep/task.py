@@ -10,7 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simalloc.errors import SimallocError
-from simalloc.heap import Timeline, simulate
+from simalloc.heap import Run, Timeline, simulate
+from simalloc.heap.fragmentation import MEASURES
+from simalloc.heap.quantity import COLUMNS, QUANTITIES
 from simalloc.heap.run_options import RunOptions
 from simalloc.policy import Policy, PolicyFromCode, modules_of, spell_exactly
 from simalloc.report.runs import flat_record
@@ -62,10 +64,21 @@ class Task:
 
     @property
     def columns(self) -> Collection[str]:
-        """The optional columns that can affect the outcome; policies in Python can use any."""
+        """The optional columns that can affect the outcome; policies in Python can use any.
+
+        Resident bytes depend on the bytes that the program has not written.
+        """
         if isinstance(self.policy, PolicyFromCode):
             return self.source.identity.columns
-        return self.policy.description.looked_at
+        return {*self.policy.description.looked_at, "unwritten"}
+
+    @property
+    def figures(self) -> list[str]:
+        """The columns that the row of this run has, and that rows of other sweeps may lack."""
+        description, options = self.policy.description, self.options
+        has_pages = options.resident and description.runner != "offline"
+        asked = {"resident": has_pages, "largest-free": options.largest_free}
+        return [COLUMNS[of] for of in QUANTITIES if asked.get(of)]
 
     @property
     def needs_process(self) -> bool:
@@ -106,10 +119,20 @@ def carry_out(
     except Exception as error:  # noqa: BLE001 - one run's failure must not stop the others
         return failure(task, error)
     names = {"trace": task.source.name, "policy": task.key.policy}
-    figures = {name: value for name, value in flat_record(run).items() if value is not None}
+    figures = {name: value for name, value in _figures(run).items() if value is not None}
     figures["stopped"] = not figures.pop("finished")  # in a row, that is when the run was done
     row = _identity(task) | figures | names | {"error": None}
     return Outcome(task.key, row, run.timeline if task.timeline else None)
+
+
+def _figures(run: Run) -> dict[str, Any]:
+    """Return the figures of a run, with the fragmentation of its resident bytes if measured."""
+    if run.resident is None:
+        return flat_record(run)
+    resident = flat_record(run, "resident")
+    return flat_record(run) | {
+        f"resident_{name}": resident[name] for name in (f"fragmentation_{n}" for n in MEASURES)
+    }
 
 
 def failure(task: Task, error: BaseException) -> Outcome:

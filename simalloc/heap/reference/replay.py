@@ -98,14 +98,14 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
 
 def watched(
     setting: Setting,
-) -> Iterator[tuple[int, int, int, int, int, tuple[int, int, int], dict[str, int]]]:
+) -> Iterator[tuple[int, int, int, int, int, int, tuple[int, int, int], dict[str, int]]]:
     """Yield after each event the values of a `Sight`, with the figures by name."""
     objects = Objects(setting)
     heap = objects.heap
     for address in _addresses(objects, setting):
-        live, mapped, _, free_blocks, resident, *_ = objects.state()
+        live, mapped, _, free_blocks, resident, largest, *_ = objects.state()
         location = (0, 0, -1) if address < 0 else heap.locate(address)
-        yield address, mapped, resident, live, free_blocks, location, heap.figures()
+        yield address, mapped, resident, live, largest, free_blocks, location, heap.figures()
 
 
 def in_steps(setting: Setting) -> Iterator[tuple[Heap, dict[int, tuple[int, int]], int | None]]:

@@ -108,6 +108,7 @@ def footprint_of_states(
         peak_event=at_peak,
         live_bytes_at_peak=int(live[at_peak]),
         bytes_at_max_live=float(taken[at_max]),
+        min_event=int(np.argmin(_or_zero(scaled))),
         final_bytes=float(taken[-1]),
         mean_bytes=mean(taken) if events else math.nan,
         mean_to_live=mean(ratio, live > 0),

@@ -178,6 +178,7 @@ def _footprint(of: dict[str, Any], figures: dict[str, Any], scale: int) -> Footp
         peak_event=int(of["event_of_peak"]),
         live_bytes_at_peak=int(of["live_at_peak"]),
         bytes_at_max_live=of["at_max_live"] / scale,
+        min_event=int(of["event_of_lowest"]),
         final_bytes=of["final"] / scale,
         mean_bytes=_quotient(of["sum"], figures["events"]),
         mean_to_live=_quotient(of["sum_of_ratios"], figures["events_with_live"]),

@@ -25,8 +25,9 @@ class Sight(NamedTuple):
     """Events in a row; every array has one entry an event, int64.
 
     `region`, `number` and `offset` say where the object is, in the family's own terms
-    (`Family.spell_location`); `address` is -1 after events that leave no object. `mapped` and
-    `resident` are scaled bytes, `live` the program's. `figures` has a row an event: what the
+    (`Family.spell_location`); `address` is -1 after events that leave no object. `mapped`,
+    `resident` and `largest_free`, the size of the largest free block, are scaled bytes; the last
+    two are 0 unless measured. `live` is in program bytes. `figures` has a row an event: what the
     allocator itself reports.
     """
 
@@ -34,6 +35,7 @@ class Sight(NamedTuple):
     mapped: NDArray[np.int64]
     resident: NDArray[np.int64]
     live: NDArray[np.int64]
+    largest_free: NDArray[np.int64]
     free_blocks: NDArray[np.int64]
     region: NDArray[np.int64]
     number: NDArray[np.int64]

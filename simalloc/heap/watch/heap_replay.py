@@ -19,7 +19,7 @@ from simalloc.heap.running.runners import runner_of
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import parts_of, replay
 from simalloc.heap.running.whole_trace import OfflineHeap
-from simalloc.heap.snapshot import HOLE, SIZE_POWERS, HeapSnapshot, Tiling
+from simalloc.heap.snapshot import FREE, HOLE, SIZE_POWERS, HeapSnapshot, Tiling
 from simalloc.trace import EventSource, ReplayedEvents
 from simalloc.trace.events import allocates, begins
 
@@ -183,6 +183,14 @@ class HeapReplay:
         if not isinstance(heap, Simulation):
             return {}
         return dict(zip(heap.figure_names(), heap.report(), strict=True))
+
+    def largest_free(self) -> float | None:
+        """Return the program bytes of the largest free block, if the run has measured it."""
+        if not self._setting.options.largest_free:
+            return None
+        if isinstance(self._heap, Simulation):
+            return float(self._heap.figures()["series"][-1]["final"] / self._setting.scale)
+        return max(float(part.size[part.object == FREE].max(initial=0)) for part in self.parts())
 
     def in_pages(
         self, snapshot: HeapSnapshot

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simalloc.errors import SimallocError
+from simalloc.heap.quantity import Quantity, worst
 from simalloc.heap.run import Run
 from simalloc.heap.snapshot import HeapSnapshot
 from simalloc.heap.watch.heap_replay import HeapReplay
@@ -29,13 +30,16 @@ def heap_snapshot(
     return taken.snapshot
 
 
-def event_or_peak(source: EventSource, run: Run, event: int | None) -> int:
-    """Return an event, or by default the event of the heap's first peak."""
+def event_or_peak(source: EventSource, run: Run, event: int | None, of: Quantity = "mapped") -> int:
+    """Return an event, or by default that of the worst value of a quantity (heap/quantity.py).
+
+    Raises `SimallocError` for a trace without events and for an unknown or unmeasured quantity.
+    """
     if event is not None:
         return event
     if not len(source):
         raise SimallocError(f"{source.name} has no events, so its heap has no peak")
-    return run.peak_event
+    return worst(run, of).event
 
 
 class _Snapshot:

@@ -9,6 +9,8 @@ import numpy as np
 
 from simalloc.errors import SimallocError
 from simalloc.heap import HeapReplay, HeapSnapshot, Run, event_or_peak, simulate
+from simalloc.heap.quantity import Quantity, measuring
+from simalloc.heap.run_options import RunOptions
 from simalloc.measure.sites.pinned import Held, held_by
 from simalloc.measure.sites.usage import sites_of
 from simalloc.policy import AnyPolicy
@@ -27,16 +29,18 @@ def held_under(
     policy: AnyPolicy | Run,
     *,
     at: At = "worst",
+    of: Quantity = "mapped",
     page: int = 4096,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Held:
     """Return the bytes that each site holds under a policy, at the peak, the end or the worst.
 
-    The worst moment has the largest waste, weighted by its share of the occupied pages: programs
-    free much before they end, and the end does not show the objects that pinned the heap until
-    then. A run is not replayed anew. `progress` is called with the number of events done since its
-    last call, in total twice the trace's events, or once for a run. Raises `SimallocError` if the
-    trace has no sites or is a sample, and as `simulate` does.
+    The peak is the first event with the worst value of a quantity (heap/quantity.py). The worst
+    moment has the largest waste, weighted by its share of the occupied pages: programs free much
+    before they end, and the end does not show the objects that pinned the heap until then. A run is
+    not replayed anew. `progress` is called with the number of events done since its last call, in
+    total twice the trace's events, or once for a run. Raises `SimallocError` if the trace has no
+    sites or is a sample, and as `simulate` does.
     """
     sites_of(trace)
     if sampled_every(trace.provenance):
@@ -44,8 +48,12 @@ def held_under(
             f"{trace.name} is a sample, which does not say what lies beside what in a heap; record "
             "without --every to ask what is pinned"
         )
-    run = policy if isinstance(policy, Run) else simulate(trace, policy, progress=progress)
-    peak = event_or_peak(trace, run, None)
+    run = (
+        policy
+        if isinstance(policy, Run)
+        else simulate(trace, policy, measuring(RunOptions(page=page), [of]), progress=progress)
+    )
+    peak = event_or_peak(trace, run, None, of)
     events = {"worst": {peak, *moments_of(trace)}, "peak": {peak}, "end": {len(trace) - 1}}
     search = _Search(trace, run, page, sorted(events[at]))
     HeapReplay(trace, run, [search], events=0, progress=progress).go()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap import Run
+from simalloc.heap.quantity import Quantity
 from simalloc.measure.sites.frames import Frame, call_paths, common_frame, folded
 from simalloc.measure.sites.holding import At, held_under
 from simalloc.measure.sites.usage import usage_of
@@ -120,6 +121,7 @@ def profile_of(
     policy: AnyPolicy | Run | None = None,
     *,
     at: At = "worst",
+    of: Quantity = "mapped",
     page: int = 4096,
     wrappers: Sequence[str] | None = (),
     progress: Callable[[int], None] = lambda _: None,
@@ -127,7 +129,7 @@ def profile_of(
     """Return the requests of each call path of a trace, and the bytes that it holds under a policy.
 
     Allocation wrappers at the inner ends of paths are left out, and so are functions that match one
-    of `wrappers`; None keeps all of them. `at`, `page`, `progress` and errors are as in
+    of `wrappers`; None keeps all of them. `at`, `of`, `page`, `progress` and errors are as in
     `held_under`.
     """
     usage = usage_of(trace)
@@ -137,7 +139,7 @@ def profile_of(
     }
     event = None
     if policy is not None:
-        held = held_under(trace, policy, at=at, page=page, progress=progress)
+        held = held_under(trace, policy, at=at, of=of, page=page, progress=progress)
         event = held.event
         values |= {
             "pinned_bytes": held.pinned_bytes[used],

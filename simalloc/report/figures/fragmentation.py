@@ -10,7 +10,7 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, PowerNorm
 from numpy.typing import NDArray
 
 from simalloc.report.figures.picture import Picture
-from simalloc.report.figures.ranking import MEANING
+from simalloc.report.figures.ranking import meaning
 from simalloc.report.figures.style import new_figure_of_rows, styled
 from simalloc.report.palettes import Palette, Theme
 from simalloc.report.units import percent
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def draw_fragmentation(
-    ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light"
+    ranks: Sequence[Rank], *, measure: int = 4, of: str = "mapped", theme: Theme = "light"
 ) -> Picture:
     """Return a measure, #1 to #4, in percent: a row per policy, in the ranks' order, by trace.
 
@@ -42,7 +42,7 @@ def draw_fragmentation(
         axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
         for spine in axes.spines.values():
             spine.set_visible(False)
-        axes.set_xlabel(f"fragmentation in percent, measure #{measure} ({MEANING[measure]})")
+        axes.set_xlabel(f"fragmentation in percent, {meaning(measure, of)}")
     return figure
 
 

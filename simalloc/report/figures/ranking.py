@@ -15,16 +15,24 @@ if TYPE_CHECKING:
 
     from simalloc.measure.ranking import Rank
 
-MEANING: Final = {
-    1: "heap / live − 1, mean over events",
-    2: "heap / live − 1 when most is live",
-    3: "heap / live − 1 when the heap first peaks",
-    4: "peak heap / peak live − 1",
+_MEANING: Final = {
+    1: "{held} / live − 1, mean over events",
+    2: "{held} / live − 1 when most is live",
+    3: "{held} / live − 1 when the {held} first peaks",
+    4: "peak {held} / peak live − 1",
 }
 """Johnstone & Wilson's measures, as an axis says them."""
 
 
-def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "light") -> Picture:
+def meaning(measure: int, of: str) -> str:
+    """Return what a measure of the mapped or resident bytes is, for an axis."""
+    held = "resident" if of == "resident" else "heap"
+    return f"measure #{measure} ({_MEANING[measure].format(held=held)})"
+
+
+def draw_ranking(
+    ranks: Sequence[Rank], *, measure: int = 4, of: str = "mapped", theme: Theme = "light"
+) -> Picture:
     """Return the ranking, the best policy on top; fragmentation in percent, on a log scale.
 
     Raises `SimallocError` if `ranks` is empty.
@@ -40,7 +48,7 @@ def draw_ranking(ranks: Sequence[Rank], *, measure: int = 4, theme: Theme = "lig
         axes.spines["left"].set_visible(False)
         values = [value for rank in ranks for value in rank.by_trace.values()]
         share_axis(axes, values)
-        axes.set_xlabel(f"fragmentation, measure #{measure} ({MEANING[measure]})")
+        axes.set_xlabel(f"fragmentation, {meaning(measure, of)}")
         axes.grid(axis="x", alpha=0.5)
         axes.set_axisbelow(True)
         axes.legend(*_handles(axes), loc="upper right")

@@ -10,12 +10,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from simalloc.errors import SimallocError
+from simalloc.heap.quantity import NAMES, Quantity, footprint, worst
 from simalloc.policy import spell
 from simalloc.report.extremes import both_extremes
 from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.palettes import Palette, Theme
+from simalloc.report.units import spell_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,39 +26,47 @@ if TYPE_CHECKING:
 
 Dashes = Literal["solid", "dashed", "dotted"]
 _DASHES: Final[tuple[Dashes, ...]] = ("solid", "dashed", "dotted")
+_AXES: Final[dict[Quantity, str]] = {
+    "mapped": "heap",
+    "resident": "resident",
+    "largest-free": "largest free block",
+}
 
 
 def draw_timelines(
     runs: Sequence[Run],
     *,
+    of: Quantity = "mapped",
     events: tuple[int, int] | None = None,
     theme: Theme = "light",
 ) -> Picture:
-    """Return the heaps of a trace under some policies, above the bytes that were live.
+    """Return a quantity of heaps under some policies over time, above the live bytes.
 
-    Every interval of the timelines is drawn from its least to its most, so that no spike is lost;
-    `events` cuts a window out. Raises `SimallocError` if the runs are of several traces.
+    Every interval of the timelines is drawn from its minimum to its maximum, so that no spike is
+    lost; `events` cuts a window out. Raises `SimallocError` if the runs are of several traces or
+    have not measured the quantity.
     """
     if len({(run.trace, run.events) for run in runs}) != 1:
         raise SimallocError("a picture of heaps over time takes runs of one trace")
     with styled(theme) as palette:
         figure = new_figure(3.2)
         axes = figure.add_subplot()
-        line = runs[0].timeline
-        draw_live(axes, line, palette)
-        order = sorted(range(len(runs)), key=lambda place: -runs[place].peak_heap_bytes)
-        for place, (dashes, colour) in zip(order, _strokes(palette), strict=False):
-            _draw_heap(axes, runs[place], colour, dashes)
+        draw_live(axes, runs[0].timeline, palette)
+        order = sorted(runs, key=lambda run: -worst(run, of).bytes)
+        for run, (dashes, colour) in zip(order, _strokes(palette), strict=False):
+            _draw_heap(axes, footprint(run, of).timeline, colour, dashes)
         axes.set_xlim(events or (0, runs[0].events))
-        top = max(run.peak_heap_bytes for run in runs)
+        top = max(footprint(run, of).peak_bytes for run in runs)
+        if of == "largest-free":
+            top = max(top, *(run.max_live_bytes for run in runs))
         axes.set_ylim(0, 1.05 * top)
         bytes_axis(axes.yaxis, top)
         events_axis(axes.xaxis)
         axes.set_xlabel("time (events)")
-        axes.set_ylabel("heap")
+        axes.set_ylabel(_AXES[of])
         axes.grid(axis="y", alpha=0.4)
         axes.set_axisbelow(True)
-        _key(axes, [runs[place] for place in order], palette)
+        _key(axes, order, of, palette)
     return figure
 
 
@@ -65,7 +75,7 @@ def _strokes(palette: Palette) -> Iterator[tuple[Dashes, str]]:
     return cycle(product(_DASHES, palette.lines))
 
 
-def _key(axes: Axes, runs: Sequence[Run], palette: Palette) -> None:
+def _key(axes: Axes, runs: Sequence[Run], of: Quantity, palette: Palette) -> None:
     handles: list[Line2D | Patch] = [
         Line2D(
             [],
@@ -73,14 +83,14 @@ def _key(axes: Axes, runs: Sequence[Run], palette: Palette) -> None:
             color=colour,
             linestyle=dashes,
             linewidth=1.5,
-            label=f"{spell(run.policy)}, {_excess(run)}",
+            label=f"{spell(run.policy)}, {_worst(run, of)}",
         )
         for run, (dashes, colour) in zip(runs, _strokes(palette), strict=False)
     ]
     handles.append(Patch(facecolor=palette.faint, edgecolor=palette.ink, label="live bytes"))
     axes.legend(
         handles=handles,
-        title="peak heap / peak live",
+        title=NAMES[of] if of == "largest-free" else f"{NAMES[of]} / peak live",
         alignment="left",
         loc="upper left",
         bbox_to_anchor=(1.0, 1.02),
@@ -88,8 +98,12 @@ def _key(axes: Axes, runs: Sequence[Run], palette: Palette) -> None:
     )
 
 
-def _excess(run: Run) -> str:
-    return f"{run.peak_heap_bytes / run.max_live_bytes:.2f}" if run.max_live_bytes else "no live"
+def _worst(run: Run, of: Quantity) -> str:
+    """Return the worst value, beside the peak of live bytes unless it is a free block's."""
+    held = worst(run, of).bytes
+    if of == "largest-free":
+        return spell_bytes(held)
+    return f"{held / run.max_live_bytes:.2f}" if run.max_live_bytes else "no live"
 
 
 def draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
@@ -99,8 +113,7 @@ def draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
     axes.plot(time, live, color=palette.ink, linewidth=0.6)
 
 
-def _draw_heap(axes: Axes, run: Run, colour: str, dashes: Dashes) -> None:
-    line = run.timeline
+def _draw_heap(axes: Axes, line: Timeline, colour: str, dashes: Dashes) -> None:
     axes.plot(
         *both_extremes(line.interval, line.heap_low, line.heap_high),
         color=colour,

@@ -85,7 +85,7 @@ def test_measures_can_be_asked_of_resident_bytes(engine):
     assert fragmentation(run, of="resident").peak_to_peak == 0
     assert fragmentation(run).peak_to_peak == 15
     plain = simulate(trace, "first-fit-ao", engine=engine)
-    with pytest.raises(SimallocError, match="ask for them"):
+    with pytest.raises(SimallocError, match="has not measured resident bytes"):
         fragmentation(plain, of="resident")
 
 

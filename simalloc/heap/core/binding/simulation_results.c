@@ -10,13 +10,14 @@ static PyObject *footprint_figures(const struct footprint *footprint)
 {
     const struct timeline *timeline = &footprint->timeline;
     return Py_BuildValue(
-        "{sK sK sK sK sK sK sd sd sd sK sy#}",
+        "{sK sK sK sK sK sK sK sd sd sd sK sy#}",
         "final", footprint->bytes,
         "peak", footprint->peak,
         "event_of_peak", footprint->event_of_peak,
         "live_at_peak", footprint->live_at_peak,
         "allocated_at_peak", footprint->allocated_at_peak,
         "at_max_live", footprint->at_max_live,
+        "event_of_lowest", footprint->event_of_lowest,
         "sum", footprint->sum,
         "sum_of_ratios", footprint->sum_of_ratios,
         "sum_of_ratios_by_bytes", footprint->sum_of_ratios_by_bytes,

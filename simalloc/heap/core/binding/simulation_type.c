@@ -209,7 +209,7 @@ struct replay *simulation_idle(PyObject *object)
 enum {
     OP, SIZE, SLOT, LIVE,
     ALIGNMENT, TIME, THREAD, SITE, STREAM, DEVICE_POOL, UNWRITTEN,
-    ADDRESS, MAPPED, RESIDENT, LIVE_NOW, FREE_BLOCKS, REGION, NUMBER, OFFSET,
+    ADDRESS, MAPPED, RESIDENT, LIVE_NOW, LARGEST_FREE, FREE_BLOCKS, REGION, NUMBER, OFFSET,
     SPANS, FIGURES, EVENT_COLUMNS,
 };
 
@@ -248,6 +248,7 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
         .mapped = columns[MAPPED].view.buf,
         .resident = columns[RESIDENT].view.buf,
         .live = columns[LIVE_NOW].view.buf,
+        .largest_free = columns[LARGEST_FREE].view.buf,
         .free_blocks = columns[FREE_BLOCKS].view.buf,
         .region = columns[REGION].view.buf,
         .number = columns[NUMBER].view.buf,
@@ -256,8 +257,8 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
     };
     bool is_whole = events->sight == NULL ||
                     (sight->resident != NULL && sight->live != NULL &&
-                     sight->free_blocks != NULL && sight->region != NULL && sight->number != NULL &&
-                     sight->offset != NULL &&
+                     sight->largest_free != NULL && sight->free_blocks != NULL &&
+                     sight->region != NULL && sight->number != NULL && sight->offset != NULL &&
                      figures == count * (Py_ssize_t)report_width(replay->family, replay->heap));
     if (is_whole && events->count <= self->events - replay->measures.events)
         return true;
@@ -337,6 +338,7 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
         [MAPPED] = {.name = "mapped", .width = 8, .writable = true, .optional = true},
         [RESIDENT] = {.name = "resident", .width = 8, .writable = true, .optional = true},
         [LIVE_NOW] = {.name = "live", .width = 8, .writable = true, .optional = true},
+        [LARGEST_FREE] = {.name = "largest_free", .width = 8, .writable = true, .optional = true},
         [FREE_BLOCKS] = {.name = "free_blocks", .width = 8, .writable = true, .optional = true},
         [REGION] = {.name = "region", .width = 8, .writable = true, .optional = true},
         [NUMBER] = {.name = "number", .width = 8, .writable = true, .optional = true},

@@ -36,6 +36,7 @@ struct sight {
     int64_t *mapped;   /* scaled bytes */
     int64_t *resident; /* the same; 0 if nobody keeps track */
     int64_t *live;     /* bytes of the program */
+    int64_t *largest_free; /* scaled bytes of the largest free block; 0 if not measured */
     int64_t *free_blocks; /* cached ones too */
     int64_t *region;   /* where the object is, as the family says it (struct location) */
     int64_t *number;

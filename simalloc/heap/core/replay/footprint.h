@@ -1,4 +1,4 @@
-/* Measures of a number of bytes after each event: the mapped bytes, or the resident bytes. */
+/* Measures of a number of bytes after each event: mapped, resident, or of the largest free block. */
 #ifndef SIMALLOC_FOOTPRINT_H
 #define SIMALLOC_FOOTPRINT_H
 
@@ -13,6 +13,8 @@ struct footprint {
     uint64_t live_at_peak;
     uint64_t allocated_at_peak; /* in blocks */
     uint64_t at_max_live;
+    uint64_t lowest;
+    uint64_t event_of_lowest; /* the first after which the bytes were as few */
     double sum;           /* after each event */
     double sum_of_ratios; /* of it to the live bytes, after events with any */
     double sum_of_ratios_by_bytes; /* each ratio times the bytes that its event requested */

@@ -12,6 +12,10 @@ static void measure_change(struct footprint *footprint, const struct byte_change
         footprint->live_at_peak = live;
         footprint->allocated_at_peak = change->allocated;
     }
+    if (change->bytes < footprint->lowest) {
+        footprint->lowest = change->bytes;
+        footprint->event_of_lowest = event;
+    }
     timeline_note_heap(&footprint->timeline, change->bytes);
 }
 
@@ -49,7 +53,7 @@ static void measure_footprint(const struct measures *measures, struct footprint 
             change++;
         }
         if (measures->events + start == 0) { /* should live, or the bytes, stay at 0 */
-            footprint->at_max_live = footprint->bytes;
+            footprint->at_max_live = footprint->lowest = footprint->bytes;
             footprint->live_at_peak = (uint64_t)events->live[start];
         }
         if (change < end_of_changes && change->event < end)

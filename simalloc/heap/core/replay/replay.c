@@ -60,6 +60,8 @@ static void tell(const struct replay *replay, const struct events *event, uint32
     sight->mapped[row] = (int64_t)heap->mapped;
     sight->resident[row] = (int64_t)heap_resident(heap);
     sight->live[row] = heap->may_refuse ? replay->refusals.live : event->live[0];
+    sight->largest_free[row] =
+        replay->measures_largest_free ? (int64_t)replay_largest_free(replay) : 0;
     sight->free_blocks[row] =
         (int64_t)(heap->counters.free_blocks + heap->counters.cached_blocks);
     sight->region[row] = location.region;

@@ -241,8 +241,7 @@ bool replay_note(struct replay *replay, const struct events *events, struct batc
     return true;
 }
 
-/* Returns the scaled bytes of the largest free block, as heap_largest_free() does. */
-static uint64_t largest_free(const struct replay *replay)
+uint64_t replay_largest_free(const struct replay *replay)
 {
     struct heap *heap = replay->heap;
     const struct family *family = replay->family;
@@ -266,7 +265,7 @@ static void note_all_series(struct replay *replay, size_t event)
         note_series(series++, event, of->pages * of->page, allocated);
     }
     if (replay->measures_largest_free)
-        note_series(series, event, largest_free(replay), allocated);
+        note_series(series, event, replay_largest_free(replay), allocated);
 }
 
 /* Returns whether the object of an event does not exist: it was refused to a program that continues

@@ -10,6 +10,10 @@
 /* Returns whether the events need this loop. */
 bool requests_are_needed(const struct replay *replay, const struct events *events);
 
+/* Returns the scaled bytes of the largest free block of a replay that measures it, as
+ * heap_largest_free() does. */
+uint64_t replay_largest_free(const struct replay *replay);
+
 size_t replay_requests(struct replay *replay, const struct events *events);
 
 #endif
