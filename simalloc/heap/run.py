@@ -59,7 +59,10 @@ class Refusals:
     first_refused_event: int = 0
     """The number, from 1 on, of the first event that was refused; 0: none was."""
     largest_free_bytes: float = 0.0
-    """The bytes of the largest free block after that event, with the room to grow beside it."""
+    """The bytes of the largest free block after that event, with the room to grow beside it.
+
+    If the allocator got no memory for its own tables, the run ends before that event, and so does
+    the heap that is examined."""
     stopped: bool = False
     """True if the run ended with that event."""
 

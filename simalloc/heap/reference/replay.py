@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -66,6 +68,12 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
         done += 1
         if check:
             objects.check()
+    refusals = objects.refusals(setting)
+    if objects.is_over:
+        objects = _replayed_to(setting, done)
+        if refusals.first_refused_event > done:
+            largest = objects.heap.largest_free_block / setting.scale
+            refusals = replace(refusals, largest_free_bytes=largest)
     addresses, live, heap, allocated, free_blocks, resident, largest, *occupied = states[:, :done]
     return Replay(
         addresses,
@@ -86,14 +94,17 @@ def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
         coalescing_frees=objects.heap.coalescing_frees,
         seconds=time.perf_counter() - start,
         reported=objects.heap.figures(),
-        refusals=Refusals(
-            objects.refused,
-            objects.first_refused,
-            objects.largest_free_then / setting.scale,
-            stopped=objects.is_over or (objects.refused > 0 and not setting.options.goes_on),
-        ),
+        refusals=refusals,
         mappings=np.array(objects.heap.mappings, np.int64).reshape(-1, 3),
     )
+
+
+def _replayed_to(setting: Setting, events: int) -> Objects:
+    """Return the objects and the heap before the event that ended a run (`Objects.end`)."""
+    objects = Objects(setting)
+    for _ in islice(_addresses(objects, setting), events):
+        pass
+    return objects
 
 
 def watched(
@@ -238,6 +249,15 @@ class Objects:
         self.is_over = True
         if self._latest_refused != self.heap.event:
             self._count_refused()
+
+    def refusals(self, setting: Setting) -> Refusals:
+        """Return the refused requests so far."""
+        return Refusals(
+            self.refused,
+            self.first_refused,
+            self.largest_free_then / setting.scale,
+            stopped=self.is_over or (self.refused > 0 and not setting.options.goes_on),
+        )
 
     def _count_refused(self) -> None:
         self.refused += 1

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -123,9 +124,19 @@ def run_of(
     addresses: NDArray[np.int64] | None = None,
     seconds: float = 0.0,
 ) -> Run:
-    """Return the measures of a simulation so far, in program bytes."""
+    """Return the measures of a simulation so far, in program bytes.
+
+    An allocator without memory for its own tables ends a run before an event. The simulation has
+    carried out a part of that event, so the counters are those of a second simulation up to it.
+    """
     figures = simulation.figures()
     events, scale = int(figures["events"]), setting.scale
+    refusals = _refusals(figures, scale)
+    if refusals.stopped and (setting.options.goes_on or refusals.first_refused_event > events):
+        simulation = _replayed_to(setting, events)
+        figures = simulation.figures()
+        if refusals.first_refused_event > events:
+            refusals = replace(refusals, largest_free_bytes=simulation.largest_free() / scale)
     mapped = figures["mapped"]
     others = [_footprint(each, figures, scale) for each in figures["series"]]
     allocated_then, live_then = mapped["allocated_at_peak"], mapped["live_at_peak"]
@@ -161,13 +172,27 @@ def run_of(
         seconds=seconds,
         device=figures_of(simulation, setting.policy.description),
         costs=Costs(figures["system_calls"], figures["faults"]),
-        refusals=Refusals(
-            figures["refused"],
-            figures["first_refused"],
-            figures["largest_free_when_refused"] / scale,
-            stopped=bool(figures["is_over"]),
-        ),
+        refusals=refusals,
     )
+
+
+def _refusals(figures: dict[str, Any], scale: int) -> Refusals:
+    return Refusals(
+        figures["refused"],
+        figures["first_refused"],
+        figures["largest_free_when_refused"] / scale,
+        stopped=bool(figures["is_over"]),
+    )
+
+
+def _replayed_to(setting: Setting, events: int) -> Simulation:
+    """Return a new simulation after the first events of a trace."""
+    simulation = setting.simulation()
+    done = 0
+    with closing(strides(setting.source, setting.columns, setting.policy)) as parts:
+        while done < events:
+            done += replay(simulation, next(parts).part(0, events - done))
+    return simulation
 
 
 def _footprint(of: dict[str, Any], figures: dict[str, Any], scale: int) -> Footprint:

@@ -189,7 +189,7 @@ class HeapReplay:
         if not self._setting.options.largest_free:
             return None
         if isinstance(self._heap, Simulation):
-            return float(self._heap.figures()["series"][-1]["final"] / self._setting.scale)
+            return self._heap.largest_free() / self._setting.scale
         return max(float(part.size[part.object == FREE].max(initial=0)) for part in self.parts())
 
     def in_pages(

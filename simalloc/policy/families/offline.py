@@ -25,3 +25,8 @@ class Offline(HeapFamily):
             )
         if self.count_frees:
             raise PolicyError("count_frees is on; an offline placement searches for nothing")
+        if self.capacity:
+            raise PolicyError(
+                f"capacity is {self.capacity}; an offline placement refuses nothing. `simalloc "
+                "best-possible --capacity` decides if a trace fits"
+            )

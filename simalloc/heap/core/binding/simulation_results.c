@@ -78,6 +78,15 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "series", series_figures(measures));
 }
 
+PyObject *simulation_largest_free(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    return PyLong_FromUnsignedLongLong(family_largest_free(replay->family, replay->heap));
+}
+
 PyObject *simulation_mappings(PyObject *object, PyObject *unused)
 {
     (void)unused;

@@ -456,6 +456,8 @@ static PyMethodDef simulation_methods[] = {
     {"mappings", simulation_mappings, METH_NOARGS,
      "What was mapped and unmapped by system calls but the break, if that is kept: bytes of "
      "int64[][3], event, scaled address and size, which is below 0 if unmapped."},
+    {"largest_free", simulation_largest_free, METH_NOARGS,
+     "Scaled bytes of the largest free block, with the room to grow beside it."},
     {"figures", simulation_figures, METH_NOARGS, "Sums, peaks and counters so far, unscaled."},
     {"check", simulation_check, METH_NOARGS, "What is wrong with the heap, or None."},
     {"unsearchable", simulation_unsearchable, METH_NOARGS,

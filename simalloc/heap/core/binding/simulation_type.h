@@ -19,6 +19,7 @@ struct replay *simulation_idle(PyObject *object);
 
 /* Methods (simulation_results.c). */
 PyObject *simulation_figures(PyObject *object, PyObject *unused);
+PyObject *simulation_largest_free(PyObject *object, PyObject *unused);
 PyObject *simulation_mappings(PyObject *object, PyObject *unused);
 PyObject *simulation_unsearchable(PyObject *object, PyObject *unused);
 PyObject *simulation_block_count(PyObject *object, PyObject *unused);

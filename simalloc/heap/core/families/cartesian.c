@@ -121,8 +121,10 @@ static bool make_array(struct cartesian *state)
 static void insert(struct cartesian *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    if (heap->setting.mechanism && state->node_count == state->room && !make_array(state))
+    if (heap->setting.mechanism && state->node_count == state->room && !make_array(state)) {
+        heap_need(heap, NO_BLOCK);
         return;
+    }
     struct node *nodes = state->nodes;
     uint64_t address = address_of(state, id);
     uint32_t *link = &state->root;

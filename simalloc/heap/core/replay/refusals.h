@@ -19,6 +19,14 @@ struct refusals {
     int64_t granted[BATCH]; /* bytes of the program that each event of a batch has got */
 };
 
+/* Returns the scaled bytes of the largest free block, with the room to grow beside it. */
+ALWAYS_INLINE uint64_t family_largest_free(const struct family *family, const struct heap *heap)
+{
+    if (family->largest_free == NULL)
+        return heap_largest_free(heap);
+    return heap_with_room(heap, family->largest_free(heap), false);
+}
+
 /* Reserves `slots` slots. Returns false if memory is exhausted. */
 bool refusals_reserve(struct refusals *refusals, uint64_t slots);
 void refusals_release(struct refusals *refusals);
@@ -34,9 +42,7 @@ ALWAYS_INLINE void refusals_note(struct refusals *refusals, const struct family 
     if (refusals->first > 0)
         return;
     refusals->first = heap->request.event + 1;
-    refusals->largest_free = family->largest_free == NULL
-                                 ? heap_largest_free(heap)
-                                 : heap_with_room(heap, family->largest_free(heap), false);
+    refusals->largest_free = family_largest_free(family, heap);
 }
 
 /* Notes how many bytes are live in a slot after an event of the batch. */

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simalloc.heap.reference.heap import Heap
 from simalloc.heap.reference.parts.overhead import round_up
-from simalloc.heap.reference.space import State
+from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.cartesian import Cartesian
 
 _NODES = 512
@@ -113,15 +113,16 @@ class CartesianHeap(Heap):
     def _need_node(self) -> None:
         """Take a node. If no node is free, place a new array of nodes on top of the heap."""
         if not self._spare:
-            self._nodes += _NODES
-            self._spare += _NODES
             if self._array:
                 self.blocks.mark(self._grow(self._array), State.TABLE)
+            self._nodes += _NODES
+            self._spare += _NODES
         self._spare -= 1
 
     def _insert(self, address: int) -> None:
         """Put a free block where the first smaller one stands, which is split below it."""
-        self._need_node()
+        with needed_by_allocator():
+            self._need_node()
         new = _Node(address, self.block_size(address))
         parent, node = None, self._root
         self._looked_at += node is not None

@@ -35,8 +35,9 @@ uint32_t pool_take_table(struct pool *pool, uint32_t id, uint64_t size)
 
 void pool_close(struct pool *pool, uint32_t id, uint64_t size)
 {
-    if (size < pool->heap.blocks[id].size)
-        heap_mark(&pool->heap, heap_cut_off(&pool->heap, id, size), STATE_TABLE);
+    if (size >= pool->heap.blocks[id].size)
+        return;
+    heap_mark(&pool->heap, size == 0 ? id : heap_cut_off(&pool->heap, id, size), STATE_TABLE);
 }
 
 struct pool_region *pool_region_of(struct pool *pool, uint64_t address)
