@@ -26,7 +26,7 @@ _SLACK: Final = 1 << 20
 
 _LEAST_SECONDS: Final = 60
 _SECONDS_PER_GIB: Final = 60
-"""The time limit for reading. A heap needs about a second for each GiB."""
+"""The limit of processor time for reading. A heap needs some seconds for each GiB."""
 
 
 class ProcessError(SimallocError):
@@ -68,14 +68,14 @@ class Target(ABC):
 
     @contextmanager
     def limited_time(self) -> Iterator[None]:
-        """Limit the time of the block. A search of damaged memory may otherwise not end.
+        """Limit the processor time of the block. A search of damaged memory may otherwise not end.
 
         `check_time` raises `ProcessError` after one minute and one more for each GiB. The limit of
         an outer block applies to an inner one too.
         """
         before = self._deadline
         seconds = _LEAST_SECONDS + _SECONDS_PER_GIB * self.stored_bytes() / 2**30
-        self._deadline = min(before, time.monotonic() + seconds)
+        self._deadline = min(before, time.process_time() + seconds)
         try:
             yield
         finally:
@@ -83,10 +83,10 @@ class Target(ABC):
 
     def check_time(self) -> None:
         """Raise `ProcessError` if the time is over. Every loop over memory calls this method."""
-        if time.monotonic() > self._deadline:
+        if time.process_time() > self._deadline:
             raise ProcessError(
                 f"{self.name} was read for longer than any heap of its size needs. Its memory is "
-                "damaged, or this machine is very busy. Try again later"
+                "damaged"
             )
 
     @abstractmethod
