@@ -15,7 +15,7 @@ from simalloc.process.foreign import find_foreign
 from simalloc.process.glibc.capture import ArenaHeap, Capture, Heap, capture
 from simalloc.process.glibc.chunks import CACHED, MAPPED_ALONE
 from simalloc.process.glibc.layouts import HEADER
-from simalloc.process.glibc.list_order import heap_state
+from simalloc.process.glibc.list_order import Beside, heap_state, read_beside
 from simalloc.process.glibc.main_arena import break_end
 from simalloc.process.glibc.own_figures import mallinfo
 from simalloc.process.glibc.pages import Pins, amounts, pins, resident_bytes
@@ -43,6 +43,28 @@ def take_snapshot(target: Target, *, content: bool = False) -> Snapshot:
 def _taken(target: Target, *, content: bool) -> Snapshot:
     began = time.perf_counter()
     found = capture(target)
+    snapshot = captured_snapshot(target, found, read_beside(target, found), content=content)
+    pauses = target.pauses if isinstance(target, LiveProcess) else []
+    return replace(
+        snapshot,
+        pauses=Pauses(
+            len(pauses),
+            max((one.seconds for one in pauses), default=0.0),
+            sum(one.seconds for one in pauses),
+            sum(one.rounds for one in pauses),
+            sum(one.arena_bytes for one in pauses),
+        ),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def captured_snapshot(
+    target: Target, found: Capture, beside: Beside | None, *, content: bool = False
+) -> Snapshot:
+    """Return the snapshot of heaps that were captured; the target may have changed since then.
+
+    `content` and errors are as for `take_snapshot`.
+    """
     foreign = find_foreign(target, found)
     if not found.heaps and not foreign:
         raise ProcessError(no_heap(target, found))
@@ -56,7 +78,6 @@ def _taken(target: Target, *, content: bool) -> Snapshot:
             keepers += [kept] if kept is not None else []
     if found.heaps:
         parts.append(_mapped_part(found, knows_pages=target.knows_pages))
-    pauses = target.pauses if isinstance(target, LiveProcess) else []
     figures = mallinfo(found.heaps[0], found.mapped) if len(found.heaps) == 1 else None
     return Snapshot(
         name=target.name,
@@ -69,18 +90,10 @@ def _taken(target: Target, *, content: bool) -> Snapshot:
         keepers=_keepers(keepers),
         others=others(target, found, foreign),
         foreign=foreign,
-        pauses=Pauses(
-            len(pauses),
-            max((one.seconds for one in pauses), default=0.0),
-            sum(one.seconds for one in pauses),
-            sum(one.rounds for one in pauses),
-            sum(one.arena_bytes for one in pauses),
-        ),
-        seconds=time.perf_counter() - began,
         problems=_problems(found),
         content=content_of(target, found) if content else (),
         mallinfo=figures or {},
-        state=heap_state(target, found),
+        state=heap_state(found, beside),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,16 @@ _UNLIMITED = 1 << 40
 """Stands for larger values: a trim threshold of 2^64 - 1 means never to trim."""
 
 
-def heap_state(target: Target, found: Capture) -> HeapState | None:
-    """Return the state of the program's own malloc, or None.
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The parts of a `HeapState` that a capture lacks; they are read in the same moment."""
+
+    threads: NDArray[np.int64]
+    resident: NDArray[np.int64]
+
+
+def read_beside(target: Target, found: Capture) -> Beside | None:
+    """Read what the state of the program's own malloc needs besides its captured heap, or None.
 
     It is None if the process has no such heap, an arena could not be walked, or the main arena has
     memory outside of the break.
@@ -34,27 +43,31 @@ def heap_state(target: Target, found: Capture) -> HeapState | None:
         return None
     heap = found.heaps[0]
     arenas = _by_age(heap.arenas)
-    walks = [arena.walk for arena in arenas if arena.walk is not None]
     if break_end(target, heap.parameters) is None or not arenas[0].state.contiguous:
         return None
-    segments = np.array(
-        [row for number, walk in enumerate(walks) for row in _segments(number, walk)]
-    )
-    mapped = _rows([(one.start, one.start + one.pages_size, one.address)
-                    for one in found.mapped.blocks], 3)  # fmt: skip
     places = {arena.state.address: number for number, arena in enumerate(arenas)}
+    ranges = np.concatenate([_segments(arenas)[:, 1:3], _mapped(found)[:, :2]])
+    return Beside(_threads(target, found, heap, places), _resident(target, ranges))
+
+
+def heap_state(found: Capture, beside: Beside | None) -> HeapState | None:
+    """Return the state of the program's own malloc; None without the parts that a capture lacks."""
+    if beside is None:
+        return None
+    heap = found.heaps[0]
+    arenas = _by_age(heap.arenas)
+    walks = [arena.walk for arena in arenas if arena.walk is not None]
     rows = [row for number, walk in enumerate(walks) for row in _listed(number, walk, heap.masked)]
-    ranges = np.concatenate([segments[:, 1:3], mapped[:, :2]])
     return HeapState(
         has_fast_lists=walks[0].state.layout.fast is not None,
         parameters=_parameters(heap),
-        segments=segments,
-        mapped=mapped,
+        segments=_segments(arenas),
+        mapped=_mapped(found),
         lists=np.concatenate([_rows(rows, 3), _cached(found, heap)]),
         arenas=_rows([(one.state.attached, one.state.last_remainder) for one in arenas], 2),
         idle=np.array(_idle(arenas), np.int64),
-        threads=_threads(target, found, heap, places),
-        resident=_resident(target, ranges),
+        threads=beside.threads,
+        resident=beside.resident,
     )
 
 
@@ -75,7 +88,19 @@ def _by_age(arenas: Sequence[ArenaHeap]) -> list[ArenaHeap]:
     return [main, *reversed([*others.values(), *order])]
 
 
-def _segments(number: int, walk: Walk) -> list[tuple[int, int, int, int]]:
+def _segments(arenas: Sequence[ArenaHeap]) -> NDArray[np.int64]:
+    """Return the memory of all arenas."""
+    walks = [arena.walk for arena in arenas if arena.walk is not None]
+    return _rows([row for at, walk in enumerate(walks) for row in _segments_of(at, walk)], 4)
+
+
+def _mapped(found: Capture) -> NDArray[np.int64]:
+    """Return the blocks that were mapped on their own."""
+    blocks = found.mapped.blocks
+    return _rows([(one.start, one.start + one.pages_size, one.address) for one in blocks], 3)
+
+
+def _segments_of(number: int, walk: Walk) -> list[tuple[int, int, int, int]]:
     """Return the memory of an arena: the main one's from its first piece to its last."""
     pieces = sorted(walk.pieces, key=lambda piece: piece.start)
     if number == 0:
