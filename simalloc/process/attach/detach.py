@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +12,6 @@ from simalloc.process.attach.loaded import LoadedObject
 from simalloc.process.live import LiveProcess
 from simalloc.process.target import ProcessError
 
-_MOST_THREADS: Final = 8192
-"""Thread pointers that have room where arguments are placed."""
 _RAW: Final = re.compile(r"(\d+)\.\d+\.raw$")
 
 
@@ -49,14 +46,9 @@ def _detach(process: LiveProcess) -> None:
         return
     held = Held(process)
     with held.hold(everyone=True):
-        pointers = held.thread_pointers()
-        if len(pointers) > _MOST_THREADS:
-            raise ProcessError(
-                f"{process.name} has more than {_MOST_THREADS:,} threads; it goes on recording"
-            )
-        place = held.place(struct.pack(f"<{len(pointers)}Q", *pointers))
+        threads = held.place_pointers(held.thread_pointers())
         for recorder in recorders:
-            held.call(recorder.function("simalloc_detach"), place, len(pointers))
+            held.call(recorder.function("simalloc_detach"), *threads)
 
 
 def _has_memory(number: int) -> bool:

@@ -30,6 +30,8 @@ _BLOCK: Final = 4 << 20
 _FEW_BLOCKS: Final = 4
 _AT_ENTRY: Final = 9
 _STACK_BYTES: Final = 256 << 10
+_MOST_THREADS: Final = 8192
+"""Thread pointers that have room where arguments are placed."""
 _READ_WRITE: Final = 3
 _PRIVATE_ANONYMOUS: Final = 0x22
 _NO_DESCRIPTOR: Final = (1 << 64) - 1
@@ -123,6 +125,18 @@ class Held:
         address = self._stack - _STACK_BYTES
         self._stop.write(address, content)
         return address
+
+    def place_pointers(self, pointers: Sequence[int]) -> tuple[int, int]:
+        """Write thread pointers where `place` writes; return their address and their number.
+
+        Raises `ProcessError` if there are too many.
+        """
+        if len(pointers) > _MOST_THREADS:
+            raise ProcessError(
+                f"{self.process.name} has more than {_MOST_THREADS:,} threads; its recording "
+                "cannot begin or end"
+            )
+        return self.place(struct.pack(f"<{len(pointers)}Q", *pointers)), len(pointers)
 
     def leave(self) -> bool:
         """Let threads leave the allocator that were let go in a call; return whether all did."""

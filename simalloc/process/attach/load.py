@@ -80,7 +80,9 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
             try:
                 held.leave()
                 found = capture(still)
-                held.call(recorder.function("simalloc_begin"))
+                pointers = [thread.pointer or 0 for thread in found.threads]
+                threads = held.place_pointers(pointers)
+                held.call(recorder.function("simalloc_begin"), *threads)
             except BaseException:
                 held.call(recorder.function("simalloc_detach"), 0, 0)
                 raise

@@ -31,15 +31,18 @@ EXPORT int simalloc_attach(const struct late_request *request)
     return error;
 }
 
-EXPORT void simalloc_begin(void)
-{
-    process_open();
-}
-
 /* All threads keep a variable of this library at one distance from their thread pointers. */
 static void *in_thread(uintptr_t thread, void *own)
 {
     return (void *)(thread + (uintptr_t)own - (uintptr_t)__builtin_thread_pointer());
+}
+
+EXPORT void simalloc_begin(const uintptr_t *threads, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (threads[i] != 0)
+            *(uint32_t *)in_thread(threads[i], &number_at_start) = (uint32_t)i + 1;
+    process_open((uint32_t)count);
 }
 
 EXPORT void simalloc_detach(const uintptr_t *threads, size_t count)
@@ -47,6 +50,7 @@ EXPORT void simalloc_detach(const uintptr_t *threads, size_t count)
     takeover_end();
     for (size_t i = 0; i < count; i++) {
         *(struct stream **)in_thread(threads[i], &current) = NULL;
+        *(uint32_t *)in_thread(threads[i], &number_at_start) = 0;
         *(struct ended *)in_thread(threads[i], &ended) = (struct ended){0};
         *(const struct module **)in_thread(threads[i], &inside) = NULL;
     }

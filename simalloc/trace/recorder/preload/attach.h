@@ -22,8 +22,9 @@ struct late_request {
  * Returns 0, or an errno; ENOSYS: the program has no allocator that can be replaced. */
 int simalloc_attach(const struct late_request *request);
 
-/* Begins to record. */
-void simalloc_begin(void);
+/* Begins to record. The thread with pointer `threads[i]` gets number i, and later threads get the
+ * numbers from `count` on. A pointer of 0 belongs to no known thread. */
+void simalloc_begin(const uintptr_t *threads, size_t count);
 
 /* Ends the recording and directs the calls back. `threads` are the thread pointers of the process,
  * none of whose threads executes code of this library. Afterwards simalloc_attach may come again. */

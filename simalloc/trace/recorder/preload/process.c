@@ -444,8 +444,9 @@ int process_begin_late(const struct late_request *request)
     return errno != 0 ? errno : EIO;
 }
 
-void process_open(void)
+void process_open(uint32_t threads)
 {
+    process->threads = threads;
     __atomic_store_n(&off, false, __ATOMIC_RELEASE);
 }
 

@@ -94,11 +94,12 @@ void *process_memory(size_t bytes);
 
 /* For a library that was loaded into a running process. process_begin_late() creates the recording
  * in a file that must not exist, and returns 0 or an errno. Nothing is recorded until
- * process_open(). process_end_late() ends the recording and frees all memory and descriptors; no
- * other thread may run, and none may use a stream any more. */
+ * process_open(), which receives the number of `threads` that have their numbers already.
+ * process_end_late() ends the recording and frees all memory and descriptors; no other thread may
+ * run, and none may use a stream any more. */
 struct late_request;
 int process_begin_late(const struct late_request *request);
-void process_open(void);
+void process_open(uint32_t threads);
 void process_end_late(void);
 
 #endif

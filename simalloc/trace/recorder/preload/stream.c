@@ -12,6 +12,7 @@ enum { SMALLEST_SEGMENT = 16 << 10, LARGEST_SEGMENT = 1 << 20, GROWTH = 8 };
 
 __thread struct stream *current;
 __thread struct ended ended;
+__thread uint32_t number_at_start;
 static pthread_key_t thread_end;
 static bool thread_end_known;
 
@@ -101,7 +102,9 @@ static struct stream *take_stream(struct process *process)
     }
     if (stream->cursor >= stream->limit && !add_segment(process, stream))
         return NULL;
-    stream->thread = __atomic_fetch_add(&process->threads, 1, __ATOMIC_RELAXED);
+    stream->thread = number_at_start != 0
+                         ? number_at_start - 1
+                         : __atomic_fetch_add(&process->threads, 1, __ATOMIC_RELAXED);
     commit(stream, put_number(put_special(stream->cursor, SPECIAL_THREAD), stream->thread));
     return stream;
 }

@@ -62,6 +62,8 @@ struct ended {
 
 extern __thread struct stream *current;
 extern __thread struct ended ended;
+/* The thread's number, plus 1, if it ran when the recording began; 0: the next free number. */
+extern __thread uint32_t number_at_start;
 
 static inline uint8_t *records_of(struct segment_header *segment)
 {
