@@ -423,6 +423,11 @@ def _summarize_one(one: Recorded) -> None:
             "what it serves is not recorded. Link the program with the allocator's shared library "
             "(or without an allocator) to record it"
         )
+    if one.heap is not None:
+        _say(
+            f"  {one.heap}: the heap at that moment; `simalloc settings {one.path} --start "
+            "recorded` begins with it"
+        )
     counts = one.counts
     if one.is_snapshot:
         _say("  it is still recorded")

@@ -25,6 +25,10 @@ def check_provenance(provenance: Mapping[str, Any]) -> None:
             )
 
 
+def _file_name(value: object) -> bool:
+    return isinstance(value, str) and value not in {"", ".", ".."} and not {"/", "\0"} & set(value)
+
+
 def _text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -143,6 +147,7 @@ _KNOWN: Final[Mapping[str, tuple[_Check, str]]] = {
     ),
     "mappings": (_list_of(_mapping), "a list of objects, as docs/trace-format.md says"),
     "live_at_start": (_start, "an object with `objects`, `bytes` and `peak_live_bytes`"),
+    "heap_at_start": (_file_name, "the name of a file beside the trace"),
     "device": (_device, "an object as `simalloc import` writes it"),
 }
 """Every key that simalloc reads, with the check of its value and a description of valid values."""

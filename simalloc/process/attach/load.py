@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +18,20 @@ from simalloc.process.attach.place import Place
 from simalloc.process.attach.request import request
 from simalloc.process.glibc.capture import Capture, capture
 from simalloc.process.glibc.chunks import LIVE, MAPPED_ALONE
+from simalloc.process.glibc.list_order import read_beside
 from simalloc.process.live import LiveProcess
-from simalloc.process.take import blocks_of
+from simalloc.process.saved import save_snapshot
+from simalloc.process.snapshot import Pauses, Snapshot
+from simalloc.process.take import blocks_of, captured_snapshot
 from simalloc.process.target import ProcessError
-from simalloc.trace.recorder import Start, Wanted, preload_library, write_start
+from simalloc.trace.recorder import (
+    HEAP_SUFFIX,
+    Start,
+    Wanted,
+    create_beside,
+    preload_library,
+    write_start,
+)
 
 LIBRARY: Final = "libsimalloc_record-"
 """How the name of the library's copies begins; the digest of the file follows."""
@@ -58,7 +68,8 @@ def check_unrecorded(process: LiveProcess) -> None:
 def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
     """Begin to record a process, and write down which blocks are live at that moment.
 
-    The process is stopped once. Raises `ProcessError` if it cannot be recorded; it then runs on as
+    Unless a sample is wanted, a snapshot of the heap at that moment is written too. The process is
+    stopped once. Raises `ProcessError` if it cannot be recorded; it then runs on as
     if nothing had happened.
     """
     assert process.process is not None
@@ -80,6 +91,7 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
             try:
                 held.leave()
                 found = capture(still)
+                beside = read_beside(still, found)
                 pointers = [thread.pointer or 0 for thread in found.threads]
                 threads = held.place_pointers(pointers)
                 held.call(recorder.function("simalloc_begin"), *threads)
@@ -89,10 +101,25 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
     finally:
         if copy is not None:
             (place.path / name).unlink(missing_ok=True)
-    start = _start(found)
+    start, problems = _start(found), _problems(found)
     if start is not None:
         write_start(place.path / raw, start if not wanted.every else start.without_blocks())
-    return Begun(place.path / raw, held.pause, start, _problems(found))
+    if start is not None and not wanted.every:
+        try:
+            with process.limited_time():
+                snapshot = captured_snapshot(process, found, beside)
+            _write_heap(place.path / raw, snapshot, held.pause)
+        except (ProcessError, OSError) as error:
+            problems = (*problems, f"The heap at the start is not saved: {error}.")
+    return Begun(place.path / raw, held.pause, start, problems)
+
+
+def _write_heap(raw: Path, snapshot: Snapshot, pause: float) -> None:
+    """Save the heap with which the recording begins, which was read under one stop."""
+    arena_bytes = sum(part.bytes for part in snapshot.parts if part.name != "mapped")
+    pauses = Pauses(1, pause, pause, 0, arena_bytes)
+    with create_beside(raw, HEAP_SUFFIX) as file:
+        save_snapshot(replace(snapshot, pauses=pauses), file)
 
 
 def _load(held: Held, path: str) -> None:

@@ -23,6 +23,7 @@ from simalloc.trace.recorder.built_in import built_in
 from simalloc.trace.recorder.mappings import OwnMappings, mappings_told
 from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files, reason_of
 from simalloc.trace.recorder.resident import Sample, Seen, thinned
+from simalloc.trace.recorder.start import copy_heap
 from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.stacks import told
@@ -43,7 +44,7 @@ class Recorded:
     `is_main` marks the trace of the command itself. `unnamed` has for each file the number of
     places in call paths without a known function. `built_in` names an allocator that is part of the
     program itself, whose blocks are not recorded. `is_snapshot` is true while the process is still
-    recorded.
+    recorded. `heap` is a snapshot of the process's heap when its recording began.
     """
 
     path: Path
@@ -55,6 +56,7 @@ class Recorded:
     unnamed: Mapping[str, int] = field(default_factory=dict)
     built_in: str | None = None
     is_snapshot: bool = False
+    heap: Path | None = None
 
 
 def tell_nobody(_: str) -> None:
@@ -186,9 +188,11 @@ def convert(
         names = names or Names()
         stacks = _stacks(raw, tell, names) if raw.depth else {}
         totals = Totals.of(writer.table, writer.events)
+        heap = copy_heap(raw.path, output)
         writer.provenance = {
             **_provenance(raw, part),
             **_live_at_start(raw, totals),
+            **({} if heap is None else {"heap_at_start": heap.name}),
             **stacks,
             **_mappings(raw, part, names),
             **({"resident": kept} if kept else {}),
@@ -204,6 +208,7 @@ def convert(
         unnamed,
         built_in(raw.executable),
         is_snapshot=part.before != EVERY_RECORD,
+        heap=heap,
     )
 
 

@@ -1,19 +1,25 @@
-"""The blocks that were live when the recording of a running process began."""
+"""The heap of a running process when its recording began: the live blocks, and a snapshot."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.arrays import load_arrays
 from simalloc.errors import TraceError
+from simalloc.files import replacing
 
 START_SUFFIX: Final = ".start"
+
+HEAP_SUFFIX: Final = ".heap.npz"
+"""The end of the name of a snapshot, as `simalloc.process.save_snapshot` writes it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +47,35 @@ class Start:
 
 def write_start(raw: Path, start: Start) -> None:
     """Write the start of a raw recording to a file beside it, which must not exist."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(raw.with_suffix(START_SUFFIX), flags, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with create_beside(raw, START_SUFFIX) as file:
         totals = np.array([start.objects, start.bytes], np.int64)
         np.savez(file, address=start.address, size=start.size, totals=totals)
+
+
+def create_beside(raw: Path, suffix: str) -> BinaryIO:
+    """Create a file beside a raw recording, which must not exist, and open it for writing."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(raw.with_suffix(suffix), flags, 0o600), "wb")
+
+
+def copy_heap(raw: Path, output: Path) -> Path | None:
+    """Copy the snapshot beside a raw recording to a place beside a trace, and return its path.
+
+    Returns None if there is no snapshot. A link is not followed, because the folder of a recording
+    belongs to the user of its process.
+    """
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(raw.with_suffix(HEAP_SUFFIX), flags)
+    except OSError:
+        return None
+    target = output.with_name(output.stem + HEAP_SUFFIX)
+    with os.fdopen(descriptor, "rb") as source:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with replacing(target, private=True) as copy:
+            shutil.copyfileobj(source, copy)
+    return target
 
 
 def read_start(raw: Path) -> Start | None:

@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 from process_programs import running
 
-from simalloc.process import LiveProcess, ProcessError
+from simalloc.heap import simulate
+from simalloc.heap.start import Start
+from simalloc.process import LiveProcess, ProcessError, load_snapshot, take_snapshot
 from simalloc.process.attach.detach import detach
 from simalloc.process.attach.load import LIBRARY, attach, check_unrecorded
 from simalloc.process.attach.place import make_place
 from simalloc.process.glibc.state import data_areas
-from simalloc.trace import Op
-from simalloc.trace.recorder import ProgramError, RawRecording, Wanted, check_process
+from simalloc.trace import Op, read_trace
+from simalloc.trace.recorder import ProgramError, RawRecording, Wanted, check_process, convert
 from simalloc.trace.recorder.wanted import EVENTS
 
 OWN = 64
@@ -148,6 +150,25 @@ def test_the_trace_begins_with_the_live_blocks_by_address(compiled, tmp_path):
     sizes = dict(zip(first.tolist(), chunk.size.tolist(), strict=False))
     assert known.items() <= sizes.items()
     assert begun.start.bytes == int(chunk.size[: begun.start.objects].sum())
+
+
+def test_a_model_goes_on_from_the_heap_at_the_start_as_the_process_does(compiled, tmp_path):
+    found = platform.libc_ver()[1]
+    if found not in {"2.36", "2.41", "2.43", "2.44"}:
+        pytest.skip(f"no model of glibc {found}")
+    with running(compiled("continued"), "4") as told, attached(told, tmp_path) as begun:
+        told.child.stdin.write("\n")
+        told.child.stdin.flush()
+        assert "done\n" in told.child.stdout
+        after = take_snapshot(LiveProcess(told.process))
+    recorded = convert(RawRecording(begun.raw), tmp_path / "out.npz")
+    assert recorded.heap == tmp_path / "out.heap.npz"
+    start = Start.of(load_snapshot(recorded.heap))
+    trace = start.before(read_trace(recorded.path))
+    assert set(np.unique(trace.thread)) == {0, 1, 2, 3}
+    run = simulate(trace, f"ptmalloc:version={found}", start=start, resident=True)
+    assert run.mapped.final_bytes == sum(part.bytes for part in after.parts)
+    assert run.resident.final_bytes == sum(part.resident for part in after.parts)
 
 
 def test_a_library_that_is_loaded_later_is_recorded(compiled, tmp_path):

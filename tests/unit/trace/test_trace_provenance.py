@@ -20,6 +20,7 @@ VALID = {
     "cores": 4,
     "cpu_quota": 1.5,
     "process": 7,
+    "heap_at_start": "t.heap.npz",
     "resident": [[1, 5, 4096, 8192]],
     "stacks": STACKS,
     "sites": ["", "main"],
@@ -46,6 +47,7 @@ WRONG = {
     "malloc": [["glibc"]],
     "executable": [0],
     "started": [20261126],
+    "heap_at_start": [7, "", "..", "/etc/passwd", "a/b", "a\0b"],
     "device": [1, {"settings": {}}, {"recorded": {"total_bytes": "5"}},
                {"start": {"addresses": [0], "segments": [[1]]}}, {"start": [1]}],
 }  # fmt: skip
