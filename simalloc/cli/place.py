@@ -16,13 +16,12 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
     of_option,
     on_refusal_option,
-    open_started,
     page_option,
     realloc_option,
     scale_option,
-    start_option,
     write_option,
 )
+from simalloc.cli.starts import Starts, start_option
 from simalloc.files import replacing
 from simalloc.heap.quantity import Quantity, measuring
 from simalloc.heap.run_options import RunKeywords, RunOptions
@@ -89,6 +88,7 @@ def command(
     output: Path | None,
     every: int,
     of: Quantity,
+    starts: Starts,
     **asked: Unpack[RunKeywords],
 ) -> None:
     """Write the address of each object and the size of the heap after each event.
@@ -101,9 +101,9 @@ def command(
     """
     if len(policies) > 1:
         raise click.UsageError(f"place takes one policy, and got {' and '.join(policies)}.")
+    source, heap = starts.opened(trace)
     options = measuring(RunOptions(**asked), ["resident", of])
-    source = open_started(trace, options.start)
-    setting = Setting.of(source, policies[0], options)
+    setting = Setting.of(source, policies[0], options, start=heap)
     with (
         progress(source.name, len(source)) as advance,
         _opened(output) as stream,

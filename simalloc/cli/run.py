@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final, Unpack
 
@@ -19,13 +19,12 @@ from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
     of_option,
     on_refusal_option,
-    open_started,
     page_option,
     realloc_option,
     scale_option,
-    start_option,
     write_option,
 )
+from simalloc.cli.starts import Starts, start_option
 from simalloc.heap import Run, simulate_all
 from simalloc.heap.quantity import Quantity, measuring
 from simalloc.heap.run_options import RunKeywords, RunOptions
@@ -88,6 +87,7 @@ def command(
     of: Quantity,
     sort: str | None,
     table_format: Format,
+    starts: Starts,
     **asked: Unpack[RunKeywords],
 ) -> None:
     """Replay traces under policies and print the fragmentation of each.
@@ -97,18 +97,18 @@ def command(
     """
     described = expand_policies(policies or "@default")
     options = measuring(RunOptions(**asked), [of])
-    simulated = partial(simulate_all, options=options)
-    sources = (open_started(name, options.start) for name in traces)
+    opened = (starts.opened(name) for name in traces)
+    started = ((source, replace(options, start=heap)) for source, heap in opened)
     if values is not None and sort is not None:
         raise click.UsageError("--range and --sort exclude each other.")
     if values is not None:
-        table = _over_range(Range.read(values), sources, described, simulated, of)
+        table = _over_range(Range.read(values), started, described, of)
         write_table(table, table_format, sys.stdout)
         return
     column = "#4" if sort is None and ALL in policies else sort
     runs: list[Run] = []
-    for source in sources:
-        found = _run_all(source, described, simulated)
+    for source, own in started:
+        found = _run_all(source, described, own)
         runs += found if column is None else sorted_runs(found, column, of=of)
     if table_format == "json":
         json.dump([record(run, of) for run in runs], sys.stdout, indent=2)
@@ -121,16 +121,15 @@ def command(
 
 def _over_range(
     values: Range,
-    sources: Iterable[EventSource],
+    started: Iterable[tuple[EventSource, RunOptions]],
     policies: Sequence[Policy],
-    simulated: Callable[..., list[Run]],
     of: Quantity,
 ) -> Table:
     """Return a row per trace and policy with the range of its results over the values."""
     spread = values.over(policies)
     rows = []
-    for source in sources:
-        runs = iter(_run_all(source, [one for many in spread for one in many], simulated))
+    for source, options in started:
+        runs = iter(_run_all(source, [one for many in spread for one in many], options))
         rows += [
             (policy, list(islice(runs, len(many))))
             for policy, many in zip(policies, spread, strict=True)
@@ -138,9 +137,7 @@ def _over_range(
     return ranges_table(rows, str(values), of)
 
 
-def _run_all(
-    source: EventSource, policies: Sequence[Policy], simulated: Callable[..., list[Run]]
-) -> list[Run]:
+def _run_all(source: EventSource, policies: Sequence[Policy], options: RunOptions) -> list[Run]:
     if len(source) > _LONG and any(policy.description.runner == "offline" for policy in policies):
         echo(
             f"simalloc: best-possible takes all of {source.name} into memory, about "
@@ -148,4 +145,4 @@ def _run_all(
             err=True,
         )
     with progress(source.name, len(source) * len(policies)) as advance:
-        return simulated(source, policies, progress=advance)
+        return simulate_all(source, policies, options, progress=advance)

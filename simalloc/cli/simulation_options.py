@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 import click
@@ -11,9 +10,6 @@ import click
 from simalloc.cli.size import Size
 from simalloc.heap.quantity import QUANTITIES
 from simalloc.heap.run_options import OnRefusal, Realloc
-from simalloc.heap.start import Start
-from simalloc.trace import EventSource
-from simalloc.trace.catalogue import open_source
 
 scale_option: Final = click.option(
     "--scale",
@@ -36,24 +32,6 @@ on_refusal_option: Final = click.option(
     "stop for device allocators, else go-on.",
 )
 
-
-def _start(_context: click.Context, _option: click.Parameter, path: Path | None) -> Start | None:
-    """Return the heap in a file that `simalloc snapshot -o` wrote."""
-    if path is None:
-        return None
-    from simalloc.process.saved import load_snapshot  # noqa: PLC0415 - on Linux only
-
-    return Start.of(load_snapshot(path))
-
-
-start_option: Final = click.option(
-    "--start",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="HEAP.npz",
-    callback=_start,
-    help="Begin runs of ptmalloc with the heap of a process, saved by `simalloc snapshot -o`. Its "
-    "live blocks come first in the trace; other policies place them.",
-)
 page_option: Final = click.option(
     "--page",
     type=Size(),
@@ -77,9 +55,3 @@ def of_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]
     return click.option(
         "--of", type=click.Choice(QUANTITIES), default="mapped", show_default=True, help=text
     )
-
-
-def open_started(name: str, start: Start | None) -> EventSource:
-    """Open a trace, with the live blocks of a process's heap in front if there is a start."""
-    source = open_source(name)
-    return source if start is None else start.before(source)

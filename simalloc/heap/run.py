@@ -12,6 +12,7 @@ from simalloc.plural import counted
 from simalloc.policy import Policy
 from simalloc.printable import printable
 from simalloc.shown import ShownAsTable
+from simalloc.trace.at_start import NONE_LIVE, LiveAtStart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,6 +134,8 @@ class Run(ShownAsTable):
     device: DeviceFigures | None = None
     found: Found | None = None
     refusals: Refusals = NO_REFUSALS
+    live_at_start: LiveAtStart = NONE_LIVE
+    """The objects that were live when the recording of a running process began."""
 
     @property
     def scale(self) -> int:

@@ -13,6 +13,7 @@ from simalloc.errors import SimallocError
 from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 from simalloc.trace import EventSource, Trace
 from simalloc.trace.events import Op
+from simalloc.trace.sample import refuse_sample
 
 if TYPE_CHECKING:
     from simalloc.process.heap_state import HeapState
@@ -122,28 +123,32 @@ class Start:
         sizes: NDArray[np.int64] = live[:, 2] - np.where(mapped, 16, 8)
         return sizes
 
-    def before(self, source: EventSource) -> Trace:
+    def before(self, source: EventSource) -> EventSource:
         """Return a trace with an allocation of each live block in front.
 
         A trace that was recorded from a running process has these already. Raises `SimallocError`
-        if it has another number of them.
+        if it has another number of them, or is a sample.
         """
-        trace = source.in_memory()
-        known = trace.provenance.get("live_at_start")
+        refuse_sample(source)
+        known = source.provenance.get("live_at_start")
         if known is not None and known["objects"] == self.live_blocks:
-            return trace
+            return source
         if known is not None:
             raise SimallocError(
-                f"{trace.name} begins with {known['objects']:,} live blocks and {self.name} has "
+                f"{source.name} begins with {known['objects']:,} live blocks and {self.name} has "
                 f"{self.live_blocks:,}; use a snapshot of the moment when the recording began"
             )
-        size = self.live_sizes
+        trace, size = source.in_memory(), self.live_sizes
         first = {name: np.zeros(len(size), column.dtype) for name, column in trace.columns.items()}
         if trace.time is not None and len(trace):
             first["time"][:] = trace.time[0]
         columns = {name: np.append(first[name], column) for name, column in trace.columns.items()}
         total = int(size.sum())
-        start = {"objects": len(size), "bytes": total, "peak_live_bytes": total}
+        start = {
+            "objects": len(size),
+            "bytes": total,
+            "peak_live_bytes": total + trace.max_live_bytes,
+        }
         return Trace.from_events(
             np.append(np.full(len(size), Op.MALLOC, np.uint8), trace.op),
             np.append(np.arange(len(size)), trace.object + len(size)),

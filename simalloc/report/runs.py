@@ -19,6 +19,7 @@ from simalloc.heap.quantity import (
 )
 from simalloc.plural import counted
 from simalloc.policy import spell
+from simalloc.report.at_start import start_notes
 from simalloc.report.table import Table, Value
 from simalloc.report.units import spell_bytes
 
@@ -71,7 +72,7 @@ def incompleteness(run: Run) -> tuple[bool, bool]:
 
 def record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:
     """Return a run as plain values, ready for JSON; undefined values (nan) become None."""
-    measures = fragmentation(run, bytes_of_fragmentation(of))
+    measures, at_start = fragmentation(run, bytes_of_fragmentation(of)), run.live_at_start
     fields: dict[str, Any] = {
         "trace": run.trace,
         "policy": run.policy.name,
@@ -103,6 +104,7 @@ def record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:
         "lower_bound_bytes": None if run.found is None else run.found.lower_bytes,
         "found": None if run.found is None else str(run.found),
         **(asdict(run.device) if run.device else {}),
+        **({"live_at_start_bytes": at_start.bytes} if at_start.objects else {}),
     }
     plain: dict[str, Any] = _plain(fields)
     return plain
@@ -171,7 +173,8 @@ def runs_table(runs: Sequence[Run], *, of: Quantity = "mapped", speed: bool = Tr
         if is_measured
         else ("Largest free block", LARGEST_FREE_NOTES)
     )
-    return Table(title, list(columns), rows, (*meaning, *threads_notes(runs), *found, *out))
+    notes = (*meaning, *start_notes(runs), *threads_notes(runs), *found, *out)
+    return Table(title, list(columns), rows, notes)
 
 
 def _largest_columns(runs: Sequence[Run]) -> dict[str, list[Value]]:

@@ -16,6 +16,7 @@ from simalloc.heap.footprint import Footprint, Timeline
 from simalloc.heap.run import NO_REFUSALS, Counters, Refusals, Run
 from simalloc.heap.running.setting import Setting
 from simalloc.policy.device import Device
+from simalloc.trace.at_start import live_at_start
 
 MAX_INTERVALS: Final = 2048
 """The most intervals that a timeline has."""
@@ -91,6 +92,7 @@ def run_of_replay(raw: Replay, setting: Setting) -> Run:
         seconds=raw.seconds,
         device=device,
         refusals=refusals,
+        live_at_start=live_at_start(trace.provenance),
     )
 
 

@@ -21,6 +21,7 @@ from simalloc.heap.running.replayed_columns import replayed_parts
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import Policy
 from simalloc.trace import EventSource, ReplayedEvents
+from simalloc.trace.at_start import live_at_start
 
 STRIDE: Final = 1 << 18
 """Events between two checks for progress and Ctrl-C: a few milliseconds."""
@@ -173,6 +174,7 @@ def run_of(
         device=figures_of(simulation, setting.policy.description),
         costs=Costs(figures["system_calls"], figures["faults"]),
         refusals=refusals,
+        live_at_start=live_at_start(setting.source.provenance),
     )
 
 
