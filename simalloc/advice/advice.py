@@ -194,7 +194,7 @@ def _arenas(
     at_peak = not moments or moments[0] is Moment.PEAK
     event = now.resident.peak_event if at_peak else now.unused_event
     moment = Moment.PEAK if at_peak else Moment.UNUSED
-    found = thread_arenas(source, now.run.policy, event, progress=progress or (lambda _: None))
+    found = thread_arenas(source, now.run, event, progress=progress or (lambda _: None))
     holds = now.moments[moment]
     unused = holds - sentences.live_at(now, moment)
     if found.bytes < OF_ARENAS * unused or not is_worth(holds, found.bytes):

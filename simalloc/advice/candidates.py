@@ -13,6 +13,7 @@ from simalloc.advice.releases import installed_release, library_of
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.real.settings import environment_of
 from simalloc.policy import CATALOGUE, find_policy
+from simalloc.policy.parts import parse_size
 
 PYTHONS_OWN: Final = "pymalloc"
 """Python's own allocator, on top of a malloc; used unless PYTHONMALLOC selects another."""
@@ -192,6 +193,24 @@ class Candidate:
         return f"{PYTHONS_OWN}:" + ",".join(f"{name}={value}" for name, value in given.items())
 
     @property
+    def can_begin_later(self) -> bool:
+        """True if a running process with glibc's malloc can change to this candidate."""
+        can_change = self.values.keys() <= {*_CALLS, TRIM, *_OF_MODEL}
+        return self.allocator == "glibc" and can_change
+
+    @property
+    def call(self) -> str:
+        """The calls that change a running process; empty for no change."""
+        if self.trims_every:
+            return f"call {TRIM}(0) now and then"
+        calls = (
+            f"mallopt({_CALLS[name]}, {parse_size(value)})"
+            for name, value in self.values.items()
+            if name in _CALLS
+        )
+        return "; ".join(calls)
+
+    @property
     def line(self) -> str:
         """The line to type before the program is started; empty for its present setting."""
         if self.allocator == PYTHONS_OWN:
@@ -222,6 +241,19 @@ class Candidate:
         variables = {"LD_PRELOAD": library_of(self.allocator, release), **given}
         return "export " + " ".join(f"{name}={value}" for name, value in variables.items())
 
+
+_CALLS: Final = {
+    "arena_max": "M_ARENA_MAX",
+    "arena_test": "M_ARENA_TEST",
+    "mmap_max": "M_MMAP_MAX",
+    "mmap_threshold": "M_MMAP_THRESHOLD",
+    "top_pad": "M_TOP_PAD",
+    "trim_threshold": "M_TRIM_THRESHOLD",
+}
+"""The settings of glibc that a running process can change, by their names for `mallopt`."""
+
+_OF_MODEL: Final = frozenset({"version", "cores"})
+"""Parameters of a model besides the settings of a malloc."""
 
 _FIRST: Final = ("", "arena_max=2", "dirty_decay_ms=0", "aggressive_decommit=on",
                  "purge_delay=0", "decommit_delay=0")  # fmt: skip

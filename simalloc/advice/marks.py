@@ -18,6 +18,7 @@ from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay, run_of, strides
 from simalloc.heap.watch.each_event import Sight
 from simalloc.machine import core_count
+from simalloc.trace.at_start import live_at_start
 from simalloc.waiting import completed
 
 _WATCHED: Final = 1 << 19
@@ -93,18 +94,34 @@ def _replay(
     return Marked(run_of(simulation, setting), resident, sums)
 
 
+def unused_by_interval(run: Run, *, whole: bool = False) -> NDArray[np.float64]:
+    """Return the maximum of resident bytes that are not live, for each interval of a timeline.
+
+    Intervals that end before all objects of the start are live have none. With `whole` neither have
+    those that begin before, except the last.
+    """
+    line = run.resident.timeline if run.resident is not None else run.timeline
+    unused: NDArray[np.float64] = line.heap_high - line.live_low
+    last = run.live_at_start.last_event
+    first = -(-last // line.interval) if whole else last // line.interval
+    unused[: min(first, len(unused) - 1)] = -np.inf
+    return unused
+
+
 def most_unused(setting: Setting, run: Run, progress: Callable[[int], None]) -> int:
     """Return the first event after which most is resident that is not live, of a run's setting.
 
-    Where the run's timeline has intervals of several events, the trace is replayed again and the
-    intervals in which it may be are watched.
+    Events before all objects of the start are live are passed over. Where the run's timeline has
+    intervals of several events, the trace is replayed again and the intervals in which it may be
+    are watched.
     """
     line = run.resident.timeline if run.resident is not None else run.timeline
     if not len(line.heap_high):
         return -1
+    unused = unused_by_interval(run)
     if line.interval == 1:
-        return int(np.argmax(line.heap_high - line.live_low))
-    chosen = np.argsort(line.live_low - line.heap_high, kind="stable")
+        return int(np.argmax(unused))
+    chosen = np.argsort(-unused, kind="stable")
     chosen = np.sort(chosen[: max(1, _WATCHED // line.interval)])
     return _most_unused_in(setting, chosen * line.interval, line.interval, progress)
 
@@ -118,6 +135,7 @@ def _most_unused_in(
     """Return the same, of events in intervals that begin at `starts`, at multiples of `length`."""
     simulation = setting.simulation()
     figures = len(simulation.figure_names())
+    begun = live_at_start(setting.source.provenance).last_event
     wanted = set(starts.tolist())
     best, found, done = -np.inf, 0, 0
     with closing(strides(setting.source, setting.columns, setting.policy)) as parts:
@@ -133,6 +151,7 @@ def _most_unused_in(
                 columns = sight._asdict()
                 replay(simulation, some, columns.pop("address"), columns)
                 unused = sight.resident / setting.scale - sight.live
+                unused[: max(0, min(begun - done - first, len(unused)))] = -np.inf
                 if unused.max() > best:
                     best, found = float(unused.max()), done + first + int(np.argmax(unused))
             done += end

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.advice.marks import Marked
+from simalloc.heap import Run
 from simalloc.trace import Trace
+from simalloc.trace.at_start import live_at_start
 
 _PAUSES: Final = 128
 _EVENLY: Final = 128
@@ -47,13 +49,15 @@ class Marks:
     `event` has their numbers in ascending order, including the last of the trace; `unused` is the
     one with the most resident bytes that are not live. `pause` has the nanoseconds from each to the
     following event, `span` those from the previous mark (or the first event) to it; both are empty
-    if the trace has no times.
+    if the trace has no times. Events before `first` allocate what was live when the recording
+    began, and count for no moment.
     """
 
     event: NDArray[np.int64]
     unused: int
     pause: NDArray[np.float64]
     span: NDArray[np.float64]
+    first: int = 0
 
     @property
     def has_times(self) -> bool:
@@ -66,21 +70,34 @@ def marks_of(trace: Trace, unused: int) -> Marks:
     count = len(trace)
     if not count:
         return Marks(np.empty(0, np.int64), -1, np.empty(0), np.empty(0))
+    first = live_at_start(trace.provenance).last_event
     evenly = np.linspace(0, count - 1, min(count, _EVENLY)).astype(np.int64)
-    chosen = np.append(evenly, [unused, count - 1])
+    chosen = np.append(evenly, [first, unused, count - 1])
     time = trace.time
     if time is None or time[-1] <= time[0]:
-        return Marks(np.unique(chosen), unused, np.empty(0), np.empty(0))
+        return Marks(np.unique(chosen), unused, np.empty(0), np.empty(0), first)
     pauses = np.append(np.diff(time), 0)
     few = min(_PAUSES, count)
     event = np.unique(np.append(chosen, np.argpartition(-pauses, few - 1)[:few]))
     span = np.diff(time[event], prepend=time[0]).astype(np.float64)
-    return Marks(event, unused, pauses[event].astype(np.float64), span)
+    return Marks(event, unused, pauses[event].astype(np.float64), span, first)
 
 
-def shifted(marks: NDArray[np.int64], every: int) -> NDArray[np.int64]:
-    """Return where marks are in a trace with one more event before each `every`-th."""
-    return marks + marks // every if every else marks
+def shifted(marks: Marks, every: int, objects: int) -> NDArray[np.int64]:
+    """Return where marks are in a trace with one more event before each `every`-th.
+
+    The events are counted from the first behind those of `objects` that were live at the start.
+    """
+    event = marks.event
+    return event + np.maximum(event - objects, 0) // every if every else event
+
+
+def mean_live(run: Run) -> float:
+    """Return the mean of the live bytes over the events, as near as the timeline has it."""
+    line = run.mapped.timeline
+    first = min(run.live_at_start.last_event // line.interval, max(len(line.live_low) - 1, 0))
+    live = line.live_low[first:] + line.live_high[first:]
+    return float(live.mean() / 2) if len(live) else 0.0
 
 
 def moments_of(marked: Marked, marks: Marks, library: int) -> Mapping[Moment, float]:
@@ -106,10 +123,19 @@ def _mean(marked: Marked, marks: Marks) -> float:
     resident = marked.run.resident
     assert resident is not None, "residence has been asked for"
     if not marks.has_times:
-        return resident.mean_bytes
+        return _mean_over_events(marked, marks, resident.mean_bytes)
     counts = np.diff(marks.event, prepend=-1)
     means = np.diff(marked.sums, prepend=0.0) / counts
     before = np.concatenate([[0.0], marks.pause[:-1]])
     held = np.concatenate([[0.0], marked.resident[:-1]])
     total = (means * (marks.span - before) + held * before).sum()
     return float(total / marks.span.sum())
+
+
+def _mean_over_events(marked: Marked, marks: Marks, of_all: float) -> float:
+    """Return the mean resident bytes over the events from the first that counts."""
+    if not marks.first:
+        return of_all
+    before = int(np.searchsorted(marks.event, marks.first))
+    events = int(marks.event[-1]) - marks.first
+    return float((marked.sums[-1] - marked.sums[before]) / events) if events else of_all

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from simalloc.advice.recorded import Recorded, recorded
 from simalloc.advice.releases import installed_release
 from simalloc.heap import Footprint, Run
 from simalloc.heap.running.setting import Setting as Replayed
+from simalloc.heap.start import Start
 from simalloc.trace import EventSource, Op, Trace
+from simalloc.trace.at_start import live_at_start
 
 IN_MEMORY: Final = 10_000_000
 """Longer traces are read in chunks, and some figures are left out."""
@@ -78,22 +80,26 @@ def settings_of(
     tried: Sequence[Candidate],
     *,
     machine: Machine | None = None,
+    start: Start | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Setting]:
     """Replay a trace under the model of each candidate, with resident pages.
 
     The malloc that served the program is modelled in the release nearest to the recorded one, on
-    the recorded machine or on `machine`. `progress` is called with the number of events done since
-    its last call, of `events_of_settings`. Raises `PolicyError` for a setting that the model does
-    not have.
+    the recorded machine or on `machine`. With a `start`, runs begin with that heap, whose live
+    blocks come first in the trace, and `tried` has candidates of glibc only. `progress` is called
+    with the number of events done since its last call, of `events_of_settings`. Raises
+    `PolicyError` for a setting that the model does not have.
     """
     process = recorded(source.provenance)
     machine = machine or machine_of(source.provenance)
     held = source.in_memory() if len(source) <= IN_MEMORY else source
     used = _used(tried, process)
-    marks = marks_for(held, used, process, machine, progress)
-    replayed = [_replayed(held, each, process, machine) for each in tried]
-    places = [shifted(marks.event, each.trims_every) for each in tried]
+    world = _World(process, machine, start)
+    marks = _marks_for(held, used, world, progress)
+    replayed = [_replayed(held, each, world) for each in tried]
+    objects = live_at_start(held.provenance).objects
+    places = [shifted(marks, each.trims_every, objects) for each in tried]
     found = replay_marked(replayed, places, progress)
     runs = {each: marked.run for each, marked in zip(tried, found, strict=True)}
     together = at_once(held.in_memory(), runs) if len(source) <= IN_MEMORY else {}
@@ -102,7 +108,7 @@ def settings_of(
         Setting(
             each,
             marked.run,
-            each.line_where(process.allocator),
+            each.line_where(process.allocator) if start is None else each.call,
             together.get(each),
             moments_of(marked, marks, marked.run.policy.description.library_bytes),
             cost_of(marked.run, runs[used], prices(), seconds),
@@ -117,32 +123,38 @@ def events_of_settings(source: EventSource, tried: Sequence[Candidate]) -> int:
     return len(source) * (len(tried) + 2)
 
 
-def marks_for(
+class _World(NamedTuple):
+    """The surroundings of all runs: the recorded process, its machine, and the heap at first."""
+
+    process: Recorded
+    machine: Machine
+    start: Start | None
+
+
+def _marks_for(
     source: EventSource,
     used: Candidate,
-    process: Recorded,
-    machine: Machine,
+    world: _World,
     progress: Callable[[int], None] | None = None,
 ) -> Marks:
     """Return the events after which settings are compared, under `used` that with most unused."""
-    now = _replayed(source, used, process, machine)
+    now = _replayed(source, used, world)
     nowhere = np.empty(0, np.int64)
     run = replay_marked([now], [nowhere], progress)[0].run
     unused = most_unused(now, run, progress or (lambda _: None))
     if len(source) > IN_MEMORY:
-        event = np.unique([unused, len(source) - 1])
-        return Marks(event, unused, np.empty(0), np.empty(0))
+        first = live_at_start(source.provenance).last_event
+        event = np.unique([first, unused, len(source) - 1])
+        return Marks(event, unused, np.empty(0), np.empty(0), first)
     return marks_of(source.in_memory(), unused)
 
 
-def _replayed(
-    source: EventSource, candidate: Candidate, process: Recorded, machine: Machine
-) -> Replayed:
+def _replayed(source: EventSource, candidate: Candidate, world: _World) -> Replayed:
     """Return the replay of a candidate."""
-    every = candidate.trims_every
-    policy = candidate.policy(version_for(candidate, process), machine)
+    every, machine = candidate.trims_every, world.machine
+    policy = candidate.policy(version_for(candidate, world.process), machine)
     trace = with_trims(source.in_memory(), every) if every else source
-    return Replayed.of(trace, policy, page=machine.page, resident=True)
+    return Replayed.of(trace, policy, page=machine.page, resident=True, start=world.start)
 
 
 def _used(tried: Sequence[Candidate], process: Recorded) -> Candidate:
@@ -181,8 +193,11 @@ def policy_in_use(source: EventSource) -> str:
 
 
 def with_trims(trace: Trace, every: int) -> Trace:
-    """Return the trace of the program if it called malloc_trim after each `every` events."""
-    places = np.arange(every, len(trace), every)
+    """Return the trace of the program if it called malloc_trim after each `every` events.
+
+    Events that allocate what was live when the recording began are not counted.
+    """
+    places = np.arange(live_at_start(trace.provenance).objects + every, len(trace), every)
     columns = {name: np.insert(values, places, values[places - 1])
                for name, values in trace.columns.items()}  # fmt: skip
     return Trace.from_events(

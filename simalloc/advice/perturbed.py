@@ -12,51 +12,57 @@ from simalloc.trace import Op, Trace
 PERTURBED: Final = 4
 """Maximum number of traces that `perturbed` yields."""
 
+_KEPT: Final = frozenset({"time", "thread"})
+"""Columns in which an added event has the values of the event that follows it."""
 
-def perturbed(trace: Trace) -> Iterator[Trace]:
+
+def perturbed(trace: Trace, first: int = 0) -> Iterator[Trace]:
     """Yield a few traces that differ from one by what no program decides.
 
-    In two of them other blocks come first, so that the heap grows at other moments and objects lie
-    elsewhere in their pages; where there are threads, in two their events come in other orders.
+    In two of them another block precedes event `first`, so that the heap grows at other moments and
+    objects are elsewhere in their pages; where there are threads, in two their events come in other
+    orders from that event on. Each event before `first` allocates an object.
     """
-    yield begun_elsewhere(trace, 1040)
-    yield begun_elsewhere(trace, 73_000)
+    yield begun_elsewhere(trace, 1040, first)
+    yield begun_elsewhere(trace, 73_000, first)
     if trace.thread is not None and trace.thread.any():
-        yield in_another_order(trace, seed=1)
-        yield in_another_order(trace, seed=2)
+        yield in_another_order(trace, 1, first)
+        yield in_another_order(trace, 2, first)
 
 
-def begun_elsewhere(trace: Trace, size: int) -> Trace:
-    """Return the trace after one more object of `size` bytes, which is never freed."""
-    columns = {name: np.insert(values, 0, values[:1] if name in {"time", "thread"} else 0)
-               for name, values in trace.columns.items()}  # fmt: skip
+def begun_elsewhere(trace: Trace, size: int, first: int = 0) -> Trace:
+    """Return the trace with one more object of `size` bytes at an event; it is never freed."""
+    columns = {
+        name: np.insert(values, first, values[min(first, len(values) - 1)] if name in _KEPT else 0)
+        for name, values in trace.columns.items()
+    }
     return Trace.from_events(
-        np.insert(trace.op, 0, Op.MALLOC),
-        np.insert(np.where(trace.object >= 0, trace.object + 1, trace.object), 0, 0),
-        np.insert(trace.size, 0, size),
+        np.insert(trace.op, first, Op.MALLOC),
+        np.insert(trace.object + (trace.object >= first), first, first),
+        np.insert(trace.size, first, size),
         name=trace.name,
         provenance=trace.provenance,
         **columns,
     )
 
 
-def in_another_order(trace: Trace, seed: int) -> Trace:
+def in_another_order(trace: Trace, seed: int, first: int = 0) -> Trace:
     """Return the trace with neighbouring events of different threads swapped here and there.
 
-    Events of one object, and of one thread, keep their order.
+    Events of one object, of one thread, and those before `first` keep their order.
     """
     assert trace.thread is not None, "only threads can be in another order"
     random = np.random.default_rng(seed)
     order = np.arange(len(trace))
-    for first in (0, 1) * 4:
-        low = order[first:-1:2]
-        high = order[first + 1 :: 2]
+    for parity in (0, 1) * 4:
+        low = order[first + parity : -1 : 2]
+        high = order[first + parity + 1 :: 2]
         may = (trace.thread[low] != trace.thread[high]) & (trace.object[low] != trace.object[high])
         may &= (
             (trace.object[low] >= 0) & (trace.object[high] >= 0) & (random.random(len(low)) < 0.5)
         )
         swapped = np.where(may, high, low), np.where(may, low, high)
-        order[first:-1:2], order[first + 1 :: 2] = swapped
+        order[first + parity : -1 : 2], order[first + parity + 1 :: 2] = swapped
     columns = {name: values[order] for name, values in trace.columns.items()}
     if "time" in columns:
         columns["time"] = trace.columns["time"]  # the clock goes on as it did

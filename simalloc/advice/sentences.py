@@ -7,12 +7,12 @@ from math import ceil
 from pathlib import PurePath
 from typing import Final
 
-from simalloc.advice.candidates import PYTHONS_OWN, TRIM
+from simalloc.advice.candidates import PYTHONS_OWN, TRIM, Candidate
 from simalloc.advice.choice import LEAST_BYTES, LEAST_SECONDS, Choice, helped, waits
 from simalloc.advice.circumstances import RemoteFrees, Share
 from simalloc.advice.costs import Cost
 from simalloc.advice.machine import Machine
-from simalloc.advice.moments import Moment
+from simalloc.advice.moments import Moment, mean_live
 from simalloc.advice.outcomes import Setting
 from simalloc.advice.recorded import Recorded
 from simalloc.advice.thread_arenas import ThreadArenas
@@ -35,10 +35,12 @@ def live_at(setting: Setting, moment: Moment) -> float:
     run = setting.run
     line = run.timeline
     if moment is Moment.PEAK:
-        return setting.resident.live_bytes_at_peak
+        began = run.live_at_start
+        is_later = setting.resident.peak_event >= began.last_event
+        return setting.resident.live_bytes_at_peak if is_later else began.bytes
     if moment is Moment.UNUSED and setting.unused_event >= 0 and len(line.live_low):
         return float(line.live_low[setting.unused_event // line.interval])
-    return float((line.live_low + line.live_high).mean() / 2) if len(line.live_low) else 0.0
+    return mean_live(run)
 
 
 def share_of_process(share: Share | None) -> str:
@@ -310,6 +312,17 @@ def freed_remotely(found: RemoteFrees) -> str:
         f"Other threads do {100 * found.share:.0f} % of the frees{rate}. A replay takes events one "
         f"at a time, so the figures for mimalloc are likely to be too low."
     )
+
+
+def left_out(candidates: Sequence[Candidate]) -> str:
+    """Return a sentence on candidates that a running process cannot change to; "" for none."""
+    others = dict.fromkeys(one.allocator for one in candidates if one.allocator != "glibc")
+    fixed = [one.settings for one in candidates if one.allocator == "glibc"]
+    said = [
+        f"{_listed(list(others))} cannot begin with a heap of glibc" if others else "",
+        f"{_listed(fixed)} can be set only before a program starts" if fixed else "",
+    ]
+    return f"Left out: {'; '.join(filter(None, said))}." if candidates else ""
 
 
 def machine(assumed: Machine) -> str:

@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.heap import Run
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay, strides
 from simalloc.heap.watch.each_event import Watched
-from simalloc.policy import AnyPolicy
 from simalloc.trace import EventSource
 from simalloc.trace.events import Op, allocates
 
@@ -34,21 +34,22 @@ class ThreadArenas:
 
 def thread_arenas(
     source: EventSource,
-    policy: AnyPolicy,
+    run: Run,
     event: int,
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ThreadArenas:
-    """Replay a trace up to an event under a policy of the family ptmalloc and examine its arenas.
+    """Replay a trace up to an event as in a run of the family ptmalloc and examine its arenas.
 
     `progress` is called with the number of events done since its last call.
     """
     arena, size = np.full(source.slots, -1), np.zeros(source.slots, np.int64)
     recent: set[int] = set()
     done = 0
+    start = run.options.start
     # One replay finds the arena of each object, another the resident bytes, which are slow to
     # measure after each event.
-    with closing(Watched(Setting.of(source, policy)).seen()) as seen:
+    with closing(Watched(Setting.of(source, run.policy, start=start)).seen()) as seen:
         while done <= event:
             events, sight = next(seen)
             events, region = events.part(0, event + 1 - done), sight.region[: event + 1 - done]
@@ -60,7 +61,7 @@ def thread_arenas(
             recent.update(np.unique(region[late:][asks[late:]]).tolist())
             done += len(sight.region)
             progress(len(events.op))
-    resident = _resident(Setting.of(source, policy, resident=True), event)
+    resident = _resident(Setting.of(source, run.policy, resident=True, start=start), event)
     count = len(resident)
     held = arena >= 0
     unused = resident - np.bincount(arena[held], size[held], count).astype(np.int64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simalloc.advice.marks import replay_marked
+from simalloc.advice.marks import replay_marked, unused_by_interval
 from simalloc.advice.moments import Marks, Moment, marks_of, moments_of
 from simalloc.advice.outcomes import Setting
 from simalloc.advice.perturbed import PERTURBED, perturbed
@@ -40,7 +40,8 @@ def variation(
     """
     moves = dict.fromkeys(Moment, 0.0)
     saves = {moment: now.moments[moment] - best.moments[moment] for moment in Moment}
-    for other in perturbed(trace):
+    first = now.run.live_at_start.objects if now.run.options.start is not None else 0
+    for other in perturbed(trace, first):
         event = _unused(other, now, progress)
         marks = marks_of(other, event)
         some = [now] if best is now else [now, best]
@@ -60,7 +61,7 @@ def _unused(trace: Trace, now: Setting, progress: Callable[[int], None] | None) 
     line = found.run.resident.timeline if found.run.resident else found.run.timeline
     if not len(line.heap_high):
         return -1
-    interval = int(np.argmax(line.heap_high - line.live_low))
+    interval = int(np.argmax(unused_by_interval(found.run, whole=True)))
     return min((interval + 1) * line.interval, len(trace)) - 1
 
 
@@ -71,7 +72,7 @@ def _live(trace: Trace, event: int) -> int:
 
 def _replayed(trace: Trace, setting: Setting) -> Replayed:
     run = setting.run
-    return Replayed.of(trace, run.policy, page=run.page, resident=True)
+    return Replayed.of(trace, run.policy, page=run.page, resident=True, start=run.options.start)
 
 
 def _came(

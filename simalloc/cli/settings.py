@@ -14,6 +14,7 @@ from simalloc.advice import (
     IN_MEMORY,
     SHORT,
     Advice,
+    Candidate,
     Machine,
     Recorded,
     Setting,
@@ -30,14 +31,17 @@ from simalloc.advice import (
     settings_of,
     user_candidate,
 )
+from simalloc.advice.sentences import left_out
 from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
+from simalloc.cli.starts import Starts, start_option
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate
 from simalloc.heap.real import NativeRun, installed, passes, replay_natively
+from simalloc.heap.start import Start
 from simalloc.measure.sites import best_apart, events_of_best_apart
 from simalloc.report import Format, write_table
 from simalloc.report.at_start import start_sentence
@@ -52,7 +56,6 @@ from simalloc.report.settings import (
 )
 from simalloc.report.sites import proposal_text
 from simalloc.trace import EventSource, Trace
-from simalloc.trace.catalogue import open_source
 from simalloc.trace.sample import refuse_sample
 
 _REPEATS: Final = 3
@@ -61,7 +64,7 @@ _REPEATS: Final = 3
 
 @dataclass(frozen=True)
 class _Found:
-    """A trace, its settings, those within the budget, and the verdict."""
+    """A trace, its settings, those within the budget, the verdict, and candidates left out."""
 
     source: EventSource
     machine: Machine
@@ -69,6 +72,7 @@ class _Found:
     settings: Sequence[Setting]
     kept: Sequence[Setting]
     advice: Advice
+    left_out: Sequence[Candidate]
 
 
 @click.command(
@@ -118,6 +122,7 @@ class _Found:
     show_default=True,
     help="Time the installed mallocs at their defaults.",
 )
+@start_option
 @format_option
 def command(
     traces: Sequence[str],
@@ -127,6 +132,7 @@ def command(
     limit: int | None,
     most: float,
     native: bool,  # noqa: FBT001 - click passes options so
+    starts: Starts,
     table_format: Format,
 ) -> None:
     """Recommend a malloc and its settings for a program, with a line to paste.
@@ -136,16 +142,21 @@ def command(
     also replayed under models of Python's own allocator on top of these. The output then lists the
     arenas that Python holds, the blocks in them, and the code that allocated these.
 
+    With --start, the rows are the settings that a running process with glibc's malloc can change,
+    each from the heap that the process has, and the line to paste is the call that changes them.
+
     With --format json the output is one object with the machine, the process, the recommendation,
     the verdict and a row for each setting; for several traces, a list of these.
     """
+    if native and starts.are_given:
+        raise click.UsageError("--native and --start exclude each other.")
     found = []
     for name in traces:
-        source = open_source(name)
+        source, start = starts.opened(name)
         if source.is_of_device:
             raise SimallocError(f"{name} is a trace of device memory. Use `simalloc device`")
         refuse_sample(source)
-        each = _find(source, own, cores, limit, most / 100, search=search)
+        each = _find(source, start, own, cores, limit, most / 100, search=search)
         if table_format in {"json", "csv"}:
             found.append(each)
         else:
@@ -164,6 +175,7 @@ def command(
 
 def _find(
     source: EventSource,
+    start: Start | None,
     own: Sequence[str],
     cores: int | None,
     limit: int | None,
@@ -175,15 +187,17 @@ def _find(
     python = python_of(source)
     given = [user_candidate(text, python) for text in own]
     tried = list(dict.fromkeys([*candidates(search=search, python=python), *given]))
+    left_out = [] if start is None else [one for one in tried if not one.can_begin_later]
+    tried = [one for one in tried if one not in left_out]
     machine, process = machine_of(source.provenance, cores), recorded(source.provenance)
     with progress(source.name, events_of_settings(source, tried)) as advance:
-        settings = settings_of(source, tried, machine=machine, progress=advance)
+        settings = settings_of(source, tried, machine=machine, start=start, progress=advance)
     kept = _below(settings, in_use(settings, process), limit)
     with progress(f"{source.name}: run-to-run variation", events_of_advice(source)) as advance:
         advice = advise(
             source, kept, process, perturb=len(source) <= SHORT, budget=budget, progress=advance
         )
-    return _Found(source, machine, process, settings, kept, advice)
+    return _Found(source, machine, process, settings, kept, advice, left_out)
 
 
 def _below(settings: Sequence[Setting], used: Setting, limit: int | None) -> list[Setting]:
@@ -205,7 +219,10 @@ def _print(found: _Found, form: Format, *, native: bool) -> None:
         echo(line)
     if (mapped := mappings_table(source.provenance)) is not None:
         write_table(mapped, form, sys.stdout)
-    if sentence := start_sentence(source.provenance):
+    begun = advice.now.run.options.start is not None
+    if sentence := start_sentence(source.provenance, begun=begun):
+        echo(sentence)
+    if sentence := left_out(found.left_out):
         echo(sentence)
     trace = source.in_memory() if len(source) <= SHORT else None
     possible = simulate(trace, "best-possible", scale=1) if trace is not None else None
@@ -218,7 +235,8 @@ def _print(found: _Found, form: Format, *, native: bool) -> None:
     if used.candidate.python and len(source) <= IN_MEMORY:
         _print_arenas(source.in_memory(), used, form)
     echo(advice.text)
-    _print_apart(source, used)
+    if not begun:
+        _print_apart(source, used)
     if advice.line:
         echo(f"\n  {advice.line}")
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.advice import Advice, Machine, Moment, Recorded, Setting
+from simalloc.advice.moments import mean_live
 from simalloc.heap import Footprint, Run
 from simalloc.heap.real import NativeRun
 from simalloc.report.statistics import bars
@@ -116,12 +117,6 @@ def _at_start(natives: Sequence[NativeRun]) -> str:
     return f"Not included: the memory of real allocators before the first request ({taken})."
 
 
-def mean_live(run: Run) -> float:
-    """Return the mean of the live bytes over the events, as near as the timeline has it."""
-    line = run.mapped.timeline
-    return float((line.live_low + line.live_high).mean() / 2) if len(line.live_low) else 0.0
-
-
 def footprints_table(
     settings: Sequence[Setting], advice: Advice, natives: Sequence[NativeRun]
 ) -> Table:
@@ -216,8 +211,18 @@ def _process(process: Recorded, advice: Advice) -> dict[str, object]:
         "malloc_share": share.of_malloc if share else None,
         "kinds": dict(process.kinds),
         "cpu_seconds": process.cpu_seconds,
+        "live_at_start": _live_at_start(advice.now.run),
         "mappings": [dict(one) for one in process.mappings],
     }
+
+
+def _live_at_start(run: Run) -> dict[str, float] | None:
+    """Return what was live when the recording began, and its share of peak live; None: nothing."""
+    began = run.live_at_start
+    if not began.objects:
+        return None
+    share = began.bytes / max(run.max_live_bytes, 1)
+    return {"objects": began.objects, "bytes": began.bytes, "share": share}
 
 
 def _recommendation(advice: Advice) -> dict[str, object] | None:

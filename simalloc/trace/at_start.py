@@ -18,7 +18,7 @@ class LiveAtStart:
 
     @property
     def last_event(self) -> int:
-        """The event after which all of them are live; 0 if there are none."""
+        """The event after which all of them are live, or 0 without such objects."""
         return max(self.objects - 1, 0)
 
 

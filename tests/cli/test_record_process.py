@@ -1,5 +1,6 @@
 """`simalloc record --pid`."""
 
+import json
 import os
 import platform
 import shutil
@@ -14,7 +15,7 @@ import pytest
 from command import simalloc
 from patience import PATIENCE, ending
 
-from simalloc.process import LiveProcess, ProcessError
+from simalloc.process import LiveProcess, ProcessError, load_snapshot
 from simalloc.trace import read_trace
 
 SERVICE = """
@@ -32,9 +33,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def service():
-    """A Python process that replaces objects larger than those of Python's own allocator."""
+@contextmanager
+def serving():
+    """Run a Python process that replaces objects larger than those of Python's own allocator."""
     command = [sys.executable, "-c", SERVICE]
     with ending(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as process:
         assert process.stdout.readline() == "ready\n"
@@ -44,6 +45,21 @@ def service():
         except ProcessError as error:
             pytest.skip(f"processes may not be stopped: {error}")
         yield process
+
+
+@pytest.fixture
+def service():
+    """A process of `serving`."""
+    with serving() as process:
+        yield process
+
+
+def glibc():
+    """Return the version of the C library, if a model has it too."""
+    found = platform.libc_ver()[1]
+    if found not in {"2.36", "2.41", "2.43", "2.44"}:
+        pytest.skip(f"no model of glibc {found}")
+    return found
 
 
 @contextmanager
@@ -75,8 +91,75 @@ def test_a_process_is_recorded_for_a_while_and_goes_on(service, tmp_path):
     assert not trace.provenance["whole"]
     assert trace.objects > start["objects"] + 100
     assert not list(tmp_path.glob("*.recording"))
+    assert trace.provenance["heap_at_start"] == "out.heap.npz"
+    assert f"{tmp_path / 'out.heap.npz'}: the heap at that moment" in result.stderr
     told = simalloc("info", path).stdout
     assert f"{start['objects']:,} blocks were live when the recording began" in told
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A recording of a process that has changed its blocks for a while."""
+    path = tmp_path_factory.mktemp("recorded") / "out.npz"
+    with serving() as process:
+        result = simalloc("record", "--pid", process.pid, "--for", "0.5s", "-o", path)
+    assert result.exit_code == 0, result.stderr
+    return path
+
+
+def test_runs_begin_with_the_heap_of_the_process(recorded):
+    policies = ["-p", f"ptmalloc:version={glibc()}", "-p", "first-fit-ao"]
+    options = ["--start", "recorded", "--of", "resident"]
+    first, other = json.loads(
+        simalloc("run", recorded, *policies, *options, "--format", "json").stdout
+    )
+    heap = load_snapshot(recorded.with_name("out.heap.npz"))
+    assert first["peak_heap_bytes"] >= sum(part.bytes for part in heap.parts)
+    assert first["live_at_start_bytes"] == other["live_at_start_bytes"] > 500 * 600
+    same = simalloc("run", recorded, *policies, "--start", recorded.with_name("out.heap.npz"))
+    assert " were live when the recording began (" in same.stdout
+
+
+def test_settings_that_a_process_can_change(recorded):
+    glibc()
+    options = ["--start", "recorded", "--settings", "glibc:top_pad=64K,trim_threshold=1M"]
+    found = json.loads(simalloc("settings", recorded, *options, "--format", "json").stdout)
+    rows = {row["settings"]: row for row in found["rows"]}
+    assert {row["allocator"] for row in found["rows"]} == {"glibc"}
+    assert "tcache_count=0" not in rows
+    assert rows["default"]["line"] == ""
+    assert rows["arena_max=2"]["line"] == "mallopt(M_ARENA_MAX, 2)"
+    both = "mallopt(M_TOP_PAD, 65536); mallopt(M_TRIM_THRESHOLD, 1048576)"
+    assert rows["top_pad=64K,trim_threshold=1M"]["line"] == both
+    assert rows["malloc_trim=10000"]["line"] == "call malloc_trim(0) now and then"
+    start = found["process"]["live_at_start"]
+    assert 0.5 < start["share"] <= 1
+    for row in found["rows"]:
+        assert row["time_mean_resident_bytes"] > start["bytes"]
+        assert row["unused_resident_bytes"] <= row["peak_resident_bytes"]
+    text = simalloc("settings", recorded, *options).stdout
+    assert "Every row begins with the heap of the process" in text
+    assert "Left out: jemalloc, tcmalloc and mimalloc cannot begin with a heap of glibc" in text
+
+
+def test_a_heap_that_is_missing_is_named(recorded, tmp_path):
+    copied = shutil.copy(recorded, tmp_path)
+    result = simalloc("run", copied, "--start", "recorded", "-p", "ptmalloc")
+    assert result.exit_code == 2
+    assert f"{tmp_path / 'out.heap.npz'} is missing" in result.stderr
+    result = simalloc("run", "espresso", "--start", "recorded", "-p", "ptmalloc")
+    assert result.exit_code == 2
+    assert "names no heap of a process" in result.stderr
+    result = simalloc("settings", copied, "--start", tmp_path / "none.npz")
+    assert "is not a file. Use HEAP.npz or recorded" in result.stderr
+
+
+def test_a_sample_has_no_heap(service, tmp_path):
+    path = tmp_path / "out.npz"
+    words = ("record", "--pid", service.pid, "--for", "0.2s", "--every", "64K", "-o", path)
+    assert simalloc(*words).exit_code == 0
+    assert "heap_at_start" not in read_trace(path).provenance
+    assert [one.name for one in tmp_path.iterdir()] == ["out.npz"]
 
 
 @pytest.mark.parametrize("how", ["signal", "stop", "end"])
@@ -109,6 +192,7 @@ def test_after_the_command_was_killed_the_process_is_freed_by_stop(service, tmp_
     result = simalloc("record", "--recover", folder, "-o", tmp_path / "out.npz")
     assert result.exit_code == 0, result.stderr
     assert read_trace(tmp_path / "out.npz").provenance["live_at_start"]["objects"] > 500
+    assert load_snapshot(tmp_path / "out.heap.npz").process == service.pid
     assert service.poll() is None
 
 

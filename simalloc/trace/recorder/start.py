@@ -61,8 +61,8 @@ def create_beside(raw: Path, suffix: str) -> BinaryIO:
 def copy_heap(raw: Path, output: Path) -> Path | None:
     """Copy the snapshot beside a raw recording to a place beside a trace, and return its path.
 
-    Returns None if there is no snapshot. A link is not followed, because the folder of a recording
-    belongs to the user of its process.
+    Returns None if the snapshot is missing. A link is not followed, because the folder of a
+    recording belongs to the user of its process.
     """
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

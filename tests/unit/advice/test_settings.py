@@ -75,12 +75,12 @@ def test_the_verdict_names_a_line_that_helps(idle):
 def test_which_arenas_hold_what_is_not_live():
     trace = idle_threads()
     run = simulate(trace, "ptmalloc:version=2.36", resident=True)
-    held = thread_arenas(trace, run.policy, len(trace) - 1)
+    held = thread_arenas(trace, run, len(trace) - 1)
     assert (held.arenas, held.idle) == (7, 6)
     unused = run.resident.final_bytes - run.final_live_bytes
     assert 0.8 * unused < held.bytes < unused
     assert 0.8 * held.bytes < held.idle_bytes < held.bytes
-    assert thread_arenas(trace, run.policy, 10).arenas == 0
+    assert thread_arenas(trace, run, 10).arenas == 0
 
 
 def verdict_on(malloc, tried, events=idle_threads):
