@@ -26,4 +26,4 @@ class SequentialFit(Splitting, HeapFamily):
     @property
     def core(self) -> str:
         """Best fit finds its block in other ways than the fits that walk a list."""
-        return "best fit" if self.fit is Fit.BEST else "list fit"
+        return "size fit" if self.fit is Fit.BEST else "list fit"

@@ -1,5 +1,5 @@
 TWICE(list_fit)
-ONCE(best_fit)
+ONCE(size_fit)
 ONCE(binned_fit)
 TWICE(segregated_storage)
 ONCE(binary_buddy)

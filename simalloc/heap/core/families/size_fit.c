@@ -3,7 +3,7 @@
 #include "parts/late_coalescing.h"
 #include "replay/replay.h"
 
-struct best_fit {
+struct size_fit {
     struct heap heap;
     struct size_index index; /* equals are in the order of the list */
     uint64_t fit;            /* FIT_BEST */
@@ -12,9 +12,9 @@ struct best_fit {
     struct late_coalescing late;
 };
 
-ALWAYS_INLINE struct best_fit *state_of(struct heap *heap)
+ALWAYS_INLINE struct size_fit *state_of(struct heap *heap)
 {
-    return (struct best_fit *)heap;
+    return (struct size_fit *)heap;
 }
 
 ALWAYS_INLINE const struct splitting *splitting_of(struct heap *heap)
@@ -138,7 +138,7 @@ static const struct layer *next_layer(struct heap *heap)
 
 static bool init(void *memory)
 {
-    struct best_fit *state = memory;
+    struct size_fit *state = memory;
     struct heap *heap = &state->heap;
     splitting_init(heap, &state->splitting);
     late_coalescing_init(&state->late, heap, &state->splitting);
@@ -148,7 +148,7 @@ static bool init(void *memory)
 
 static void release_all(void *memory)
 {
-    struct best_fit *state = memory;
+    struct size_fit *state = memory;
     size_index_release(&state->index);
     late_coalescing_release(&state->late);
 }
@@ -156,19 +156,19 @@ static void release_all(void *memory)
 static bool walks_at_free(const struct heap *heap, uint32_t *start)
 {
     *start = NO_BLOCK;
-    return ((const struct best_fit *)heap)->order == ORDER_ADDRESS;
+    return ((const struct size_fit *)heap)->order == ORDER_ADDRESS;
 }
 
 static bool change_form(void *memory)
 {
-    struct best_fit *state = memory;
+    struct size_fit *state = memory;
     return bins_change_form(state->index.bins, BINS, &state->index.tables, state->heap.blocks,
                             state->heap.counters.free_blocks);
 }
 
 static const char *check(const void *memory)
 {
-    const struct best_fit *state = memory;
+    const struct size_fit *state = memory;
     const char *wrong = heap_check(&state->heap);
     if (wrong == NULL)
         wrong = late_coalescing_check(&state->late, &state->heap);
@@ -178,15 +178,15 @@ static const char *check(const void *memory)
 }
 
 static const struct parameter parameters[] = {
-    CHOICE_PARAMETER(struct best_fit, fit, fit_names),
-    CHOICE_PARAMETER(struct best_fit, order, order_names),
-    SPLITTING_PARAMETERS(struct best_fit, splitting),
-    COALESCING_PARAMETER(struct best_fit, late),
+    CHOICE_PARAMETER(struct size_fit, fit, fit_names),
+    CHOICE_PARAMETER(struct size_fit, order, order_names),
+    SPLITTING_PARAMETERS(struct size_fit, splitting),
+    COALESCING_PARAMETER(struct size_fit, late),
 };
 
-const struct family best_fit = {
-    .name = "best fit",
-    FAMILY_OF(struct best_fit),
+const struct family size_fit = {
+    .name = "size fit",
+    FAMILY_OF(struct size_fit),
     .blocks_an_event = 4,
     .walks_at_free = walks_at_free,
     .change_form = change_form,
