@@ -128,29 +128,30 @@ def many_free_blocks(seed, *, objects=1501, size=900, start=0):
 
 ONE_OF_EACH_CORE = {HEAP_POLICIES[name].description.core: name for name in reversed(ONLINE)}
 """A row of each family that has code of its own in the core."""
+OF_ANY_SIZE = {*GROUPS["johnstone-wilson"], "worst-fit-ao", "worst-fit-lifo", "worst-fit-fifo"}
 
 
 @pytest.mark.parametrize(
     ("name", "shape"),
     [
         (name, shape)
-        for name in sorted({*GROUPS["johnstone-wilson"], *ONE_OF_EACH_CORE.values()})
+        for name in sorted({*OF_ANY_SIZE, *ONE_OF_EACH_CORE.values()})
         for shape in ({}, {"size": 90_000}, {"start": 1 << 40})
-        if not shape or name in GROUPS["johnstone-wilson"]
+        if not shape or name in OF_ANY_SIZE
     ],
     ids=str,
 )
 def test_with_many_free_blocks(name, shape):
     """The index of free blocks has several levels here, which split and merge.
 
-    The indexes of Johnstone & Wilson's policies keep sizes and addresses short; those of some
-    of the shapes are too large for that. Trees that the real code did not balance have no such
-    index, and become so deep that they get fewer objects.
+    The indexes of Johnstone & Wilson's policies and of worst fit keep sizes and addresses short;
+    those of some of the shapes are too large for that. Trees that the real code did not balance
+    have no such index, and become so deep that they get fewer objects.
     """
     objects = 801 if HEAP_POLICIES[name].description.core == "address trees" else 1501
     trace = many_free_blocks(seed=1, objects=objects, **shape)
     expected = outcome("reference", trace, name)
-    if name in GROUPS["johnstone-wilson"]:  # others map large blocks, or keep what is freed
+    if name in OF_ANY_SIZE:  # others map large blocks, or keep what is freed
         assert expected.counters.free_blocks_peak > 600
     for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)
@@ -199,7 +200,7 @@ def rests_at_two_times(objects=260):
 
 @pytest.mark.parametrize("trace", [rests_among_equals(seed=1), rests_at_two_times()], ids=len)
 @pytest.mark.parametrize(
-    "name", [name for name in GROUPS["johnstone-wilson"] if name.startswith("best-fit")]
+    "name", [name for name in HEAP_POLICIES if name.startswith(("best-fit", "worst-fit"))]
 )
 def test_rests_keep_their_places_among_equal_blocks(name, trace):
     expected = outcome("reference", trace, name)

@@ -21,7 +21,7 @@ from simalloc.trace import Op, Trace
 from traces import cases
 
 LISTS = [name for name in GROUPS["johnstone-wilson"] if name.startswith(("first-fit", "next-fit"))]
-BINS_BY_ADDRESS = ["best-fit-ao", "double-buddy", "binary-buddy:order=ao"]
+BINS_BY_ADDRESS = ["best-fit-ao", "worst-fit-ao", "double-buddy", "binary-buddy:order=ao"]
 
 CODES = {False: "core", True: "core-portable"}
 """The engines in C, by whether they do without vector code."""

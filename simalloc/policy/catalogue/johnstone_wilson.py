@@ -41,6 +41,7 @@ def _sequential_fit(fit: Fit, order: Order, *, eight_k: bool = False) -> Policy:
         SequentialFit(fit, order, growth=8192 if eight_k else 4096),
         source=f"{_PAPER}, section 2.1",
         reading=_LIST_READING + _FIT_READING[fit],
+        groups=() if eight_k else ("textbook",),
     )
 
 

@@ -25,5 +25,5 @@ class SequentialFit(Splitting, HeapFamily):
 
     @property
     def core(self) -> str:
-        """Best fit finds its block in other ways than the fits that walk a list."""
-        return "size fit" if self.fit is Fit.BEST else "list fit"
+        """Best and worst fit search an index of sizes; first and next fit walk the list."""
+        return "size fit" if self.fit in (Fit.BEST, Fit.WORST) else "list fit"

@@ -11,6 +11,8 @@ class Fit(Enum):
     FIRST = "first"
     NEXT = "next"
     BEST = "best"
+    WORST = "worst"
+    """The largest of all free blocks."""
 
 
 class Order(Enum):

@@ -88,7 +88,7 @@ def unmerged(fit, order, coalescing):
         (AO, [0, 20, 60], [0, 60]),
     ],
 )
-@pytest.mark.parametrize("fit", [Fit.FIRST, Fit.BEST])
+@pytest.mark.parametrize("fit", [Fit.FIRST, Fit.BEST, Fit.WORST])
 def test_deferred_coalescing_merges_when_a_request_fails(fit, order, before, after):
     made = unmerged(fit, order, CoalescingTime.DEFERRED)
     assert made.listed() == before
@@ -175,6 +175,30 @@ def test_best_fit_takes_the_smallest_and_the_first_of_equals(order, freed, found
     assert made.malloc(19) == found
     assert made.visited == 3
     assert made.malloc(21) == 21
+
+
+def test_worst_fit_takes_the_largest_and_leaves_the_largest_remainder():
+    made = three_holes(Fit.WORST, AO, (52, 0, 21))
+    assert (made.malloc(5), made.visited) == (21, 3)  # 30 bytes; best fit takes 20 at 0
+    assert made.free_blocks() == [(0, 20), (26, 25), (52, 20)]
+    assert made.malloc(25) == 26
+    assert (made.malloc(21), made.visited, made.brk) == (100, 2, 200)  # neither 20 is enough
+
+
+@pytest.mark.parametrize(
+    ("order", "freed", "found"),
+    [
+        (LIFO, (0, 52), [52, 0]),
+        (FIFO, (0, 52), [0, 52]),
+        (LIFO, (52, 0), [0, 52]),
+        (FIFO, (52, 0), [52, 0]),
+        (AO, (52, 0), [0, 52]),
+    ],
+)
+def test_worst_fit_takes_the_first_of_equals(order, freed, found):
+    made = three_holes(Fit.WORST, order, freed)
+    assert [made.malloc(12), made.malloc(12)] == found
+    assert made.malloc(8) == found[0] + 12  # both remainders keep their places
 
 
 def test_next_fit_by_address_goes_on_from_what_is_left_over_and_around_the_end():

@@ -1,4 +1,4 @@
-/* Best fit over one list of all free blocks (policy/families/sequential_fit.md). */
+/* Best and worst fit over one list of all free blocks (policy/families/sequential_fit.md). */
 #include "index/size/size_index.h"
 #include "parts/late_coalescing.h"
 #include "replay/replay.h"
@@ -6,7 +6,7 @@
 struct size_fit {
     struct heap heap;
     struct size_index index; /* equals are in the order of the list */
-    uint64_t fit;            /* FIT_BEST */
+    uint64_t fit;            /* FIT_BEST or FIT_WORST */
     uint64_t order;          /* enum order */
     struct splitting splitting;
     struct late_coalescing late;
@@ -27,30 +27,37 @@ ALWAYS_INLINE struct late_coalescing *late_of(struct heap *heap)
     return &state_of(heap)->late;
 }
 
-ALWAYS_INLINE enum bin_kind rule_of(struct heap *heap)
+/* Known when the code is compiled. */
+struct size_rule {
+    enum fit fit;
+    enum bin_kind kind;
+};
+
+ALWAYS_INLINE struct size_rule rule_of(struct heap *heap)
 {
-    return state_of(heap)->index.tables.kind;
+    const struct size_fit *state = state_of(heap);
+    return (struct size_rule){(enum fit)state->fit, state->index.tables.kind};
 }
 
-ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, enum bin_kind kind)
+ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, struct size_rule rule)
 {
-    size_index_remove(&state_of(heap)->index, heap->blocks, id, kind, true);
+    size_index_remove(&state_of(heap)->index, heap->blocks, id, rule.kind, true);
     heap->counters.free_blocks--;
 }
 
-ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, enum bin_kind kind)
+ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, struct size_rule rule)
 {
-    size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, kind, true);
+    size_index_insert(&state_of(heap)->index, heap->blocks, id, heap->blocks[id].size, rule.kind,
+                      true);
     heap_count_free(heap, id);
 }
 
-/* Makes a block free, merged with its free neighbours. The kind of bins is known when the code
- * is compiled, here and below. */
+/* Makes a block free, merged with its free neighbours. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
-                             enum bin_kind kind)
+                             struct size_rule rule)
 {
     coalesce(heap, id, take);
-    insert(heap, id, kind);
+    insert(heap, id, rule);
 }
 
 /* Allocates the low `size` bytes of a block that is so large that even the rest has no bin. */
@@ -89,31 +96,44 @@ ALWAYS_INLINE uint32_t use_low_end(struct heap *heap, struct sized found, uint64
     return low;
 }
 
-static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind kind)
+static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, struct size_rule rule)
 {
     uint64_t old = heap->blocks[id].size;
     struct sized found = {id, size_index_bin(&state_of(heap)->index, old), old};
     return old - size < splitting_of(heap)->minimum_split
-               ? use_whole(heap, found, kind, false)
-               : use_low_end(heap, found, size, kind, false);
+               ? use_whole(heap, found, rule.kind, false)
+               : use_low_end(heap, found, size, rule.kind, false);
+}
+
+/* The smallest block with at least `size` bytes, or for worst fit the largest of all blocks, if it
+ * is as large; of equals the first in the list. */
+ALWAYS_INLINE struct sized search(const struct heap *heap, const struct size_index *index,
+                                  uint64_t size, enum fit fit)
+{
+    if (fit == FIT_BEST)
+        return size_index_best(index, heap->blocks, size);
+    struct sized largest = size_index_largest(index, heap->blocks);
+    return largest.size < size ? (struct sized){NO_BLOCK, BINS, 0} : largest;
 }
 
 ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool counts,
-                                     enum bin_kind kind)
+                                     struct size_rule rule)
 {
     const struct size_index *index = &state_of(heap)->index;
-    struct sized exact = size_index_exact(index, size);
     if (counts)
         count_search(heap, heap->counters.free_blocks);
-    if (exact.block != NO_BLOCK)
-        return use_whole(heap, exact, kind, true);
-    struct sized found = size_index_best(index, heap->blocks, size);
+    if (rule.fit == FIT_BEST) {
+        struct sized exact = size_index_exact(index, size);
+        if (exact.block != NO_BLOCK)
+            return use_whole(heap, exact, rule.kind, true);
+    }
+    struct sized found = search(heap, index, size, rule.fit);
     if (UNLIKELY(found.block == NO_BLOCK))
         return NO_BLOCK;
     /* It may fit exactly all the same: size_index_exact() does not look in the tree. */
     if (UNLIKELY(found.size - size < splitting_of(heap)->minimum_split))
-        return use(heap, found.block, size, kind);
-    return use_low_end(heap, found, size, kind, true);
+        return use(heap, found.block, size, rule);
+    return use_low_end(heap, found, size, rule.kind, true);
 }
 
 static bool reserve(struct heap *heap)
@@ -124,16 +144,27 @@ static bool reserve(struct heap *heap)
 
 DEFINE_COALESCING
 DEFINE_LATE_COALESCING
-FOR_BIN_KINDS(DEFINE_COALESCING_LAYER)
+
+#define DEFINE_BEST(name, kind) \
+    DEFINE_COALESCING_LAYER(best_##name, (struct size_rule){FIT_BEST, kind})
+#define DEFINE_WORST(name, kind) \
+    DEFINE_COALESCING_LAYER(worst_##name, (struct size_rule){FIT_WORST, kind})
+FOR_BIN_KINDS(DEFINE_BEST)
+FOR_BIN_KINDS(DEFINE_WORST)
 
 /* The kind of bins may change between two batches. */
 static const struct layer *next_layer(struct heap *heap)
 {
-    static const struct layer *const of[] = {FOR_BIN_KINDS(LAYER_OF_BIN_KIND)};
+#define LAYER_OF_BEST(name, kind) [kind] = &layer_best_##name,
+#define LAYER_OF_WORST(name, kind) [kind] = &layer_worst_##name,
+    static const struct layer *const best[] = {FOR_BIN_KINDS(LAYER_OF_BEST)};
+    static const struct layer *const worst[] = {FOR_BIN_KINDS(LAYER_OF_WORST)};
     struct size_index *index = &state_of(heap)->index;
     if (!size_index_choose_form(index))
         return NULL;
-    return late_of(heap)->time == COALESCING_IMMEDIATE ? of[index->tables.kind] : &layer_late;
+    if (late_of(heap)->time != COALESCING_IMMEDIATE)
+        return &layer_late;
+    return (state_of(heap)->fit == FIT_BEST ? best : worst)[index->tables.kind];
 }
 
 static bool init(void *memory)

@@ -1,4 +1,4 @@
-"""First, next and best fit over one list of free blocks, in any of three orders."""
+"""First, next, best and worst fit over one list of free blocks, in any of three orders."""
 
 from __future__ import annotations
 
@@ -99,10 +99,11 @@ class SequentialFitHeap(CoalescingHeap):
     def _search(self, size: int) -> tuple[int | None, int]:
         """Return the block to use, if one is large enough, and the number of visited blocks."""
         sizes = self.blocks.size
-        if self._fit is Fit.BEST:
+        if self._fit in (Fit.BEST, Fit.WORST):
             fitting = (block for block in self._list if sizes[block] >= size)
-            # min() returns the first of equals, hence the first in list order.
-            return min(fitting, key=sizes.__getitem__, default=None), len(self._list)
+            # Both return the first of equals, hence the first in list order.
+            choose = min if self._fit is Fit.BEST else max
+            return choose(fitting, key=sizes.__getitem__, default=None), len(self._list)
         for visited, block in enumerate(self._from_the_start(), 1):
             if sizes[block] >= size:
                 return block, visited

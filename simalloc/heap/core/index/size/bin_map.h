@@ -51,4 +51,15 @@ ALWAYS_INLINE uint32_t bin_map_from(const struct bin_map *map, uint32_t from)
     return 64 * word + (uint32_t)__builtin_ctzll(bits);
 }
 
+/* The highest bin that is not empty, or BINS. */
+ALWAYS_INLINE uint32_t bin_map_last(const struct bin_map *map)
+{
+    for (uint32_t group = BIN_GROUPS; group-- > 0;)
+        if (map->groups[group] != 0) {
+            uint32_t word = 64 * group + 63 - (uint32_t)__builtin_clzll(map->groups[group]);
+            return 64 * word + 63 - (uint32_t)__builtin_clzll(map->words[word]);
+        }
+    return BINS;
+}
+
 #endif

@@ -1,4 +1,4 @@
-/* Free blocks by size, and among equals by key: the index of best fit.
+/* Free blocks by size, and among equals by key: the index of best and worst fit.
  *
  * Sizes below 16,384 granules have a bin each; the few larger blocks are in a tree. A rest whose
  * place in its bin's list is too far to go to is there too, until it is the first of its bin. A
@@ -156,6 +156,21 @@ ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
         return (struct sized){index->bins[bin], bin, (uint64_t)bin << index->granule};
     uint32_t block = index->tree.blocks == 0 ? NO_BLOCK : size_tree_best(&index->tree, size);
     return (struct sized){block, BINS, block == NO_BLOCK ? 0 : blocks[block].size};
+}
+
+/* The largest block, of equals the one with the lowest key. A block of the tree that has a bin is
+ * never the first of its bin's equals. */
+ALWAYS_INLINE struct sized size_index_largest(const struct size_index *index,
+                                              const struct block *blocks)
+{
+    if (index->tree.blocks > index->tree_rests) {
+        uint32_t block = size_tree_largest(&index->tree);
+        return (struct sized){block, BINS, blocks[block].size};
+    }
+    uint32_t bin = bin_map_last(&index->used);
+    if (bin == BINS)
+        return (struct sized){NO_BLOCK, BINS, 0};
+    return (struct sized){index->bins[bin], bin, (uint64_t)bin << index->granule};
 }
 
 const char *size_index_check(const struct size_index *index, uint64_t blocks);

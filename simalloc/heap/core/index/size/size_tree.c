@@ -81,6 +81,12 @@ uint32_t size_tree_best(const struct size_tree *tree, uint64_t size)
     return entry < leaf->count ? leaf->item[entry] : NO_BLOCK;
 }
 
+uint32_t size_tree_largest(const struct size_tree *tree)
+{
+    const struct tree_node *root = &tree->nodes[tree->root];
+    return size_tree_best(tree, root->size[root->count - 1]);
+}
+
 /* Lets an item know where it is: a block its leaf, a node its parent and its entry there. */
 static void adopt(struct size_tree *tree, uint32_t id, uint32_t entry)
 {

@@ -44,6 +44,8 @@ uint64_t size_tree_remove(struct size_tree *tree, uint32_t block);
 void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address);
 /* The smallest block with at least `size` bytes, of equals that with the lowest key; NO_BLOCK. */
 uint32_t size_tree_best(const struct size_tree *tree, uint64_t size);
+/* The largest block, of equals the one with the lowest key; the tree must not be empty. */
+uint32_t size_tree_largest(const struct size_tree *tree);
 
 ALWAYS_INLINE bool size_tree_reserve(struct size_tree *tree)
 {

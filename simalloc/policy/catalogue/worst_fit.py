@@ -1,0 +1,28 @@
+"""Worst fit, which textbooks compare with first and best fit."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simalloc.policy.description import Policy
+from simalloc.policy.families.sequential_fit import SequentialFit
+from simalloc.policy.parts import Fit, Order
+
+GROUP: Final = "textbook"
+TITLE: Final = "the four fits of textbooks, in three list orders"
+
+
+def _worst_fit(order: Order) -> Policy:
+    return Policy(
+        f"worst-fit-{order.value}",
+        SequentialFit(Fit.WORST, order),
+        source="Silberschatz, Galvin & Gagne, Operating System Concepts, contiguous memory",
+        reading=(
+            "The textbook gives the search alone. Ties go to the first in list order; splitting, "
+            "coalescing and growth are those of best fit."
+        ),
+    )
+
+
+POLICIES: Final = tuple(_worst_fit(order) for order in (Order.ADDRESS, Order.LIFO, Order.FIFO))
+"""The rows of the other three fits are Johnstone & Wilson's."""
