@@ -1,8 +1,8 @@
 """The effect of a policy's decisions on the heap: the simulation, in C and in plain Python."""
 
 from simalloc.heap.footprint import Footprint, Timeline
-from simalloc.heap.fragmentation import Fragmentation, fragmentation
-from simalloc.heap.run import Run
+from simalloc.heap.fragmentation import Fragmentation
+from simalloc.heap.run import Run, fragmentation
 from simalloc.heap.run_options import Realloc
 from simalloc.heap.running.check import Checked, check
 from simalloc.heap.simulate import simulate, simulate_all

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from simalloc.errors import SimallocError
-from simalloc.heap.quantity import footprint
-from simalloc.heap.run import Run
+from simalloc.heap.footprint import Footprint
 from simalloc.shown import ShownAsTable
 
 MEASURES: Final = ("1", "2", "3", "4")
@@ -33,6 +32,17 @@ class Fragmentation(ShownAsTable):
     peak_to_peak: float
     """#4: peak heap / peak live - 1."""
 
+    @classmethod
+    def of(cls, footprint: Footprint, max_live_bytes: int) -> Self:
+        """Return all measures of a footprint in a run with this peak of live bytes."""
+        return cls(
+            mean=footprint.mean_to_live - 1,
+            mean_by_bytes=footprint.mean_to_live_by_bytes - 1,
+            at_peak_live=_excess(footprint.bytes_at_max_live, max_live_bytes),
+            at_peak_heap=_excess(footprint.peak_bytes, footprint.live_bytes_at_peak),
+            peak_to_peak=_excess(footprint.peak_bytes, max_live_bytes),
+        )
+
     def __getitem__(self, measure: int | str) -> float:
         """Return measure 4, `"#4"` or `"fragmentation_4"`; raises `SimallocError` for others."""
         measures = (self.mean, self.at_peak_live, self.at_peak_heap, self.peak_to_peak)
@@ -48,47 +58,6 @@ def measure_number(measure: int | str) -> int:
     if text not in MEASURES:
         raise SimallocError(f"unknown measure {measure!r}; write 1 to {len(MEASURES)}, or '#4'")
     return int(text)
-
-
-def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
-    """Return all four measures of fragmentation of a run.
-
-    Parameters
-    ----------
-    run : Run
-        A run, as `simulate` returns it.
-    of : {"mapped", "resident"}, default "mapped"
-        The bytes to measure.
-
-    Returns
-    -------
-    Fragmentation
-        The measures #1 to #4 as fractions.
-
-    Raises
-    ------
-    SimallocError
-        If `run` is not a run or has no resident bytes, and for other words in `of`.
-
-    Examples
-    --------
-    >>> simalloc.fragmentation(simalloc.simulate("espresso", "first-fit-ao"))
-
-    """
-    if not isinstance(run, Run):
-        raise SimallocError(
-            f"fragmentation() takes a run, as simulate() returns it, not a {type(run).__name__}"
-        )
-    if of not in {"mapped", "resident"}:
-        raise SimallocError(f"fragmentation is of mapped or resident bytes, not of {of!r}")
-    bytes_of = footprint(run, of)
-    return Fragmentation(
-        mean=bytes_of.mean_to_live - 1,
-        mean_by_bytes=bytes_of.mean_to_live_by_bytes - 1,
-        at_peak_live=_excess(bytes_of.bytes_at_max_live, run.max_live_bytes),
-        at_peak_heap=_excess(bytes_of.peak_bytes, bytes_of.live_bytes_at_peak),
-        peak_to_peak=_excess(bytes_of.peak_bytes, run.max_live_bytes),
-    )
 
 
 def _excess(heap: float, live: float) -> float:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast, get_args
 
 from simalloc.errors import SimallocError
 from simalloc.heap.footprint import Footprint
-from simalloc.heap.run import Run
 from simalloc.heap.run_options import RunKeywords, RunOptions
+
+if TYPE_CHECKING:
+    from simalloc.heap.run import Run
 
 Quantity = Literal["mapped", "resident", "largest-free"]
 """Mapped bytes, resident bytes, or the size of the largest free block."""

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from simalloc.errors import SimallocError
 from simalloc.heap.footprint import Footprint, Timeline
+from simalloc.heap.fragmentation import Fragmentation
+from simalloc.heap.quantity import footprint
+from simalloc.heap.run_figures import RunFigures
 from simalloc.heap.run_options import Realloc, RunOptions
 from simalloc.plural import counted
 from simalloc.policy import Policy
@@ -99,8 +103,10 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Run(ShownAsTable):
+class Run(RunFigures, ShownAsTable):
     """One trace under one policy. Byte figures are divided by `scale`.
+
+    The figures of a data frame's row are attributes too, such as `fragmentation_4` and `splits`.
 
     `mapped` is the heap: the bytes obtained from the system and not returned. Kept on request are
     `resident`, the bytes in written pages of `page` program bytes that were not returned;
@@ -206,3 +212,37 @@ class Run(ShownAsTable):
     def timeline(self) -> Timeline:
         """Live bytes and heap over time."""
         return self.mapped.timeline
+
+
+def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
+    """Return all four measures of fragmentation of a run.
+
+    Parameters
+    ----------
+    run : Run
+        A run, as `simulate` returns it.
+    of : {"mapped", "resident"}, default "mapped"
+        The bytes to measure.
+
+    Returns
+    -------
+    Fragmentation
+        The measures #1 to #4 as fractions.
+
+    Raises
+    ------
+    SimallocError
+        If `run` is not a run or has no resident bytes, and for other words in `of`.
+
+    Examples
+    --------
+    >>> simalloc.fragmentation(simalloc.simulate("espresso", "first-fit-ao"))
+
+    """
+    if not isinstance(run, Run):
+        raise SimallocError(
+            f"fragmentation() takes a run, as simulate() returns it, not a {type(run).__name__}"
+        )
+    if of not in {"mapped", "resident"}:
+        raise SimallocError(f"fragmentation is of mapped or resident bytes, not of {of!r}")
+    return Fragmentation.of(footprint(run, of), run.max_live_bytes)

@@ -8,6 +8,7 @@ import pytest
 import simalloc
 from simalloc.errors import SimallocError
 from simalloc.report.looks import tables_of
+from simalloc.report.runs import flat_record
 from simalloc.trace import Op, Trace
 
 PNG = b"\x89PNG\r\n"
@@ -66,6 +67,26 @@ def test_runs_become_a_data_frame():
     frame = RUNS.to_pandas()
     assert list(frame["policy"]) == [run.policy.name for run in RUNS]
     assert frame["fragmentation_4"][0] == pytest.approx(simalloc.fragmentation(RUNS[0])[4])
+
+
+NO_FIGURES = {"policy", "realloc", "found", "threads", "trace_threads"}
+"""Columns whose text or meaning differs from the attribute of that name."""
+
+
+@pytest.mark.parametrize("policy", ["first-fit-ao", "best-possible"])
+def test_every_figure_of_a_data_frame_is_an_attribute_of_the_run(policy):
+    run = simalloc.simulate(TRACES[0], policy, resident=True, largest_free=True)
+    row = flat_record(run)
+    assert {"fragmentation_4", "splits", "visited_mean", "bound_bytes"} <= row.keys()
+    for name in row.keys() - NO_FIGURES:
+        value = getattr(run, name)
+        defined = None if isinstance(value, float) and np.isnan(value) else value
+        assert defined == row[name], name
+
+
+def test_a_figure_that_was_not_measured_says_how_to_measure_it():
+    with pytest.raises(SimallocError, match="simulate with largest_free=True"):
+        _ = RUNS[0].min_largest_free_bytes
 
 
 def test_policies_may_be_patterns_and_grids():
