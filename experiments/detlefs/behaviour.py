@@ -83,7 +83,7 @@ def buffers_table(described: Mapping[str, Statistics]) -> Table:
 def _row(described: Statistics) -> dict[str, float]:
     counts = described.counts
     return {
-        OBJECTS: counts.objects / KILOBYTE_OF_REQUESTS,
+        OBJECTS: counts.lives / KILOBYTE_OF_REQUESTS,
         BYTES: counts.bytes / KILOBYTE_OF_REQUESTS,
         AVERAGE: counts.average_size,
         MOST_OBJECTS: described.peak_objects.amount / KILOBYTE_OF_REQUESTS,

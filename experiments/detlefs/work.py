@@ -89,7 +89,7 @@ def ranks_table(results: Results) -> Table:
 def _row(results: Results, program: str, name: str) -> tuple[Value, ...]:
     counters = run_of(results, program, name).counters
     counts = results.described[program].counts
-    mallocs, frees = counts.objects, counts.frees + counts.reallocs
+    mallocs, frees = counts.lives, counts.frees + counts.reallocs
     printed = [PAPER.table(number).cells[program][name] for number in (4, 5, 6, 7)]
     malloc, free, each, share = (Rounded(cell.value, cell.decimals) for cell in printed)
     return (

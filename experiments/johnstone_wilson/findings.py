@@ -149,7 +149,7 @@ def objects_gaps(described: Described) -> list[int]:
     """Return how many more objects Espresso and P2C allocate here than in print."""
     printed = table(1).cells
     return [
-        described[name].counts.objects - round(printed[name]["num objects"].value)
+        described[name].counts.lives - round(printed[name]["num objects"].value)
         for name in ("espresso", "p2c")
     ]
 

@@ -41,7 +41,7 @@ def _basic(described: Statistics) -> dict[str, float]:
     return {
         "Kbytes alloc'd": described.counts.bytes / 1024,
         "max objects": described.peak_objects.amount,
-        "num objects": described.counts.objects,
+        "num objects": described.counts.lives,
         "max Kbytes": described.peak_bytes.amount / 1024,
         "avg lifetime": described.lifetimes.mean,
     }

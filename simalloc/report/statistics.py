@@ -107,8 +107,8 @@ def _overview(statistics: Statistics) -> Iterator[tuple[str, Value]]:
     yield "mallocs", counts.mallocs
     yield "reallocs", counts.reallocs
     yield "frees", counts.frees
-    yield "objects", counts.mallocs
-    yield "objects, if each realloc makes a new one", counts.objects
+    yield "objects", counts.objects
+    yield "objects, if each realloc makes a new one", counts.lives
     yield "bytes allocated", counts.bytes
     yield "average size", counts.average_size
     yield "largest size", sizes.largest
@@ -160,7 +160,7 @@ def _own_tables(statistics: Statistics) -> Iterator[Table]:
         f"{name}: commonest sizes",
         ("size", "objects", "% of the objects"),
         [
-            (size, objects, 100 * objects / statistics.counts.objects)
+            (size, objects, 100 * objects / statistics.counts.lives)
             for size, objects in statistics.sizes.commonest
         ],
     )

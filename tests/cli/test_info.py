@@ -126,10 +126,21 @@ def test_what_cannot_be_drawn_leaves_nothing(path, tmp_path, traces, name, words
     assert {each.name for each in tmp_path.iterdir()} == {"full.pdf", "tiny.npz"}
 
 
-def test_record_counts_objects_as_info_does(tmp_path):
-    """A realloc makes no further object in either."""
+def test_all_commands_and_formats_count_objects_alike(tmp_path):
+    """A realloc makes no further object in any."""
     recorded = tmp_path / "sorted.npz"
     made = simalloc("record", "-o", recorded, "--", "sort", __file__)
     (said,) = re.findall(r"events on ([\d,]+) objects", made.stderr)
     (shown,) = re.findall(r"^ objects +([\d,]+) *$", info(str(recorded), "--all"), re.MULTILINE)
-    assert said == shown != "0"
+    (as_json,) = json.loads(info(str(recorded), "--format", "json"))
+    counts = as_json["counts"]
+    values = dict(
+        row[1:] for row in csv.reader(io.StringIO(info(str(recorded), "--format", "csv")))
+    )
+    run = simalloc("run", recorded, "-p", "first-fit-ao", "--format", "json")
+    objects = int(said.replace(",", ""))
+    assert counts["reallocs"] > 0
+    assert counts["lives"] == objects + counts["reallocs"]
+    assert said == shown
+    assert values["counts.objects"] == str(objects)
+    assert counts["objects"] == json.loads(run.stdout)[0]["objects"] == objects

@@ -105,7 +105,7 @@ def _write_facts(axes: Axes, statistics: Statistics, palette: Palette) -> None:
 def _facts(statistics: Statistics) -> Iterator[tuple[str, str]]:
     counts, reallocs, left = statistics.counts, statistics.reallocs, statistics.never_freed
     yield "events", f"{counts.events:,}"
-    yield "objects", f"{counts.mallocs:,}"
+    yield "objects", f"{counts.objects:,}"
     yield "allocated", spell_bytes(counts.bytes)
     yield "average size", spell_bytes(counts.average_size)
     yield "average lifetime", spell_bytes(statistics.lifetimes.mean)
@@ -120,11 +120,11 @@ def _facts(statistics: Statistics) -> Iterator[tuple[str, str]]:
     yield "", ""
     yield "reallocs", f"{reallocs.events:,}"
     if reallocs.events:
-        yield "of objects", spell_percent(reallocs.events / counts.objects)
+        yield "of objects", spell_percent(reallocs.events / counts.lives)
         yield "that grow", spell_percent(reallocs.grew / reallocs.events)
         yield "that shrink", spell_percent(reallocs.shrank / reallocs.events)
     if statistics.threads:
         yield "", ""
         others = sum(thread.freed_for_others for thread in statistics.threads)
         yield "threads", f"{len(statistics.threads):,}"
-        yield "freed by another thread", spell_percent(others / max(1, counts.objects))
+        yield "freed by another thread", spell_percent(others / max(1, counts.lives))

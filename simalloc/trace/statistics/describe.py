@@ -39,11 +39,13 @@ class Counts:
     frees: int
     reallocs: int
     objects: int
-    """Every realloc counted as a new object, as Johnstone and Wilson do; else it is `mallocs`."""
+    """As everywhere else: a realloc keeps its object."""
+    lives: int
+    """`objects` as Johnstone and Wilson count: a realloc ends a life and begins another."""
     bytes: int
     """Bytes requested by mallocs and reallocs."""
     average_size: float
-    """Mean bytes per object; 0 for a trace without objects."""
+    """Mean bytes per life; 0 for a trace without objects."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class _Survey:
                 part.add(events)
             yield events
         self._counts = self._count()
-        self._lifetimes = lifetimes_of(reader, self._counts.objects, self._counts.bytes)
+        self._lifetimes = lifetimes_of(reader, self._counts.lives, self._counts.bytes)
         self._reallocated = self._reallocs.reallocs(reader)
 
     def statistics(self, neighbours: Neighbours) -> Statistics:
@@ -143,7 +145,7 @@ class _Survey:
             sizes=self._sizes.sizes(),
             classes=self._classes.classes(),
             reallocs=self._reallocated,
-            never_freed=self._left.never_freed(counts.objects, counts.bytes),
+            never_freed=self._left.never_freed(counts.lives, counts.bytes),
             threads=self._threads.threads(),
             live=self._curve.curve(),
         )
@@ -151,13 +153,14 @@ class _Survey:
     def _count(self) -> Counts:
         mallocs = int(self._ops[Op.MALLOC] + self._ops[Op.CALLOC])
         frees, reallocs = int(self._ops[Op.FREE]), int(self._ops[Op.REALLOC])
-        objects, allocated = mallocs + reallocs, self._classes.allocated
+        lives, allocated = mallocs + reallocs, self._classes.allocated
         return Counts(
             events=int(self._ops.sum()),
             mallocs=mallocs,
             frees=frees,
             reallocs=reallocs,
-            objects=objects,
+            objects=mallocs,
+            lives=lives,
             bytes=allocated,
-            average_size=allocated / objects if objects else 0.0,
+            average_size=allocated / lives if lives else 0.0,
         )

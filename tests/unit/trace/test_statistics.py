@@ -45,7 +45,7 @@ TRACE = made("m0:10 m1:20 r0:6 f1 m2:40 f0 m3:4")
 def test_counts_and_averages():
     counts = describe(TRACE).counts
     assert (counts.events, counts.mallocs, counts.frees, counts.reallocs) == (7, 4, 2, 1)
-    assert (counts.objects, counts.bytes, counts.average_size) == (5, 80, 16.0)
+    assert (counts.objects, counts.lives, counts.bytes, counts.average_size) == (4, 5, 80, 16.0)
 
 
 def test_a_realloc_may_keep_the_object():
