@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, FishComplete, add_completion_class
+
+
+class _WholeNames(FishComplete):
+    """Completion in fish that keeps the commas of a list of policies.
+
+    A line of the answer is `TYPE,NAME`. Click's script for fish splits it at every comma and drops
+    all but the first part of the name and of its description.
+    """
+
+    source_template: ClassVar[str] = FishComplete.source_template.replace(
+        "string split", "string split --max 1"
+    )
+
+
+add_completion_class(_WholeNames, "fish")
 
 
 def traces(

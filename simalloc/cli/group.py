@@ -83,6 +83,8 @@ class LazyGroup(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run a command line and leave the process."""
         kwargs["standalone_mode"] = False
+        if "_SIMALLOC_COMPLETE" in os.environ:
+            import_module("simalloc.cli.completing")  # what it adds to click's completion
         _open_closed_streams()
         spell_plainly()
         try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -83,23 +84,50 @@ def test_the_shells_show_what_a_policy_is():
         assert f"_SIMALLOC_COMPLETE={shell}_complete" in script.stdout
 
 
-BASH = """
-eval "$(_SIMALLOC_COMPLETE=bash_source simalloc)"
-COMP_WORDS=(simalloc run esp) COMP_CWORD=2
-_simalloc_completion simalloc
-echo "${COMPREPLY[@]}"
-"""
+SHELLS = {
+    "bash": """
+        eval "$(_SIMALLOC_COMPLETE=bash_source simalloc)"
+        COMP_WORDS=(LINE) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _simalloc_completion simalloc
+        echo "${COMPREPLY[@]}"
+    """,
+    "zsh": """
+        compdef() {}
+        eval "$(_SIMALLOC_COMPLETE=zsh_source simalloc)"
+        _describe() { print -l -- "${(P@)3%%:*}" }
+        _path_files() {}
+        words=(LINE) CURRENT=${#words}
+        _simalloc_completion
+    """,
+    "fish": """
+        _SIMALLOC_COMPLETE=fish_source simalloc | source
+        complete -C "LINE" | cut -f 1
+    """,
+}
+"""Each sources the completion by the README's line and completes LINE."""
 
 
-def test_bash_completes_by_the_line_of_the_readme(tmp_path):
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("simalloc run esp", "espresso"),
+        ("simalloc run p2c -p lea-2.6.1,@john", "lea-2.6.1,@johnstone-wilson"),
+        ("simalloc results --rank 4 --re", "--resamples"),
+    ],
+)
+def test_the_shells_complete_by_the_lines_of_the_readme(tmp_path, shell, line, completed):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
     command = tmp_path / "simalloc"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{START}"\n')
     command.chmod(0o755)
-    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    env = {**os.environ, "HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = SHELLS[shell].replace("LINE", line)
     ended = subprocess.run(
-        ["bash", "-c", BASH], env=path, capture_output=True, text=True, check=True
+        [shell, "-c", script], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert ended.stdout == "espresso\n"
+    assert ended.stdout.split() == [completed], ended.stderr
 
 
 START = "import sys; sys.argv[0] = 'simalloc'; from simalloc.cli import main; main()"
