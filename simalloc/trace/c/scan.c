@@ -142,6 +142,11 @@ static struct outcome match(const uint8_t *steps, const char *at, const char *li
         case SCAN_PADDING:
             at = blanks(at);
             continue;
+        case SCAN_COMMENT:
+            at = blanks(at);
+            if (*at == '#')
+                at = memchr(at, '\n', (size_t)(limit - at));
+            continue;
         case SCAN_REST:
             at = memchr(at, '\n', (size_t)(limit - at));
             continue;

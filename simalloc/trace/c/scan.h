@@ -25,6 +25,7 @@ enum scan_step {
     SCAN_COMMIT,  /* a line that came so far is like this pattern or like none */
     SCAN_TEXT,    /* + field + byte: as SCAN_THROUGH; the field is a hash of the text */
     SCAN_AMOUNT,  /* + field: decimal, up to 2^64 - 1; from 2^63 on the field is 2^63 - 1 */
+    SCAN_COMMENT, /* spaces and tabs, then perhaps # and all to the end of the line; or nothing */
 };
 
 enum scan_trouble {

@@ -7,6 +7,7 @@ A pattern is the line's text with a brace for each part that varies:
     {}        a word                  {>]}      everything through the next ]
     {size:u}  a decimal number up to 2^64 - 1, limited to 2^63 - 1
     { }       blanks or nothing       {...}     the rest of the line
+    {#}       blanks and a comment that begins with #, or either, or nothing
     {key=7}   nothing: key is 7       {key>]}   as {>]}, and key is a hash of the text
     {!}       from here on, a line matches this pattern or none
 
@@ -34,14 +35,15 @@ UNLIKE: Final = 254
 _KINDS: Final = 256
 
 # The steps of c/scan.h.
-_STEPS: Final = range(14)
+_STEPS: Final = range(15)
 _END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
-_WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT, _AMOUNT = _OTHERS
+_WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT, _AMOUNT, _COMMENT = _OTHERS
 _NUMBERS: Final = {"": _DECIMAL, ":x": _HEX, ":p": _POINTER, ":u": _AMOUNT}
+_PLAIN: Final = {"": _WORD, " ": _PADDING, "...": _REST, "!": _COMMIT, "#": _COMMENT}
 _DEFAULTS: Final = {"count": 1}  # values of fields that a pattern lacks; all others are 0
 _NUMBER: Final = re.compile(r"([a-z_]+)(:[xpu]|=\d+|>.)?")
 _SHOWN: Final = 4
-_SHAPES: Final = {"": "WORD", " ": "", "!": ""}
+_SHAPES: Final = {"": "WORD", " ": "", "!": "", "#": ""}
 _PARTS: Final = re.compile(r"\{([^}]*)\}|(.)", re.DOTALL)
 
 
@@ -96,7 +98,7 @@ def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
         elif brace.startswith(">"):
             steps += bytes([_THROUGH, ord(brace[1])])
         else:
-            steps.append({"": _WORD, " ": _PADDING, "...": _REST, "!": _COMMIT}[brace])
+            steps.append(_PLAIN[brace])
     for place, name in enumerate(fields):
         if name not in given:
             steps += bytes([_DEFAULT, place, _DEFAULTS.get(name, 0)])

@@ -1,9 +1,10 @@
 """The traces of the malloc lab of CS:APP and its dialects: `a ID SIZE`, `r ID SIZE`, `f ID`.
 
-Four numbers come first, or two (ids, operations), or none, and comments that begin with #. The
-lab's driver knows null pointers: a realloc of an id without a block allocates one, a realloc to 0
-frees it, and the free of what such a realloc has freed does nothing. It stops at the header's
-number of operations.
+Four numbers come first (suggested heap size, ids, operations, weight), or three without the weight,
+or two (ids, operations), or none. They stand in one line or in several. A comment begins with # and
+ends with its line. The lab's driver knows null pointers: a realloc of an id without a block
+allocates one, a realloc to 0 frees it, and the free of what such a realloc has freed does nothing.
+It stops at the header's number of operations.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.plural import counted
 from simalloc.trace.events import Op
 from simalloc.trace.formats.grammar import NO_EVENT, Grammar
 from simalloc.trace.formats.line_format import LineFormat
@@ -26,9 +28,9 @@ from simalloc.trace.shapes import CheckedEvents
 
 _EVENTS: Final = {"a {key} {size}": Op.MALLOC, "f {key}": Op.FREE, "r {key} {size}": Op.REALLOC}
 _PRINTED: Final = Grammar(_EVENTS)  # in the order of the ops
-_HEADER_LINES: Final = 4  # suggested heap size, ids, operations, weight
-_SHORT_HEADER_LINES: Final = 2  # ids, operations
-_NUMBER: Final = re.compile(rb"[ \t]*(\d{1,18})[ \t]*\r?\n")
+_PLACE_OF_OPERATIONS: Final = {4: 2, 3: 2, 2: 1}
+"""Index of the number of operations, by the length of the header."""
+_NUMBERS: Final = re.compile(rb"[ \t]*(\d{1,18}(?:[ \t]+\d{1,18})*)[ \t]*(?:#[^\n]*)?\r?\n")
 _SKIPPED: Final = rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*"
 _LONGEST: Final = 4096  # bytes of a line before the events
 
@@ -45,19 +47,20 @@ class RepFormat(LineFormat):
         line = 1
         while True:
             text = log.stream.peek_line(_LONGEST)
-            number = _NUMBER.fullmatch(text)
-            if number:
-                numbers.append(int(number[1]))
-                lines.append(line)
+            found = _NUMBERS.fullmatch(text)
+            if found:
+                numbers += map(int, found[1].split())
+                lines += [line] * (len(numbers) - len(lines))
             elif not text or (text.strip() and not text.lstrip().startswith(b"#")):
                 break
             log.stream.readline()
             line += 1
-        if len(numbers) not in {0, _SHORT_HEADER_LINES, _HEADER_LINES}:
-            reason = f"the header has {len(numbers)} numbers; a .rep file has four, two or none"
-            raise log.wrong(reason, max(line - 1, 1))
-        at = 1 if len(numbers) == _SHORT_HEADER_LINES else 2
-        said = (numbers[at], lines[at]) if numbers else None
+        at = _PLACE_OF_OPERATIONS.get(len(numbers))
+        if numbers and at is None:
+            has = counted(len(numbers), "number")
+            reason = f"the header has {has}; a .rep file has four, three, two or none"
+            raise log.wrong(reason, lines[-1])
+        said = None if at is None else (numbers[at], lines[at])
         return Reading(self.columns, self._counted(log, line, said))
 
     def _counted(
@@ -76,7 +79,10 @@ class RepFormat(LineFormat):
 
 
 class _Operations:
-    """Operations as the lab's driver carries them out: up to a number, and with null pointers."""
+    """Operations as the lab's driver carries them out: up to a number, and with null pointers.
+
+    `f -1` frees a null pointer: it is an operation and no event. Its row is a free of size 1.
+    """
 
     _NEVER, _LIVE, _NULL = range(3)
 
@@ -97,6 +103,9 @@ class _Operations:
             op[beyond] = NO_EVENT
             at = at[: self._said - self.count]
         self.count += len(at)
+        null = (op == Op.FREE) & (rows.fields["size"] == 1)
+        op[null] = NO_EVENT
+        at = at[~null[at]]
         op[at] = self._seen(op[at], rows.fields["key"][at], rows.fields["size"][at])
         return rows._replace(op=op)
 
@@ -142,12 +151,18 @@ FORMAT: Final = RepFormat(
     name="rep",
     title="CS:APP .rep: a ID SIZE, r ID SIZE, f ID",
     looks=re.compile(
-        rb"%(skipped)s(?:(?:%(number)s){4}(?:[arf][ \t]+-?\d|\Z)"
-        rb"|(?:%(number)s){2}[arf][ \t]+-?\d"
-        rb"|[ \t]*a[ \t]+\d+[ \t]+\d+[ \t]*\r?(?:\n|\Z))"
-        % {b"skipped": _SKIPPED, b"number": rb"[ \t]*\d+[ \t]*\r?\n" + _SKIPPED}
+        rb"%(skipped)s(?:(?:%(numbers)s){1,9}[arf][ \t]+-?\d"
+        rb"|(?:%(numbers)s){4}\Z"
+        rb"|a[ \t]+\d+[ \t]+\d+[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))"
+        % {
+            b"skipped": _SKIPPED,
+            b"numbers": rb"\d+(?:[ \t]+\d+)*[ \t]*(?:#[^\n]*)?\r?\n" + _SKIPPED,
+        }
     ),
-    grammar=Grammar({**_EVENTS, "f -1": None, "#{...}": None, "": None}),  # -1: free(NULL)
+    grammar=Grammar(
+        {f"{{ }}{line}{{#}}": op for line, op in _EVENTS.items()}
+        | {"{ }f -1{size=1}{#}": Op.FREE, "{#}": None}
+    ),
 )
 
 

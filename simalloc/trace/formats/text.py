@@ -6,9 +6,9 @@
     r ID SIZE            realloc
 
 Other lines set values for the following events: `t N`, their thread (0 at first), and `@
-NANOSECONDS`, the clock (0 at first). A comment starts with #. For a device's allocator, a request
-may end in the number of its stream, and `u ID STREAM` adds a stream that uses an object from now
-on.
+NANOSECONDS`, the clock (0 at first). A comment starts with # and ends with its line. For a
+device's allocator, a request may end in the number of its stream, and `u ID STREAM` adds a stream
+that uses an object from now on.
 """
 
 from __future__ import annotations
@@ -50,10 +50,9 @@ _LINES: Final = {
     "l {key} {alignment} {size} {stream}{told=9}": Op.MALLOC,
     "u {key}": Op.USE,
     "u {key} {stream}{told=8}": Op.USE,
-    "{ }#{...}": None,
     "": None,
 }
-_GRAMMAR: Final = Grammar(_LINES)
+_GRAMMAR: Final = Grammar({f"{{ }}{line}{{#}}": op for line, op in _LINES.items()})
 
 # Formats of lines: first of the ops by number, with streams or without, then of other lines.
 _BY_OP: Final = (
@@ -74,7 +73,7 @@ class TextFormat:
     name: str = "text"
     title: str = "plain text: m ID SIZE, r ID SIZE, f ID"
     looks: re.Pattern[bytes] = re.compile(
-        rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[mclrfxut@][ \t]+\d|e[ \t]*\r?\n|\Z)"
+        rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:[mclrfxut@][ \t]+\d|e[ \t]*(?:#[^\n]*)?\r?\n|\Z)"
     )
 
     def sniff(self, head: bytes) -> bool:

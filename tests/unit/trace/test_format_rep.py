@@ -1,5 +1,7 @@
 """The dialects of the malloc lab's traces."""
 
+import re
+
 import pytest
 
 from simalloc.errors import TraceError
@@ -46,10 +48,36 @@ HEADER = "20\n2\n4\n1\n"
         (f"{HEADER}a 0 8\nr 0 0\nf 0\nr 0 0\n", [(M, 0, 8), (F, 0, 0)]),
         (f"{HEADER}r 0 8\nr 0 9\nr 0 0\nr 0 7\n", [(M, 0, 8), (R, 0, 9), (F, 0, 0), (M, 1, 7)]),
         ("a 5 8\nf 5", [(M, 0, 8), (F, 0, 0)]),
+        ("20\n2\n2\na 7 8\nf 7\n", [(M, 0, 8), (F, 0, 0)]),  # no weight
+        ("20 2 2 1\na 7 8\nf 7\n", [(M, 0, 8), (F, 0, 0)]),
+        ("20 # heap\n2\t# ids\n\n2\n1\na 7 8\nf 7\n", [(M, 0, 8), (F, 0, 0)]),
+        ("20\n2\n3\n1\na 7 8\nf -1\nf 7\n", [(M, 0, 8), (F, 0, 0)]),  # free(NULL) counts
+        ("20\n2\n2\n1\na 7 8\nf -1\nf 7\n", [(M, 0, 8)]),
     ],
 )
 def test_the_dialects_of_the_malloc_lab(load, text, expected):
     assert events(load(text)) == expected
+
+
+EVENTS = "a 9 64\nr 9 448\na 1000000 8\nf 9"
+EXPECTED = [(M, 0, 64), (R, 0, 448), (M, 1, 8), (F, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace(" ", "\t \t"),
+        lambda text: text.replace("\n", "\n\n"),
+        lambda text: text.replace("\n", " \n "),
+        lambda text: text.replace("\n", "  # a comment\n"),
+        lambda text: text.replace("\n", "#a comment\r\n"),
+        lambda text: text.replace(" 8\n", " 8 # 9 f 9\n# f 9\n"),
+    ],
+)
+@pytest.mark.parametrize("header", [HEADER, "2\n4\n", ""])
+def test_blanks_and_comments_are_free(load, header, change):
+    assert events(load(change(header + EVENTS))) == EXPECTED
 
 
 def test_the_malloc_lab_stops_at_the_header_s_number(load):
@@ -72,3 +100,20 @@ def test_null_pointers_of_the_malloc_lab_over_many_batches(load):
 def test_what_is_wrong_in_the_malloc_lab_s_files(load, text):
     with pytest.raises(TraceError):
         load(text, from_format="rep")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"{HEADER}a 0 -8\n", "line 5: 'a 0 -8': the text at column 5"),
+        (f"{HEADER}a 0 8\nr 0 -1\n", "line 6: 'r 0 -1': the text at column 5"),
+        (f"{HEADER}a -2 8\n", "line 5: 'a -2 8': the text at column 3"),
+        (f"{HEADER}a 0 8.5\n", "line 5: 'a 0 8.5'"),
+        (f"{HEADER}a 0 8 // big\n", "line 5: 'a 0 8 // big'"),
+        (f"1\n{HEADER}a 0 8\n", "line 5: the header has 5 numbers; a .rep file has four, three"),
+        ("1\na 0 8\n", "line 1: the header has 1 number;"),
+    ],
+)
+def test_a_wrong_line_is_named_without_naming_the_format(load, text, words):
+    with pytest.raises(TraceError, match=re.escape(words)):
+        load(text)

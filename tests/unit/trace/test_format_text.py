@@ -104,7 +104,8 @@ def test_round_trip_through_every_compression(suffix, tmp_path):
 
 
 def test_comments_blank_lines_and_carriage_returns(log):
-    trace = load_log(log("# made by hand\r\n\r\n  # more\nm 7 10\r\nm\t8  20\nr 7 30 \nf 8\n"))
+    text = "# made by hand\r\n\r\n  # more\n  m 7 10 # ten\r\nm\t8  20#f 7\nr 7 30 \nf 8 \t# gone\n"
+    trace = load_log(log(text))
     assert trace.op.tolist() == [Op.MALLOC, Op.MALLOC, Op.REALLOC, Op.FREE]
     assert trace.size.tolist() == [10, 20, 30, 0]
     assert trace.object.tolist() == [0, 1, 0, 1]
