@@ -11,7 +11,7 @@ from simalloc.cli.messages import echo
 from simalloc.plural import counted
 from simalloc.trace import write_trace
 from simalloc.trace.workloads import Synthetic, generate
-from simalloc.trace.workloads.generator import MAX_OBJECTS
+from simalloc.trace.workloads.parameters import MAX_OBJECTS
 
 
 @click.command(

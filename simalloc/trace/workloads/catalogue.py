@@ -11,6 +11,7 @@ from simalloc.trace.trace import Trace
 from simalloc.trace.workloads import gabber_emacs, hummingbird
 from simalloc.trace.workloads.hyper import hyper
 from simalloc.trace.workloads.lrusim import lrusim
+from simalloc.trace.workloads.parameters import whole_seed
 from simalloc.trace.workloads.provenance import SEED
 from simalloc.trace.workloads.synthetic import ellermann
 
@@ -51,8 +52,9 @@ WORKLOADS: Final = {
 def workload(name: str, seed: int = SEED) -> Trace:
     """Return the workload of that name; the same seed gives the same trace.
 
-    Raises `SimallocError` for an unknown name.
+    Raises `SimallocError` for an unknown name, and for a seed that is not a whole number of at
+    least 0.
     """
     if name not in WORKLOADS:
         raise SimallocError(f"unknown workload {name!r}; choose one of {', '.join(WORKLOADS)}")
-    return WORKLOADS[name].generate(seed)
+    return WORKLOADS[name].generate(whole_seed(seed))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
@@ -17,11 +16,10 @@ from simalloc.files import read_text
 from simalloc.trace.catalogue import load
 from simalloc.trace.events import MAX_SIZE
 from simalloc.trace.lives import lives_of
+from simalloc.trace.workloads.parameters import read_parameters
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
-
-_FACTOR: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class Sizes(Protocol):
@@ -56,9 +54,11 @@ class Uniform:
     min: float = 16
     max: float = 1024
 
+    def __post_init__(self) -> None:
+        _check(self.min <= self.max, "uniform: min exceeds max")
+
     def draw(self, count: int, generator: np.random.Generator) -> Floats:
         """Return `count` values."""
-        _check(self.min <= self.max, "uniform: min exceeds max")
         return np.floor(generator.uniform(self.min, self.max + 1, count))
 
 
@@ -70,9 +70,11 @@ class LogNormal:
     sigma: float = 1.2
     max: float = 1 << 30
 
+    def __post_init__(self) -> None:
+        _check(self.median > 0, "lognormal: median is not positive")
+
     def draw(self, count: int, generator: np.random.Generator) -> Floats:
         """Return `count` values."""
-        _check(self.median > 0 and self.sigma >= 0, "lognormal: median and sigma are positive")
         drawn = self.median * np.exp(self.sigma * generator.standard_normal(count))
         return np.minimum(drawn, self.max)
 
@@ -85,9 +87,11 @@ class PowerLaw:
     min: float = 16
     max: float = 1 << 20
 
+    def __post_init__(self) -> None:
+        _check(1 <= self.min < self.max, "powerlaw: min must be at least 1 and below max")
+
     def draw(self, count: int, generator: np.random.Generator) -> Floats:
         """Return `count` values, by inversion of the distribution function."""
-        _check(0 < self.min < self.max, "powerlaw: min is positive and below max")
         place = generator.random(count)
         if self.alpha == 1:
             return np.asarray(self.min * (self.max / self.min) ** place)
@@ -108,6 +112,9 @@ class Table:
     file: str = ""
     trace: str = ""
 
+    def __post_init__(self) -> None:
+        _check(bool(self.file) != bool(self.trace), "a table has either file=FILE or trace=TRACE")
+
     def draw(self, count: int, generator: np.random.Generator) -> Floats:
         """Return `count` sizes."""
         size, weight, _ = self.columns()
@@ -115,7 +122,6 @@ class Table:
 
     def columns(self) -> tuple[Floats, Floats, Floats]:
         """Return sizes, weights and live numbers (0 where the file has none)."""
-        _check(bool(self.file) != bool(self.trace), "a table has either file=FILE or trace=TRACE")
         return _columns_of_file(self.file) if self.file else _columns_of_trace(self.trace)
 
 
@@ -283,43 +289,19 @@ LIFETIMES: Final[Mapping[str, Callable[..., Lifetimes]]] = {
 }
 
 
-def read_distribution(text: str, kinds: Mapping[str, Callable[..., T]], what: str) -> T:
+def read_distribution(text: object, kinds: Mapping[str, Callable[..., T]], what: str) -> T:
     """Return the distribution that a text such as `uniform:min=16,max=4K` names.
 
     `kinds` maps names to classes; `what` names the distributed quantity in errors. Raises
-    `SimallocError` for an unknown name, an unknown parameter, or a value that is not a number.
+    `SimallocError` for an unknown name, an unknown parameter, or a value out of range.
     """
-    name, _, tail = text.strip().partition(":")
-    if name not in kinds:
-        raise SimallocError(f"unknown {what} {name!r}; choose one of {', '.join(kinds)}")
-    kind: Any = kinds[name]
-    known = {field.name: field for field in fields(kind)}
-    given: dict[str, float | str] = {}
-    for part in filter(None, tail.split(",")):
-        key, _, value = part.partition("=")
-        if key not in known:
-            raise SimallocError(f"{name} has no parameter {key!r}; it has {', '.join(known)}")
-        given[key] = value if key in {"file", "trace"} else read_number(key, value)
-    missing = [key for key, field in known.items() if field.default is MISSING and key not in given]
-    if missing:
-        raise SimallocError(f"{name} needs {missing[0]}, as in {name}:{missing[0]}=espresso")
-    distribution: T = kind(**given)
-    return distribution
-
-
-def read_number(name: str, text: str) -> float:
-    """Return the number of text such as `0.5`, `2000` or `64K`; K is 1024.
-
-    Raises `SimallocError`, naming the parameter, for anything else and for less than 0.
-    """
-    factor = _FACTOR.get(text[-1:].upper(), 1)
-    try:
-        number = float(text[:-1] if factor > 1 else text) * factor
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise SimallocError(f"{name} is {text!r}; it takes a number of 0 or more, such as 64K")
-    return number
+    classes: Mapping[str, Any] = kinds
+    known = {name: [field.name for field in fields(kind)] for name, kind in classes.items()}
+    name, given = read_parameters(text, known, what)
+    for field in fields(classes[name]):
+        if field.default is MISSING and field.name not in given:
+            raise SimallocError(f"{name} needs {field.name}, as in {name}:{field.name}=espresso")
+    return kinds[name](**given)
 
 
 def _check(holds: bool, words: str) -> None:  # noqa: FBT001 - a condition

@@ -22,11 +22,15 @@ from simalloc.trace.workloads.distributions import (
     Floats,
     Lifo,
     read_distribution,
-    read_number,
 )
 from simalloc.trace.workloads.lives import trace_of_lives
+from simalloc.trace.workloads.parameters import (
+    MAX_OBJECTS,
+    check_number,
+    read_parameters,
+    whole_seed,
+)
 
-MAX_OBJECTS: Final = 1 << 28
 PHASES: Final = {
     "plateau": (),
     "ramp": ("kept",),
@@ -77,19 +81,11 @@ class Synthetic:
     remote: float = 0.0
 
     def __post_init__(self) -> None:
-        bounds = {
-            "objects": (1, MAX_OBJECTS),
-            "correlation": (-1, 1),
-            "batch": (1, MAX_OBJECTS),
-            "threads": (1, 1 << 16),
-            "remote": (0, 1),
-        }
-        for name, (low, high) in bounds.items():
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not low <= value <= high:
-                raise SimallocError(
-                    f"{name} is {value!r}; it takes a number from {low:,} to {high:,}"
-                )
+        check_number("objects", self.objects, 1, MAX_OBJECTS, whole=True)
+        check_number("correlation", self.correlation, -1, 1)
+        check_number("batch", self.batch, 1, MAX_OBJECTS)
+        check_number("threads", self.threads, 1, 1 << 16, whole=True)
+        check_number("remote", self.remote, 0, 1)
         if self.remote and self.threads == 1:
             raise SimallocError("remote frees need at least two threads")
         read_distribution(self.sizes, SIZES, "sizes")
@@ -100,8 +96,10 @@ class Synthetic:
 def generate(synthetic: Synthetic, seed: int = 1, name: str = "synthetic") -> Trace:
     """Return the trace of a description; the same seed gives the same trace.
 
-    Raises `SimallocError` if a file that the description names cannot be used.
+    Raises `SimallocError` if the seed is not a whole number of at least 0, or a file that the
+    description names cannot be used.
     """
+    seed = whole_seed(seed)
     generator = np.random.default_rng(seed)
     count = int(synthetic.objects)
     sizes = read_distribution(synthetic.sizes, SIZES, "sizes").draw(count, generator)
@@ -114,7 +112,7 @@ def generate(synthetic: Synthetic, seed: int = 1, name: str = "synthetic") -> Tr
     if synthetic.batch > 1:
         until = _batched(until, synthetic.batch, generator)
     until = _phased(until, synthetic.phases, generator)
-    owner, freer = _threads(synthetic, count, generator)
+    owner, freer = _threads(int(synthetic.threads), synthetic.remote, count, generator)
     return trace_of_lives(
         sizes,
         until,
@@ -184,29 +182,18 @@ def _phased(
     return np.where(in_peak, np.maximum(np.minimum(longer, end), born + 1), until)
 
 
-def _read_phases(text: str) -> tuple[str, dict[str, float]]:
-    name, _, tail = text.strip().partition(":")
-    if name not in PHASES:
-        raise SimallocError(f"unknown phases {name!r}; choose one of {', '.join(PHASES)}")
-    values = dict(_PHASE_DEFAULTS)
-    for part in filter(None, tail.split(",")):
-        key, _, value = part.partition("=")
-        if key not in PHASES[name]:
-            known = ", ".join(PHASES[name]) or "none"
-            raise SimallocError(f"{name} has no parameter {key!r}; it has {known}")
-        values[key] = read_number(key, value)
-    if values["periods"] < 1:
-        raise SimallocError("periods is below 1")
-    return name, values
+def _read_phases(text: object) -> tuple[str, dict[str, float]]:
+    name, given = read_parameters(text, PHASES, "phases")
+    return name, _PHASE_DEFAULTS | {key: float(value) for key, value in given.items()}
 
 
 def _threads(
-    synthetic: Synthetic, count: int, generator: np.random.Generator
+    threads: int, remote: float, count: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the thread that allocates each object, and the thread that frees it."""
-    owner = generator.integers(synthetic.threads, size=count, dtype=np.uint32)
-    if synthetic.threads == 1:
+    owner = generator.integers(threads, size=count, dtype=np.uint32)
+    if threads == 1:
         return owner, owner
-    other = generator.integers(1, synthetic.threads, size=count, dtype=np.uint32)
-    remote = generator.random(count) < synthetic.remote
-    return owner, np.where(remote, (owner + other) % synthetic.threads, owner).astype(np.uint32)
+    other = generator.integers(1, threads, size=count, dtype=np.uint32)
+    is_remote = generator.random(count) < remote
+    return owner, np.where(is_remote, (owner + other) % threads, owner).astype(np.uint32)

@@ -1,5 +1,9 @@
 """Synthetic workloads: each distribution, phases, threads, and what is refused."""
 
+import re
+from contextlib import suppress
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -7,8 +11,9 @@ from simalloc.errors import SimallocError
 from simalloc.trace import Op
 from simalloc.trace.catalogue import load
 from simalloc.trace.lives import lives_of
-from simalloc.trace.workloads import Synthetic, generate
+from simalloc.trace.workloads import Synthetic, generate, workload
 from simalloc.trace.workloads.distributions import LIFETIMES, SIZES, read_distribution
+from simalloc.trace.workloads.generator import PHASES
 
 COUNT = 20_000
 
@@ -144,15 +149,28 @@ def test_the_same_seed_gives_the_same_trace():
         ({"sizes": "uniform:least=3"}, "no parameter 'least'; it has min, max"),
         ({"sizes": "uniform:min=many"}, "min is 'many'"),
         ({"sizes": "uniform:min=9,max=8"}, "min exceeds max"),
-        ({"sizes": "powerlaw:min=0"}, "min is positive"),
+        ({"sizes": "powerlaw:min=0"}, "min must be at least 1 and below max"),
+        ({"sizes": "lognormal:median=0"}, "median is not positive"),
+        ({"sizes": "lognormal:sigma=21"}, "sigma is '21'; it takes a number from 0 to 20"),
+        ({"sizes": "lognormal:sigma=1,sigma=2"}, "sigma is given twice"),
+        ({"sizes": "constant:value=1e15"}, "value is '1e15'; it takes a number from 0 to 140,737"),
+        ({"sizes": 64}, "sizes is 64; it takes text such as 'constant'"),
+        ({"lifetimes": None}, "lifetimes is None; it takes text such as 'exponential'"),
+        ({"lifetimes": "by-size"}, "either file=FILE or trace=TRACE"),
+        ({"lifetimes": "generational:old=2"}, "old is '2'; it takes a number from 0 to 1"),
+        ({"phases": "ramp:kept=64K"}, "kept is '64K'; it takes a number from 0 to 1"),
+        ({"phases": 3}, "phases is 3; it takes text such as 'plateau'"),
         ({"sizes": "table"}, "either file=FILE or trace=TRACE"),
         ({"sizes": "table:file=/nowhere"}, "/nowhere: No such file"),
         ({"lifetimes": "resampled"}, "resampled needs trace"),
         ({"lifetimes": "immortal"}, "unknown lifetimes 'immortal'"),
         ({"phases": "tide"}, "unknown phases 'tide'; choose one of plateau"),
         ({"phases": "ramp:periods=3"}, "no parameter 'periods'; it has kept"),
-        ({"phases": "sawtooth:periods=0"}, "periods is below 1"),
+        ({"phases": "sawtooth:periods=0"}, "periods is '0'; it takes a number from 1"),
         ({"objects": 0}, "objects is 0"),
+        ({"objects": 1.5}, "objects is 1.5; it takes a whole number from 1"),
+        ({"objects": True}, "objects is True; it takes a whole number from 1"),
+        ({"threads": 2.5}, "threads is 2.5; it takes a whole number from 1"),
         ({"threads": 1, "remote": 0.5}, "at least two threads"),
         ({"correlation": 2}, "correlation is 2"),
     ],
@@ -160,6 +178,35 @@ def test_the_same_seed_gives_the_same_trace():
 def test_descriptions_that_make_no_sense_are_refused(described, words):
     with pytest.raises(SimallocError, match=words):
         generate(Synthetic(**{"objects": 10, **described}))
+
+
+PARAMETERS = [
+    (field, name, parameter.name)
+    for field, kinds in (("sizes", SIZES), ("lifetimes", LIFETIMES))
+    for name, kind in kinds.items()
+    for parameter in fields(kind)
+] + [("phases", name, parameter) for name, known in PHASES.items() for parameter in known]
+ODD = ["0", "-0", "-1", "1", "1e-320", "1e308", "1e400", "nan", "inf", "-inf", "64K", "1e18"]
+ODD += ["1_000", "0x10", "many", "true", ""]
+
+
+@pytest.mark.parametrize(("field", "name", "parameter"), PARAMETERS)
+@pytest.mark.filterwarnings("error")
+def test_any_value_of_a_parameter_gives_a_trace_or_an_error_of_ours(field, name, parameter):
+    for value in ODD:
+        described = {"objects": 200, field: f"{name}:{parameter}={value}"}
+        with suppress(SimallocError):
+            assert generate(Synthetic(**described)).objects == 200, value
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", None, True, float("nan")])
+def test_a_seed_is_a_whole_number(seed):
+    words = re.escape(f"seed is {seed!r}; it takes a whole number of at least 0")
+    with pytest.raises(SimallocError, match=words):
+        generate(Synthetic(objects=10), seed)
+    with pytest.raises(SimallocError, match=words):
+        workload("lrusim", seed)
+    assert generate(Synthetic(objects=10), np.int64(7)) == generate(Synthetic(objects=10), 7)
 
 
 @pytest.mark.parametrize("text", ["1\n", "a,b\n", "-1,2\n", "16,0\n", "16,nan\n", ""])
