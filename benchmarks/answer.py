@@ -1,13 +1,13 @@
-"""How long a first answer takes: the commands on a small trace, from start to end.
+"""Time until a first answer: the commands on a small trace, from start to end.
 
-The trace is the first ten thousand events of Espresso. Time is that of the processor, of the
-command and of what it starts, so that others at work on the machine matter little. The smallest of
-several calls is printed. By turns with the commands runs a Python that imports numpy and does
-nothing, which all but the help need.
+The trace is the first ten thousand events of Espresso. Time is processor time, of the command and
+its child processes, so that other load on the machine matters little. The smallest of several calls
+is printed. By turns with the commands runs a Python that imports numpy and does nothing, which all
+commands except the help need.
 
-The commands are those of a simalloc that is installed, its modules compiled to byte code, as pip
-does it. In a clone it is installed for editing: there each start looks for what has to be rebuilt,
-which takes a tenth of a second.
+The commands come from an installed simalloc, its modules compiled to byte code, as by pip. In a
+clone it is installed for editing: there each start checks what has to be rebuilt, which takes a
+tenth of a second.
 
     python -m benchmarks.answer
 """
@@ -75,7 +75,7 @@ def _beginning() -> Trace:
 
 
 def _install(folder: Path) -> str:
-    """Install what the clone has built, and return where Python finds it and what it needs."""
+    """Install the clone's build, and return the paths of it and its dependencies."""
     meson = Path(sys.executable).parent / "meson"
     options = ("--no-rebuild", "--quiet", "--destdir", str(folder))
     subprocess.run([meson, "install", "-C", _BUILD, *options], check=True)

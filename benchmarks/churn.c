@@ -1,9 +1,8 @@
-/* A program that does little but allocate and free, to measure what recording costs.
+/* A program that does little except allocate and free, to measure the cost of recording.
  *
- * Usage: churn EVENTS LIVE DEPTH THREADS. Each thread keeps LIVE blocks; one of them at random is
- * freed and allocated anew, small sizes mostly, until there were EVENTS events in all. Each
- * allocation is DEPTH calls deep, on one of 16 paths. Prints the processor time that took, in
- * nanoseconds an event. */
+ * Usage: churn EVENTS LIVE DEPTH THREADS. Each thread keeps LIVE blocks; a random one is freed and
+ * allocated anew, small sizes mostly, for EVENTS events in total. Each allocation is DEPTH calls
+ * deep, on one of 16 paths. Prints the processor time in nanoseconds per event. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

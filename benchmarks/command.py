@@ -1,4 +1,4 @@
-"""What the benchmarks' command lines share."""
+"""Common parts of the benchmarks' command lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def policies_named(text: str) -> list[Policy]:
 
 
 def say(what: str) -> None:
-    """Show on stderr what is being measured, if someone is looking."""
+    """Show the current measurement on stderr, if it is a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r{what:<79}\r")
 
@@ -45,7 +45,7 @@ def write_json(target: str, figures: dict[str, Any]) -> None:
 
 
 def run(command: click.Command) -> None:
-    """Run a benchmark's command line; what is wrong in its input is a line and exit code 2."""
+    """Run a benchmark's command line; an error in its input is a line and exit code 2."""
     try:
         command()
     except SimallocError as error:

@@ -42,7 +42,7 @@ def hold(
     """Let every policy and allocator replay a trace `repeats` times, glibc after each of them.
 
     A policy is timed over the whole of `simulate`: making the heap, replay, measures and timeline.
-    Of what is found once for the trace (`Trace.replayed`) each policy pays an equal share.
+    Data computed once for the trace (`Trace.replayed`) is charged to the policies in equal shares.
     An allocator's process replays without touching the blocks; glibc's own first pass, in which its
     heap comes from the system, is not counted.
     """

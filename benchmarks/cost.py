@@ -1,4 +1,4 @@
-"""What one event costs in the steady state of a large heap, in time and in memory."""
+"""Cost of one event in the steady state of a large heap, in time and in memory."""
 
 from __future__ import annotations
 
@@ -69,10 +69,11 @@ def cost_of_cache_lines(kind: Kind, size: int, turns: int, repeats: int) -> Cost
 
 
 def bytes_a_live_object(kind: Kind, size: int, policy: Policy) -> float:
-    """Return by what a simulation's resident memory grows for each live object, in a child.
+    """Return the growth of a simulation's resident memory per live object, in a child process.
 
-    There what numpy has freed goes back to the system, or the simulation would grow into it unseen:
-    the C library's threshold for mappings, once it is set, does not rise, and its heap is trimmed.
+    There the memory that numpy has freed is returned to the system, or the simulation would grow
+    into it unseen: the C library's threshold for mappings, once it is set, does not rise, and its
+    heap is trimmed.
     """
     command = [sys.executable, "-m", "benchmarks.cost", kind, str(size), spell(policy)]
     fixed = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(128 << 10)}

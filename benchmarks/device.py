@@ -1,9 +1,9 @@
 """Time and memory of the what-if on a GPU's memory: a snapshot of a million entries, ten settings.
 
-`python -m benchmarks.device` makes a snapshot of a training-like program, runs `simalloc device`
-on it as users do, a process of its own, and removes it. With `--megabytes` the snapshot is as large
-as is said, and is imported alone: what is asked then is how much memory that takes. `--unpickler`
-reads the snapshot by the standard library instead, with all classes refused and limited memory.
+`python -m benchmarks.device` makes a snapshot of a training-like program, runs `simalloc device` on
+it as users do, in a separate process, and removes it. `--megabytes` sets the size of the snapshot,
+which is then only imported, to measure the memory of the import. `--unpickler` reads the snapshot
+by the standard library instead, with all classes refused and limited memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _USUAL = (4096, 65_536, 3 * MIB, 12 * MIB, 33 * MIB)
 
 
 def snapshot(entries: int) -> dict[str, Any]:
-    """Return a snapshot of this many entries, each with a list of frames of its own."""
+    """Return a snapshot of `entries` entries, each with a separate list of frames."""
     made = random.Random(1)  # noqa: S311 - for figures that can be had again
     places = [
         {"name": f"step_{place}", "filename": f"model_{place % 9}.py", "line": place}
@@ -135,7 +135,7 @@ def main(*, entries: int, megabytes: int | None, unpickler: bool) -> None:
     """Measure `simalloc device`, or the import of a large snapshot."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "snapshot.pickle")
-        made = os.fork()  # what is made takes much memory, which ends with this process
+        made = os.fork()  # the snapshot needs much memory, which is freed with this process
         if not made:
             count = entries if megabytes is None else megabytes * 8_000
             path.write_bytes(pickle.dumps(snapshot(count), protocol=4))

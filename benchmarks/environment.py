@@ -15,7 +15,7 @@ from simalloc.heap._core import COMPILER
 
 
 def environment() -> dict[str, str | int | None]:
-    """Return what a figure depends on, in words."""
+    """Return the circumstances that a figure depends on, in words."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": _cpu(),

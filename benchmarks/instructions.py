@@ -22,7 +22,8 @@ from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
 
 EVENTS: Final = STRIDE
-"""Of each trace, its first events: as many as `simulate` hands to the core in one call."""
+"""Number of first events of each trace: the number that `simulate` hands to the core in one
+call."""
 
 _OURS: Final = "simulation_replay"
 _ALLOCATORS: Final = "trace_run"
@@ -32,10 +33,10 @@ _ALLOCATORS: Final = "trace_run"
 def count(
     name: str, policies: Sequence[Policy], allocators: Sequence[Allocator]
 ) -> dict[str, float]:
-    """Return instructions an event by policy and allocator, over the first events of a trace.
+    """Return instructions per event by policy and allocator, over the first events of a trace.
 
-    A policy's are those of the replay with its measures; an allocator's those of its second pass.
-    Raises `SimallocError` if callgrind is not there or fails.
+    For a policy, the replay with its measures is counted; for an allocator, its second pass. Raises
+    `SimallocError` if callgrind is missing or fails.
     """
     trace = load(name).prefix(EVENTS)
     each = 1 / max(len(trace), 1)

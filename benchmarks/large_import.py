@@ -75,10 +75,10 @@ def write_log(path: Path, trace: Path, times: int, log_format: str) -> None:
 @click.option("--ending", default="", help="How the log is compressed: .gz, .zst, .xz, .bz2.")
 @click.option("--folder", type=click.Path(file_okay=False), help="For the log and the trace.")
 def main(trace: str, times: int, log_format: str, ending: str, folder: str | None) -> None:
-    """Print what it costs to import TRACE as a log, many times in a row."""
+    """Print the cost of importing TRACE as a log, `times` times in a row."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         log, target = Path(place) / f"log{ending}", Path(place) / "trace.npz"
-        # What this process itself once held would count as the import's.
+        # Former memory of this process would count as the import's.
         process = multiprocessing.get_context("spawn").Process(
             target=write_log, args=(log, Path(find_trace(trace)), times, log_format)
         )

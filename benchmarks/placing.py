@@ -1,11 +1,10 @@
-"""How long `best-possible` takes on the shipped traces, by turns with another version.
+"""Time of `best-possible` on the shipped traces, by turns with another version.
 
-Time is that of the processor, of the search alone, in a process for each trace and version. The
+Time is the processor time of the search alone, in a process for each trace and version. The
 smallest of several is taken. The other version is a folder into which pip has installed it:
 
-    git archive COMMIT | tar x -C FOLDER
-    pip install --no-build-isolation --no-deps --target FOLDER/site FOLDER
-    python -m benchmarks.placing --against FOLDER/site
+    git archive COMMIT | tar x -C FOLDER pip install --no-build-isolation --no-deps --target
+    FOLDER/site FOLDER python -m benchmarks.placing --against FOLDER/site
 """
 
 from __future__ import annotations

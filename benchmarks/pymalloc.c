@@ -30,7 +30,7 @@ static void raw_free(void *context, void *block)
     __libc_free(block);
 }
 
-static int is_ready; /* Python calls malloc itself until it is told of another */
+static int is_ready; /* Python itself calls malloc before another allocator is set */
 
 __attribute__((constructor)) static void begin(void)
 {

@@ -1,9 +1,9 @@
-"""`python -m benchmarks.recorder`: what recording costs an event, in time and on disk.
+"""`python -m benchmarks.recorder`: cost of recording an event, in time and on disk.
 
 It needs cc, and heaptrack and memray for the comparison. The same program (churn.c) runs by itself,
 recorded and under heaptrack in turn; then likewise a Python program (churn.py), under memray too.
-Of each the least time counts: on a shared machine, what is above it is the neighbours'. The load
-of the machine at the start is printed with the other facts.
+The minimum of each counts: on a shared machine, the excess is due to other load. The load of the
+machine at the start is printed with the other facts.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def measure_python(directory: Path, objects: int, repeats: int) -> None:
 
 
 def _recorded_events(directory: Path, trace: Path) -> int:
-    """Return how many events a run has left, and remove what it left."""
+    """Return the number of events that a run has written, and remove its files."""
     for log in directory.glob("log*"):
         import_log(log, trace, lenient=True)
         log.unlink()
@@ -122,7 +122,7 @@ def _recorded_events(directory: Path, trace: Path) -> int:
 
 
 def alone(command: Sequence[str], _: Path) -> tuple[float, int]:
-    """Run the program as it is; return its figure and what it left on disk."""
+    """Run the program itself; return its figure and its bytes on disk."""
     return float(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout), 0
 
 
@@ -153,7 +153,7 @@ def recorded_with_stacks(command: Sequence[str], directory: Path) -> tuple[float
 
 
 def with_heaptrack(command: Sequence[str], directory: Path) -> tuple[float, int]:
-    """Run it under heaptrack, which records what it will interpret later."""
+    """Run it under heaptrack, which records raw data for a later interpretation."""
     output = directory / "heaptrack.out"
     heaptrack = ["heaptrack", "--raw", "-o", str(output), *command]
     printed = subprocess.run(

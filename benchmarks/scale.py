@@ -56,8 +56,8 @@ def main(
 ) -> None:
     """Time a free and a malloc with many live objects, and with many free blocks.
 
-    A steady state of TURNS pairs is timed once the heap has its size. Memory is what a process
-    grows by for each live object.
+    A steady state of TURNS pairs is timed once the heap has its size. Memory is the growth of a
+    process per live object.
     """
     described = policies_named(policies)
     sizes: list[tuple[Kind, int]] = [("live", size) for size in live]

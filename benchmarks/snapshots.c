@@ -19,7 +19,7 @@ static uint32_t draw(struct worker *worker)
     return worker->random >> 8;
 }
 
-/* Sizes like those of a server: most below 1 KiB, some of up to 40 KiB, which are trimmed. */
+/* Sizes like a server's: most below 1 KiB, some of up to 40 KiB, which are trimmed. */
 static void *work(void *given)
 {
     struct worker *worker = given;

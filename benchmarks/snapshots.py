@@ -1,7 +1,7 @@
-"""How snapshots of a process under load come out, and what they cost it.
+"""Results of snapshots of a process under load, and their cost to it.
 
-A program whose threads allocate without a pause is read again and again. Every snapshot has to
-walk every arena, and every arena's figures have to add up to what the arena says it has.
+A program whose threads allocate without a pause is read again and again. Every snapshot has to walk
+every arena, and every arena's figures have to add up to the arena's own total.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Loaded:
 
 @dataclass
 class Outcome:
-    """How many snapshots were taken, and what went wrong."""
+    """Number of snapshots, and their faults."""
 
     taken: int = 0
     errors: list[str] = field(default_factory=list)

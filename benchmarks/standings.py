@@ -1,4 +1,4 @@
-"""What came out of the contests: tables, and the figures that stand for the whole."""
+"""Results of the contests: tables, and the figures that summarise them."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def nanoseconds(contests: Sequence[Contest]) -> Cells:
 
 
 def times_the_real(contests: Sequence[Contest]) -> Cells:
-    """Return each model's time by that of the allocator it models, where both were timed.
+    """Return each model's time relative to the allocator that it models, where both were timed.
 
-    It is the quotient of what each took beside glibc, so that a machine that is slower for some
-    seconds is so for both sides.
+    It is the quotient of their times relative to glibc, so that a temporary slowdown of the machine
+    affects both sides.
     """
     cells = ratios(contests)
     real = cells | {("real ptmalloc", contest.trace): 1.0 for contest in contests}

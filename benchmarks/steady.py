@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simalloc.trace import Op, Trace
 
 Kind = Literal["live", "free"]
-"""What is held steady: live objects or free blocks."""
+"""The number that is constant: live objects or free blocks."""
 
 SEED: Final = 1998
 MEAN_SIZE: Final = 48
@@ -34,10 +34,10 @@ def steady(kind: Kind, size: int, turns: int) -> Steady:
 
 
 def steady_live(live: int, turns: int) -> Steady:
-    """Hold `live` objects: each that is freed is replaced at once by one of its size.
+    """Hold `live` objects: each freed object is replaced at once by one of its size.
 
-    What was freed is all there is to reuse, so next to no free blocks come into being, and the cost
-    is that of objects that are far apart.
+    Only freed blocks are reused, so hardly any other free blocks arise, and the cost is due to
+    objects that are far apart.
     """
     random = np.random.default_rng(SEED)
     size = sizes(random, live)
@@ -54,7 +54,7 @@ def steady_free(free: int, turns: int) -> Steady:
     """Hold about `free` free blocks: gaps of many sizes between objects that stay for ever.
 
     Every second object stays. Half of the others are freed, at random; then at random one is freed
-    and one of another size allocated. How many free blocks that makes depends on the policy.
+    and one of another size allocated. The number of free blocks depends on the policy.
     """
     random = np.random.default_rng(SEED)
     movers = 2 * free

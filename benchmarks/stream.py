@@ -89,7 +89,7 @@ def main(
 ) -> None:
     """Stream a trace from PATH through each policy alone, and through all side by side.
 
-    If there is no file at PATH, a trace with these events and live objects is written there first.
+    Without a file at PATH, a trace with these events and live objects is written there first.
     """
     if not Path(path).exists():
         write_turnover(path, int(events), int(live), lambda done: say(f"{done:,} events written"))

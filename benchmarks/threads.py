@@ -1,6 +1,6 @@
 """`python -m benchmarks.threads`: a program with many threads under twelve policies, with pages.
 
-The trace is generated from a seed: each thread has objects of many sizes, most of which it frees
+The trace is generated from a seed: each thread has objects of many sizes. It frees most of them
 soon; some are freed by another thread, and some stay.
 """
 
@@ -25,14 +25,14 @@ from simalloc.trace import Op, Trace
 
 SEED: Final = 2026
 TURN: Final = 60
-"""So many objects in a row a thread allocates on average before another has its turn."""
+"""Mean number of objects that a thread allocates in a row before another has its turn."""
 
 HANDED_ON: Final = 0.1
 """The share of objects that another thread frees."""
 
 
 def busy(events: int, threads: int) -> Trace:
-    """Return a trace of this many events, half of them mallocs, in each of the threads.
+    """Return a trace of `events` events, half of them mallocs, over all threads.
 
     Lifetimes in objects, and sizes, are log-normal: half of the objects are freed within 150 more,
     and have up to 64 bytes; one in 16 lives for 100 times as long, or more.
@@ -98,7 +98,7 @@ def main(*, events: int, threads: int, policies: str, repeats: int, table_format
     """
     described = policies_named(policies)
     trace = busy(events, threads)
-    _ = trace.replayed  # what is found once, whatever the policies
+    _ = trace.replayed  # computed once for all policies
     took = {}
     passes = []
     with glibc_in_one_thread(trace) as time_glibc:

@@ -14,7 +14,7 @@ from simalloc.trace import Op, ReadEvents, TraceWriter
 HOT: Final = 1000
 """Places whose objects die young: after some thousand others, where all do after millions."""
 HOT_SHARE: Final = 7 / 8
-"""How much of the turnover is theirs."""
+"""Share of the turnover by hot objects."""
 RUN: Final = 1 << 19
 """Objects allocated by a run."""
 
@@ -27,8 +27,8 @@ def write_turnover(
 ) -> None:
     """Write a trace that allocates `live` objects and then replaces them, one at a time.
 
-    Each is freed and another of a size of its own allocated in its place; most are young. `report`
-    is called with the events written. What is held in memory does not depend on `events`.
+    Each object is freed and one of another size allocated in its place; most are young. `report` is
+    called with the events written. The memory does not depend on `events`.
     """
     random = np.random.default_rng(SEED)
     provenance = {"generator": "benchmarks.turnover", "seed": SEED, "live": live}

@@ -1,6 +1,6 @@
-/* A server of 16 threads that counts whatever a stop may disturb: signals, waits and sleeps.
+/* A server of 16 threads that counts everything that a stop may disturb: signals, waits and sleeps.
  *
- * A line on stdin ends the senders; the server then waits for what is under way and prints its
+ * A line on stdin ends the senders; the server then waits for unfinished work and prints its
  * counts. No wait may end with EINTR unless a signal handler ran in it. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,8 @@
-"""Whether a server notices that it is read: signals, waits and sleeps under many snapshots.
+"""Disturbance of a server that is read: signals, waits and sleeps under many snapshots.
 
-The server has 16 threads that allocate, wait in `epoll_wait`, `sigtimedwait` and `read`, sleep,
-and take signals of a timer and of other threads. It counts what it has sent and received, and the
-waits that ended with EINTR although no handler ran in them.
+The server has 16 threads that allocate, wait in `epoll_wait`, `sigtimedwait` and `read`, sleep, and
+take signals of a timer and of other threads. It counts the signals and bytes that it has sent and
+received, and the waits that ended with EINTR although no handler ran in them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def disturbances(counts: Mapping[str, int]) -> dict[str, int]:
 @click.option("--snapshots", default=500, show_default=True)
 @click.option("--limit", default=280.0, show_default=True, help="Seconds after which to end.")
 def main(snapshots: int, limit: float) -> None:
-    """Take snapshots of a server, and count what it noticed of them."""
+    """Take snapshots of a server, and count its disturbances."""
     with server() as served:
         began = time.perf_counter()
         found = examine(served.child.pid, snapshots, limit)

@@ -1,8 +1,8 @@
-"""How fast policies in Python are, and what bounds them.
+"""The speed of policies in Python, and its bounds.
 
 `python -m benchmarks.user_policy` replays Espresso under the examples of docs/examples/policies.py,
-and then takes first fit's time apart: what an event costs with the least Python there can be, what
-a call of one of the heap's methods costs, and what is left, which is the heap's own work.
+and then splits first fit's time: the cost of an event with a minimum of Python, the cost of a call
+of one of the heap's methods, and the rest, which is the heap's own work.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from simalloc.report.table import Value
 class Comparison:
     """`measured[row][column]` beside the cells of a published table; cells may be missing.
 
-    `variant` says how they were measured, `heading` how a row or column is written. Rows and
-    columns are those of the published table, or those chosen of them.
+    `variant` describes the measurement, and `heading` returns the heading of a row or column.
+    `rows` and `columns` are the published table's, or a selection.
     """
 
     published: PublishedTable

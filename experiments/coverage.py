@@ -1,4 +1,4 @@
-"""What a paper has and what its page does with it: the table that ends every paper's page."""
+"""The contents of a paper and their treatment: the table that ends every paper's page."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TITLE: Final = "Every table, figure, allocator and program of the paper"
 
 
 def coverage_table(path: Path) -> Table:
-    """Return the table that a file such as `coverage.csv` of an experiment holds.
+    """Return the table in a file such as `coverage.csv` of an experiment.
 
-    Where all three answers are yes there is nothing to explain, and only there. Raises
-    `ValueError` for a row of which this is not true, or that has other columns.
+    A row has an explanation if and only if one of its three values is not "yes". Raises
+    `ValueError` for a row that violates this rule, or has other columns.
     """
     with path.open(encoding="utf-8", newline="") as file:
         heading, *rows = csv.reader(file)

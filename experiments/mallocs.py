@@ -33,7 +33,7 @@ def glibc_here() -> str:
 
 
 def model_of_glibc() -> str:
-    """Return the model of the glibc at hand. Raises `SimallocError` if there is none here."""
+    """Return the model of the installed glibc. Raises `SimallocError` on a system without glibc."""
     if not glibc_here():
         raise SimallocError("the C library here is not glibc, so there is nothing to compare with")
     return f"ptmalloc:version={glibc_here()}"

@@ -1,4 +1,4 @@
-"""What an experiment shows, and the files it is written to, each whole or not there."""
+"""Output of an experiment, and its files, each written completely or not at all."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def markdown(table: Table) -> str:
 
 
 def fill_page(words: Path, facts: Mapping[str, Any], shown: Mapping[str, Table | Exhibit]) -> str:
-    """Return a page of plain words: those of a file, with the figures of a run in them.
+    """Return a page: the words of a file, with the figures of a run in them.
 
-    `{tables[NAME]}` stands for a table or an exhibit, other fields for facts. The last line says
-    what made the page.
+    `{tables[NAME]}` stands for a table or an exhibit, other fields for facts. The last line states
+    the page's origin.
     """
     tables = {
         name: markdown(one.table if isinstance(one, Exhibit) else one)

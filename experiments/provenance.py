@@ -1,4 +1,4 @@
-"""Which code, which traces and which command each kept result and each page comes from.
+"""The code, the traces and the command that each kept result and each page comes from.
 
 `kept.toml` lists every kept file, and `pages.toml` every page that an experiment makes. An entry's
 `behaviour` is a digest of what its policies do: the address of each object and the heap after each
@@ -182,7 +182,7 @@ def note(names: Sequence[str]) -> None:
 
 
 def with_line(text: str, before: str, after: str) -> str:
-    """Return a page whose last line says what made it, in place of what it said before."""
+    """Return a page whose last line states its origin, in place of the previous one."""
     return f"{text.rstrip().removesuffix(before).rstrip()}\n\n{after}\n"
 
 

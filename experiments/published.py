@@ -71,7 +71,7 @@ class Publication:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """What `tables.toml` holds."""
+        """Content of `tables.toml`."""
         return tomllib.loads((self.folder / "tables.toml").read_text(encoding="utf-8"))
 
     def table(self, number: int) -> PublishedTable:

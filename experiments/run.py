@@ -1,4 +1,4 @@
-"""What every experiment's command has in common: its options, exit codes, errors in one line."""
+"""Common parts of every experiment's command: its options, exit codes, errors in one line."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def publish(
 ) -> None:
     """Write the tables and the page of a paper to a folder.
 
-    Prints the page's findings and the tables of `summary`, or every table where there is none.
+    Prints the page's findings and the tables of `summary`, or every table without a summary.
     """
     write_tables(shown, out, title)
     write_text(text, out / file)

@@ -1,4 +1,4 @@
-"""Three programs are recorded, what they would hold is predicted, and then they are run so."""
+"""Three programs are recorded, their memory under other settings is predicted and then measured."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PROGRAMS: Final[Mapping[str, str]] = {
 """The programs, by the names of their sources."""
 
 TIMES: Final = 5
-"""How often a program is run under a line."""
+"""Number of runs of a program under each line."""
 
 _SOURCES: Final = Path(__file__).with_name("programs")
 _ALWAYS: Final = ("glibc", "glibc:arena_max=2", "jemalloc", "tcmalloc", "mimalloc")
-"""What is predicted and run beside what is advised."""
+"""Candidates that are predicted and run besides the advised one."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Advised:
-    """What was said of a program, and how that came out."""
+    """Advice for a program, and its predicted and measured memory."""
 
     program: str
     advice: Advice
@@ -57,7 +57,7 @@ class Advised:
 def measure(progress: Progress) -> list[Advised]:
     """Return the three programs, each recorded once and run under each line.
 
-    Raises `SimallocError` if there is no C compiler, or a program cannot be recorded or run.
+    Raises `SimallocError` without a C compiler, or if a program cannot be recorded or run.
     """
     with TemporaryDirectory(prefix="simalloc-") as folder:
         found = []
@@ -80,7 +80,7 @@ def built(name: str, folder: Path) -> Path:
 
 
 def advised(program: Path) -> Advised:
-    """Record a program, say what it should run under, and run it so."""
+    """Record a program, get advice for it, and run it under the advised settings."""
     trace = simalloc.record([str(program)], times=True)
     there = {allocator.name for allocator in installed()}
     tried = [one for one in candidates() if one.allocator in there]
@@ -107,7 +107,7 @@ def _row(program: Path, setting: Setting, advice: Advice, nothing: int) -> Row:
 
 
 def held(program: Path, line: str, *arguments: str) -> int:
-    """Return what a program says that it holds at its end, run under a line for a shell.
+    """Return the bytes that a program reports at its end, run under a line for a shell.
 
     Raises `SimallocError` if it fails.
     """

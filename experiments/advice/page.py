@@ -24,7 +24,7 @@ _WORDS: Final = Path(__file__).with_name("page.md")
 
 
 def tables(measured: Sequence[Advised]) -> dict[str, Table]:
-    """Return the tables of the page: what was predicted beside what came, and the verdicts."""
+    """Return the tables of the page: predictions beside measurements, and the verdicts."""
     return {
         "held": _held(measured),
         "said": _said(measured),
@@ -76,7 +76,7 @@ def _bested(one: Advised) -> str:
 
 
 def _misses(rows: Sequence[Row]) -> dict[str, str | int]:
-    """Return how near the predictions come, and what moves what is held from run to run."""
+    """Return the errors of the predictions, and the run-to-run variation."""
 
     def missed(row: Row) -> float:
         return row.predicted / median(row.held) - 1

@@ -52,10 +52,10 @@ INSTANCES: Final = 10_000
     "`python traces/recipes/record.py NAME... --sites --folder FOLDER` records them.",
 )
 def command(out: Path, sites: Path | None) -> None:
-    """Measure how small the heaps of all shipped traces could be, and how bad it can get.
+    """Measure the smallest possible heaps of all shipped traces, and the worst cases of policies.
 
-    This takes a quarter of an hour. What is measured is kept in the folder at once, and a run that
-    was interrupted goes on from there.
+    This takes a quarter of an hour. Results are kept in the folder at once, and an interrupted run
+    continues from there.
     """
     out.mkdir(parents=True, exist_ok=True)
     if sites is not None:
@@ -70,7 +70,7 @@ def command(out: Path, sites: Path | None) -> None:
 
 
 class _Measuring:
-    """What is measured, step by step: shown while it goes on, and kept."""
+    """All measurements, step by step, with progress; each result is kept."""
 
     def __init__(self, kept: Kept, bar: Bar) -> None:
         self._kept = kept
@@ -111,7 +111,7 @@ class _Measuring:
         return found
 
     def _known(self, rows: Sequence[Possible]) -> dict[str, dict[str, float]]:
-        """Measure what knowing helps, in the traces with room and in those asked for."""
+        """Measure the value of knowledge, for the traces with room and the requested ones."""
         without_room = [row.trace for row in rows if not row.has_room]
         long_sizes = self._step("long sizes", partial(lessons_of, without_room))
         by_sites = read_sites()
@@ -126,7 +126,7 @@ class _Measuring:
         return found
 
     def _game(self, adversary: str, policy: str, live: int, largest: int) -> float | None:
-        """Play a game, of which every event is shown; None for one that takes too long."""
+        """Play a game with progress after every event; None for a game that takes too long."""
         name = f"{adversary} against {policy}, {live:,} live, up to {largest:,}"
         if not is_played(adversary, policy, live):
             self._bar(1)

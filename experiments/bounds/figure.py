@@ -1,4 +1,4 @@
-"""The figure: what policies need beyond peak live on each trace, and what was possible."""
+"""The figure: memory of policies beyond peak live on each trace, and the best possible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from experiments.bounds.measuring import Possible
 
 _LEAST = 1e-4
-"""In percent: what is less stands here, for the axis is logarithmic."""
+"""Percent at which smaller values are drawn, because the axis is logarithmic."""
 
 
 def draw(rows: Sequence[Possible], stream: BinaryIO) -> None:

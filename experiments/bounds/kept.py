@@ -1,4 +1,4 @@
-"""What was measured so far, in a file: an interrupted run goes on where it was."""
+"""Results so far, in a file, so that an interrupted run continues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simalloc.files import replacing
 from simalloc.version import code_version
 
 _MEASURING: Final = ("knowing.py", "measuring.py", "small.py")
-"""What decides a result here; the adversaries do too, and all that `code_version` covers."""
+"""Files that decide a result here, besides the adversaries and all that `code_version` covers."""
 
 
 @cache
@@ -27,7 +27,7 @@ def version() -> str:
 
 
 class Kept:
-    """Results by name, written after each; those of other code do not count."""
+    """Results by name, written after each; results of other code are ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

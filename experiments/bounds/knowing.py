@@ -1,9 +1,9 @@
-"""Policies that place objects as they come, and know or guess a little of the future.
+"""Online policies that know or guess a part of the future.
 
-An object is long-lived if it outlives half of the bytes that are live at the peak: counted in the
-bytes allocated from its birth to its death. `knowing` makes a policy that is told that of each
-object: the truth, the truth with errors, or what was learned of objects like it. `knows_deaths`
-knows when each object dies, at its birth.
+An object is long-lived if it outlives half of the peak live bytes, counted in the bytes allocated
+from its birth to its death. `knowing` makes a policy that gets this flag for each object: the
+truth, the truth with errors, or a guess learned from similar objects. `knows_deaths` knows at each
+object's birth when it dies.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Keys = NDArray[np.int64]
 def knowing(long: Flags) -> type[UserPolicy]:
     """Return a best fit in which long-lived objects take the low end of a block, others the high.
 
-    `long` has an entry an event: whether what it allocates is long-lived.
+    `long` has one entry per event: true if the allocated object is long-lived.
     """
     told = long.tolist()
 
     class Knowing(UserPolicy):
-        """Best fit, told of each object whether it is long-lived."""
+        """Best fit with a flag for each object: long-lived or not."""
 
         growth = 16
 
@@ -60,10 +60,10 @@ def long_lived(trace: Trace, wrong: int = 0) -> Flags:
 
 
 def guessed(keys: Keys, lessons: Lessons) -> Flags:
-    """Return for each event whether what it allocates is taken for long-lived.
+    """Return for each event whether its object is assumed to be long-lived.
 
-    `keys` (int64) has an entry an event: what objects have in common, such as a size. A key of
-    which nothing was learned is taken for short-lived.
+    `keys` (int64) has one entry per event: a common property of objects, such as the size. Objects
+    with a key that was not learned are assumed to be short-lived.
     """
     known, long = lessons
     if not len(known):
@@ -74,11 +74,11 @@ def guessed(keys: Keys, lessons: Lessons) -> Flags:
 
 
 Lessons = tuple["Keys", "Flags"]
-"""The keys of which something was learned, ascending, and whether most such objects live long."""
+"""The learned keys, ascending, and whether most of their objects are long-lived."""
 
 
 def learned(examples: Iterable[tuple[Keys, Flags]]) -> Lessons:
-    """Return what is learned from objects' keys and whether they are long-lived."""
+    """Return the lessons from objects' keys and their flags."""
     columns = [*examples]
     keys = np.concatenate([keys for keys, _ in columns])
     long = np.concatenate([long for _, long in columns])
@@ -88,10 +88,10 @@ def learned(examples: Iterable[tuple[Keys, Flags]]) -> Lessons:
 
 
 def examples(trace: Trace, keys: Keys, until: int | None = None) -> tuple[Keys, Flags]:
-    """Return the key of each object and whether it is long-lived, as is known after some events.
+    """Return the key and the flag of each object, as known after some events.
 
-    After `until` events (all of them if it is None) nothing is known of what is live and is not yet
-    old enough: that is left out.
+    After `until` events (all of them if it is None), the flag of a live object that is not yet old
+    enough is unknown; such objects are left out.
     """
     until = len(trace) if until is None else until
     seen = trace.prefix(until)
@@ -108,16 +108,16 @@ def sizes_of(trace: Trace) -> Keys:
 
 
 def sites_of(trace: Trace) -> Keys | None:
-    """Return call site and size of each event as one number (int64); None if there are no sites."""
+    """Return call site and size of each event as one number (int64), or None without sites."""
     if trace.site is None:
         return None
     return trace.site.astype(np.int64) << 40 | np.minimum(trace.size, (1 << 40) - 1)
 
 
 def second_half(trace: Trace, keys: Keys) -> Flags:
-    """Return what is guessed in the second half of a trace's events, learned from the first.
+    """Return the guesses in the second half of a trace's events, learned from the first.
 
-    In the first half nothing is known: all is placed as best fit places it, at the low end.
+    In the first half nothing is known: all objects are placed at the low end, as best fit does.
     """
     half = len(trace) // 2
     found = guessed(keys, learned([examples(trace, keys, half)]))

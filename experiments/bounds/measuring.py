@@ -1,4 +1,4 @@
-"""What is measured: a row a trace, and a row a policy."""
+"""The measurements: a row per trace, and a row per policy."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ ROOM: Final = 0.01
 """Where first fit and best fit waste more than this, there is something to be gained."""
 
 ASKED: Final = ("redis", "lua", "cc1")
-"""Traces of which it was asked how much knowing helps, whether there is room or not."""
+"""Traces for which the value of knowledge is measured even without room."""
 
 LOOKED_AT: Final = ("sqlite", "redis", "f2c", "lua")
 """Traces by which the rule of the policies that know a little was chosen."""
 
 WRONG: Final = 10
-"""Percent of the objects of which the knowledge is wrong, in the second trial."""
+"""Percent of the objects with wrong knowledge, in the second trial."""
 
 KNOWLEDGE: Final = {
     "nothing": "a control: low ends in the first half of the events, high ends in the second",
@@ -58,7 +58,7 @@ KNOWLEDGE: Final = {
     "classes": "the class of each lifetime",
     "deaths": "when each object dies",
 }
-"""What is known by those who know a little, the least first."""
+"""Knowledge of policies, the smallest first."""
 
 SMALL: Final = (1 << 16, 1 << 8)
 OF_TREES: Final = (1 << 13, 1 << 8)
@@ -92,19 +92,19 @@ class Possible:
 
     @property
     def wasted(self) -> int:
-        """What the better of the two fits takes beyond peak live."""
+        """Bytes that the better of the two fits takes beyond peak live."""
         return min(self.first_fit, self.best_fit)
 
     @property
     def status(self) -> Status:
-        """What is proven of the lowest placement, if peak live is the lower bound."""
+        """Proof on the lowest placement, with peak live as the lower bound."""
         if self.best == 0:
             return "optimal"
         return "bounded" if self.best <= NEAR * self.live else "unproven"
 
     @property
     def has_room(self) -> bool:
-        """Whether there is something to be gained."""
+        """True if a saving is possible."""
         return self.wasted > ROOM * self.live
 
 
@@ -127,7 +127,7 @@ def lessons_of(names: Iterable[str]) -> list[int]:
 
 
 def known(name: str, long_sizes: Sequence[int]) -> dict[str, float]:
-    """Return the excess over peak live, as a share of it, by what is known of a trace."""
+    """Return the excess over peak live, as a share of it, by the knowledge of a trace."""
     trace = load(name)
     sizes = sizes_of(trace)
     flags = {
@@ -177,7 +177,7 @@ def playing_large() -> list[str]:
 
 
 def is_played(adversary: str, policy: str, live: int) -> bool:
-    """Whether a game takes part in the tables: the others take long."""
+    """Return whether a game is in the tables; the others take long."""
     return (adversary, policy, live) not in LONG
 
 

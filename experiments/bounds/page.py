@@ -1,4 +1,4 @@
-"""The page: what was measured, in plain words and tables. The words are in `page.md`."""
+"""The page: the results in plain words and tables. The words are in `page.md`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _WORDS: Final = Path(__file__).with_name("page.md")
 
 @dataclass(frozen=True)
 class Measured:
-    """All that the page tells: small instances, traces, what knowing helps on them, and games.
+    """The page's data: small instances, traces, the value of knowledge on them, and games.
 
-    `known` has shares of peak live by trace and knowledge; `small` and `large` heaps in multiples
-    of the live bytes by policy and adversary, `growing` by policy, for each of `GROWING`; None for
-    what was not played.
+    `known` has shares of peak live by trace and knowledge. `small` and `large` have heaps in
+    multiples of the live bytes by policy and adversary, and `growing` by policy, for each of
+    `GROWING`; None for a game that was not played.
     """
 
     exhaustive: str
@@ -118,7 +118,7 @@ def helped(measured: Measured) -> list[str]:
 
 
 def answer(row: Possible, known: Mapping[str, float]) -> str:
-    """Say what is the least that must be known of a trace to close half of the gap, or nothing."""
+    """Return the smallest knowledge of a trace that closes half of the gap, or an empty text."""
     wasted, best = row.wasted / row.live, row.best / row.live
     for what, words in KNOWLEDGE.items():
         if what in known and wasted - known[what] > (wasted - best) / 2:
@@ -127,7 +127,7 @@ def answer(row: Possible, known: Mapping[str, float]) -> str:
 
 
 def possible_table(rows: Sequence[Possible]) -> Table:
-    """Return what is possible on each trace, beside first and best fit."""
+    """Return the best possible heap on each trace, beside first and best fit."""
     columns = (
         "trace",
         "peak live",

@@ -1,4 +1,4 @@
-"""What call sites tell: measured on recordings that are not shipped, and kept."""
+"""Value of call sites: measured on recordings that are not shipped, and kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS: Final = ("trace", "known", "excess")
 
 
 def read_sites() -> dict[str, dict[str, float]]:
-    """Return the excess over peak live, as a share of it, by trace and by what is known."""
+    """Return the excess over peak live, as a share of it, by trace and by knowledge."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     with SITES.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):

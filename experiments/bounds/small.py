@@ -1,8 +1,8 @@
 """`python -m experiments.bounds.small`: the search against an exhaustive one, on small instances.
 
-The instances are drawn by chance from a seed, in turn of each kind of `KINDS`. Each goes through a
-file, as a user's would. A miss is a placement that is not minimal; a proof is wrong if no placement
-reaches what was proven.
+The instances are random, from a seed, in turn of each kind of `KINDS`. Each goes through a file,
+like a user's. A miss is a placement that is not minimal. A proof is wrong if no placement reaches
+its bound.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ALIGNMENTS: Final = (1, 1, 2, 3, 4)
 
 
 class Compared(NamedTuple):
-    """The heap of the search, what it proved, the least heap, and peak live bytes."""
+    """The heap of the search, its proven bound, the minimum heap, and peak live bytes."""
 
     found: int
     lower: int
@@ -46,20 +46,20 @@ class Compared(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether something was found or proven that cannot be."""
+        """True if the found heap or the proof is impossible."""
         return not self.live <= self.lower <= self.least <= self.found
 
     @property
     def is_missed(self) -> bool:
-        """Whether the search left a lower placement, or did not prove that there is none."""
+        """True if the search missed a lower placement, or the proof that none exists."""
         return not self.found == self.least == self.lower
 
 
 def dense(rng: np.random.Generator) -> list[Buffer]:
     """Draw up to `MOST_OBJECTS` objects that fill the same bytes at all times.
 
-    What dies makes room for others, of other sizes, that fill it at once. Nothing is ever free, so
-    that there is little choice, and peak live bytes are sometimes too few.
+    Objects that die make room for others, of other sizes, that fill it at once. Since no byte is
+    ever free, the choice is small, and peak live bytes are sometimes not sufficient.
     """
     free = int(rng.integers(3, MOST_BYTES + 1))
     buffers: list[Buffer] = []
@@ -90,12 +90,12 @@ def aligned(rng: np.random.Generator) -> list[Buffer]:
 
 
 def with_gaps(rng: np.random.Generator) -> list[Buffer]:
-    """Draw objects with alignments, of which some are not in use in their middle."""
+    """Draw objects with alignments; some are unused in their middle."""
     return [_gapped(buffer, rng, parts=False) for buffer in aligned(rng)]
 
 
 def with_parts(rng: np.random.Generator) -> list[Buffer]:
-    """Draw up to `MOST_PARTS` objects, of which some use a part of their bytes in their middle."""
+    """Draw up to `MOST_PARTS` objects; some use a part of their bytes in their middle."""
     return [_gapped(buffer, rng, parts=True) for buffer in aligned(rng)[:MOST_PARTS]]
 
 
@@ -153,9 +153,9 @@ def compare(buffers: Sequence[Buffer]) -> Compared:
 
 
 def compare_many(instances: int, seed: int, advance: Callable[[float], None]) -> str:
-    """Compare both searches on this many instances, of all kinds, and say what came out.
+    """Compare both searches on `instances` instances, of all kinds, and summarise the result.
 
-    Raises `SimallocError` if a heap or a proof is lower or higher than can be.
+    Raises `SimallocError` if a heap or a proof is impossibly low or high.
     """
     rng = np.random.default_rng(seed)
     kinds = list(KINDS.values())

@@ -1,4 +1,4 @@
-"""How near the measured heaps come to print, allocator by allocator."""
+"""Differences of the measured heaps from print, allocator by allocator."""
 
 from __future__ import annotations
 

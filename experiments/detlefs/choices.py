@@ -1,4 +1,4 @@
-"""What the figures of the paper's own runs hang on: stdio buffers, and what the collector scans."""
+"""Choices behind the figures of the paper's own runs: stdio buffers, the collector's roots."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def is_near(program: str, name: str, kilobytes: float) -> bool:
 
 
 def heap(runs: Runs, program: str, number: int, name: str) -> float:
-    """Return an allocator's peak heap with this many buffers, in the K of table 9."""
+    """Return an allocator's peak heap with `number` buffers, in the K of table 9."""
     return _kilobytes(runs, _key(program, number), with_mechanism(name))
 
 
 def cells_near(runs: Runs, program: str, number: int) -> int:
-    """Return how many of the five heaps are near print with this many buffers."""
+    """Return how many of the five heaps are near print with `number` buffers."""
     return sum(is_near(program, n, heap(runs, program, number, n)) for n in at_hand(PAPER))
 
 
@@ -81,7 +81,7 @@ def buffers_choice_table(runs: Runs, buffered: Mapping[str, int]) -> Table:
 
 
 def collector_heap(runs: Runs, program: str, buffered: Mapping[str, int], roots: str) -> float:
-    """Return the collector's peak heap with this many bytes of roots, in the K of table 9."""
+    """Return the collector's peak heap with `roots` bytes of roots, in the K of table 9."""
     return _kilobytes(runs, _key(program, buffered.get(program, 0)), _rooted(roots))
 
 

@@ -15,13 +15,13 @@ from simalloc.trace.statistics import Statistics, describe
 
 @dataclass(frozen=True)
 class Results:
-    """What has been measured, by the program's name."""
+    """All measurements, by the program's name."""
 
     described: Mapping[str, Statistics]
     runs: Runs
     """Every program, `buffered` ones with the stdio buffers of the time."""
     buffered: Mapping[str, int]
-    """How many stdio buffers were added, for each program that had some."""
+    """Number of added stdio buffers, for each program that had some."""
     choices: Runs
     """The paper's own runs with other numbers of buffers, and other roots of the collector."""
 

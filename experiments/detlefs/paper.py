@@ -1,4 +1,4 @@
-"""What the paper prints, and its names."""
+"""The paper's printed figures, and its names."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ KILOBYTE_OF_HEAP: Final = 1024
 """In table 9: table 10 comes out with it (`units`)."""
 
 KIN: Final = ("kingsley", "kingsley-4.4bsd")
-"""Kingsley's malloc as in 4.2BSD, of which ULTRIX's is a variant, and as of 4.4BSD."""
+"""Kingsley's malloc as in 4.2BSD, whose variant ULTRIX has, and as of 4.4BSD."""
 
 NEAR: Final = 0.05
 """A figure is near if it is within this share of print."""
 
 SAME_RUN: Final = ("espresso", "cfrac", "gawk")
-"""Programs whose traces are the paper's runs: table 2's totals are met but for stdio buffers."""
+"""Programs whose traces are the paper's runs: table 2's totals agree except for stdio buffers."""
 
 
 def relative(name: str) -> str:

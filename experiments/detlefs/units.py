@@ -1,4 +1,4 @@
-"""Which kilobyte table 9 counts in: table 10 divides it by the peaks of table 2."""
+"""The kilobyte of table 9: table 10 divides it by the peaks of table 2."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def work_table(results: Results) -> Table:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's, over the programs; `chance` percent of all orders come to as much or more."""
+    """Spearman's, over the programs; `chance` percent of all orders reach at least this value."""
 
     value: float
     chance: float

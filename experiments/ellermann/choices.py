@@ -1,4 +1,4 @@
-"""What the paper leaves open of its program, and what first fit's and next fit's walks hang on."""
+"""Open choices of the paper's program, and their effect on first fit's and next fit's walks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ OF_LARGE: Final = tuple(Choice(RATES[1], sizes, span=LARGE) for sizes in _DRAWN)
 CHOICES: Final = (*EVEN, *LOGARITHMIC, *SEEDED, *OF_LARGE)
 
 Walks = dict[tuple[Choice, int, str], float]
-"""Blocks that an allocation and a free look at together, by choice, seed and policy."""
+"""Blocks that an allocation and a free visit together, by choice, seed and policy."""
 
 
 def measure_choices(policies: Sequence[str], advance: Callable[[float], None]) -> Walks:
@@ -84,16 +84,17 @@ def total_events() -> int:
 
 
 def gains(walks: Mapping[tuple[Choice, int, str], float], choice: Choice) -> list[float]:
-    """Return for each seed how many times as many blocks first fit looks at as next fit."""
+    """Return for each seed the ratio of blocks that first fit and next fit visit."""
     first, following = dict.fromkeys(text for _, _, text in walks)
     return [walks[choice, seed, first] / walks[choice, seed, following] for seed in choice.seeds]
 
 
 def choices_table(walks: Walks, nanoseconds: float, printed_us: float) -> Table:
-    """Return a row a choice: the walks of first and next fit, and what their difference costs.
+    """Return a row per choice: the walks of first and next fit, and the cost of their difference.
 
-    To look at a block is said to take `nanoseconds`; `printed_us` are the microseconds that
-    print gives for an allocation of small sizes. More than one seed: the least and the most.
+    A visit of a block is assumed to take `nanoseconds`; `printed_us` is the printed time in
+    microseconds of an allocation of small sizes. With more than one seed: the minimum and the
+    maximum.
     """
     first, following = dict.fromkeys(text for _, _, text in walks)
     rows: list[tuple[Value, ...]] = []

@@ -19,16 +19,16 @@ PLAIN: Final = ("first-fit-split", "next-fit-split", "best-fit-split")
 CACHED: Final = tuple(f"{name}:cache={number}" for number in (10, 100) for name in PLAIN)
 POLICIES: Final = (*PLAIN, "binned-fit", *CACHED)
 WALKED: Final = PLAIN[:2]
-"""Those that the paper has written itself and measured."""
+"""Methods that the paper implemented and measured itself."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """The workloads, each method's run on each, and how far apart the lists' allocations lie.
+    """The workloads, each method's run on each, and the distances between the lists' allocations.
 
-    The runs of the paper's own methods have counted what frees walk. `pages` is how many pages of
-    4 KB hold the starts of a thousand allocations in a row, on average. `walks` are the blocks
-    looked at where what the paper leaves open is chosen otherwise.
+    The runs of the paper's own methods have counted the walks of frees. `pages` is the mean number
+    of 4 KB pages with the starts of a thousand allocations in a row. `walks` are the visited blocks
+    under other readings of the paper.
     """
 
     traces: Mapping[str, Trace]
@@ -37,7 +37,7 @@ class Results:
     walks: Walks
 
     def per_pair(self, name: str, policy: str) -> float:
-        """Return the blocks that an allocation and a free look at, on average."""
+        """Return the mean number of blocks that an allocation and a free visit."""
         counters = self.runs[name, policy].counters
         return counters.visited_mean + counters.visited_at_free_mean
 

@@ -46,7 +46,7 @@ def tables(results: Results) -> dict[str, Table]:
 
 
 def methods_table(results: Results) -> Table:
-    """Return what each method looks at, and the space that it takes."""
+    """Return the visits of each method, and its space."""
     rows = []
     for name in WORKLOADS:
         for text in POLICIES:
@@ -79,7 +79,7 @@ def methods_table(results: Results) -> Table:
 
 
 def walks_table(results: Results) -> Table:
-    """Return what the paper's own two methods look at in all."""
+    """Return the total visits of the paper's own two methods."""
     rows = [
         (
             name.removeprefix("ellermann-"),
@@ -102,7 +102,7 @@ def page(results: Results, shown: Mapping[str, Table]) -> str:
 
 
 def _looked_at(results: Results) -> dict[str, float]:
-    """Return what both methods look at, in each workload."""
+    """Return the visits of both methods, in each workload."""
     facts: dict[str, float] = {"rate": ELLERMANN_RATE, "live": 2 * ELLERMANN_RATE}
     for method, text in zip(("first", "next"), WALKED, strict=True):
         small, large = (results.runs[name, text].counters for name in WORKLOADS)
@@ -123,7 +123,7 @@ def _looked_at(results: Results) -> dict[str, float]:
 
 
 def _gains(results: Results) -> dict[str, float | str]:
-    """Return what the gain comes to in time, and by other choices."""
+    """Return the gain in time, and under other choices."""
     first_us, next_us = (results.per_pair(WORKLOADS[0], text) * MISS / 1000 for text in WALKED)
     by_rate, logarithmic, of_large = (
         [gains(results.walks, choice)[0] for choice in choices]

@@ -1,4 +1,4 @@
-"""How far apart allocations lie."""
+"""Distances between allocations."""
 
 from __future__ import annotations
 

@@ -63,11 +63,11 @@ from simalloc.report.figures.saving import save_figure
 def command(
     out: Path, *, again: bool, drawn: str | None, full: bool, only: tuple[str, ...]
 ) -> None:
-    """Print the tables of Bohra & Gabber 2001 beside those of traces generated like theirs.
+    """Print the tables of Bohra & Gabber 2001 beside results of traces like the paper's.
 
     Tables go to stdout, published figures beside measured ones; the folder gets them as Markdown
-    and CSV, with a page on what agrees and what does not. What the simulations came to is kept in
-    files of the experiment, which --measure, --choices and --full write.
+    and CSV, with a page on agreements and differences. Results of the simulations are kept in files
+    of the experiment, which --measure, --choices and --full write.
     """
     out.mkdir(parents=True, exist_ok=True)
     if again:

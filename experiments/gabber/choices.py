@@ -1,4 +1,4 @@
-"""What the generated Hummingbird's figures hang on: the seed, and what was chosen freely."""
+"""Choices that decide the generated Hummingbird's figures: the seed, and free choices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Draws:
         return f"{HUMMINGBIRD}, {self.length}, {words}"
 
     def keys(self) -> dict[str, list[str]]:
-        """Return the keys of what the seeds draw, and of the choices with that of none."""
+        """Return the keys of the draws by seed, and of the choices, beginning without one."""
         choices = [self.seeded(self.seeds[0]), *map(self.chosen, self.choices)]
         return {"seeds": [*map(self.seeded, self.seeds)], "choices": choices}
 
@@ -81,7 +81,7 @@ DRAWS: Final = {"twentieth": TWENTIETH, "full": WHOLE}
 
 
 def measure_choices(draws: Draws, progress: Progress) -> Iterator[GabberRuns]:
-    """Replay traces under the paper's allocators: what each came to, one at a time in memory."""
+    """Replay traces under the paper's allocators, one at a time, and yield the results."""
     texts = [with_mechanism(name) for name in at_hand(PAPER)]
     for key, which in draws.made().items():
         if key != WHOLE.seeded(SEED):
@@ -90,7 +90,7 @@ def measure_choices(draws: Draws, progress: Progress) -> Iterator[GabberRuns]:
 
 
 def whole_by_first_seed(full: GabberRuns) -> GabberRuns:
-    """Return the outcomes of the trace in full, as that of the first seed of `WHOLE`."""
+    """Return the outcomes of the trace in full, as the first seed's of `WHOLE`."""
     return {
         (WHOLE.seeded(SEED), text): outcome
         for (key, text), outcome in full.items()

@@ -43,7 +43,7 @@ def _name_as_the_paper(axes: Axes, names: Sequence[str]) -> None:
 
 
 def draw(number: int, runs: Mapping[tuple[str, str], Run]) -> Picture | None:
-    """Return figure 7, 8 or 9 with the allocators at hand; None if there are none of them."""
+    """Return figure 7, 8 or 9 with the measured allocators, or None without any."""
     trace, policies, top = FIGURES[number]
     names = [name for name in policies if (trace, with_mechanism(name)) in runs]
     if not names:

@@ -1,4 +1,4 @@
-"""How near the generated workloads come to what the paper prints of its traces."""
+"""Differences of the generated workloads from the paper's figures on its traces."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def prose_table(traces: Mapping[str, Trace]) -> Table:
 
 
 def lives_table(key: str, trace: Trace) -> Table:
-    """Return figures 2 and 3, or 5 and 6: what is allocated in a life, on average, by size.
+    """Return figures 2 and 3, or 5 and 6: mean bytes allocated during a life, by size.
 
-    What is never freed lives to the end of the trace.
+    Objects that are never freed live to the end of the trace.
     """
     lives = lives_of(trace)
     rows: list[tuple[Value, ...]] = []

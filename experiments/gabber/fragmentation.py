@@ -79,7 +79,8 @@ def peaks_table(key: str, outcomes: GabberRuns, how: str) -> Table:
 def work_table(full: GabberRuns) -> Table:
     """Return the printed processor time beside the blocks that searches visit in the full traces.
 
-    Also the time of the simulation, which is not the allocator's: an index finds what it walks to.
+    Also the time of the simulation, which differs from the allocator's because an index replaces
+    the walks.
     """
     rows: list[tuple[Value, ...]] = []
     for name in at_hand(PAPER):

@@ -53,7 +53,7 @@ class Results:
 
 
 def results() -> Results:
-    """Generate a tenth of Hummingbird and Emacs, and read what is kept of the simulations."""
+    """Generate a tenth of Hummingbird and Emacs, and read the kept results of the simulations."""
     traces = {key: generate(key) for key in GENERATED}
     quick, full, chosen = map(read_outcomes, (QUICK, FULL, CHOICES))
     return Results(traces, quick, full, chosen | whole_by_first_seed(full))
@@ -79,7 +79,7 @@ def _chosen(texts: Iterable[str], only: Collection[str]) -> list[str]:
 def measure_full(progress: Progress, only: Collection[str] = ()) -> tuple[Runs, Table]:
     """Generate Hummingbird and Emacs in full length and replay them, one at a time in memory.
 
-    The table says how near the traces come to the prose. `only` is as in `measure`.
+    The table has the differences of the traces from the prose. `only` is as in `measure`.
     """
     runs: Runs = {}
     fits = []

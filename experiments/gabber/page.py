@@ -92,7 +92,7 @@ def _facts(results: Results) -> dict[str, Any]:
 
 
 def _choices(results: Results) -> dict[str, Any]:
-    """Return what seeds and other free choices come to in full, one by one and together."""
+    """Return the results of seeds and other free choices in full, one by one and together."""
     kept, keys = results.chosen, WHOLE.keys()
     together = list(dict.fromkeys([*keys["seeds"], *keys["choices"]]))
     best = [min(PAPER.policies, key=at_end(kept, key).__getitem__) for key in together]

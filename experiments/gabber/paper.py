@@ -1,4 +1,4 @@
-"""What the paper prints, and its names."""
+"""The paper's printed figures, and its names."""
 
 from __future__ import annotations
 

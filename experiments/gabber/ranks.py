@@ -1,4 +1,4 @@
-"""Who wastes least on which trace: whether PhK's lead is policy or serendipity."""
+"""Ranks of the allocators on each trace: PhK's lead by policy or by serendipity."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ranks(
 ) -> dict[str, int]:
     """Return each allocator's rank on a trace, 1 for the least fragmentation at the end.
 
-    Those that the trace was not replayed under have none. `full` is for a generated trace in full.
+    Allocators without a replay of the trace have no rank. `full` is for a generated trace in full.
     """
     kept = results.full if full else results.outcomes
     texts = {name: with_mechanism(name) if mechanism else name for name in at_hand(PAPER)}

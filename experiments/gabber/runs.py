@@ -1,4 +1,4 @@
-"""What came out of a simulation, as far as tables need it; of the full traces kept in a file."""
+"""Results of simulations, as far as tables need them; a file keeps the full traces' results."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CHOICES: Final = FULL.with_name("choices.csv")
 FIT_COLUMNS: Final = ("trace", "figure", "printed", "generated")
 
 FULL_FIT: Final = FULL.with_name("full-fit.csv")
-"""How near the full traces come to the prose, from the same run."""
+"""Differences of the full traces from the prose, from the same run."""
 
 
 @dataclass(frozen=True)
 class GabberRun:
-    """One trace under one policy. Bytes; `visited` are blocks looked at by a search."""
+    """One trace under one policy. Bytes; `visited` are blocks visited by a search."""
 
     events: int
     peak_heap: float
@@ -79,7 +79,7 @@ def outcomes_table(outcomes: Mapping[tuple[str, str], GabberRun]) -> Table:
 
 
 def read_outcomes(path: Path) -> GabberRuns:
-    """Return outcomes that are kept; none if there is no file."""
+    """Return the kept outcomes; empty without a file."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -99,7 +99,7 @@ def read_outcomes(path: Path) -> GabberRuns:
 
 
 def read_full_fit(title: str) -> Table:
-    """Return the fit of the full traces that is kept; an empty table if there is no file."""
+    """Return the kept fit of the full traces; an empty table without a file."""
     if not FULL_FIT.is_file():
         return Table(title, FIT_COLUMNS, [])
     with FULL_FIT.open(encoding="utf-8", newline="") as file:

@@ -1,1 +1,1 @@
-"""How far each policy's figure depends on the unit by which the heap grows."""
+"""The dependence of each policy's figure on the unit by which the heap grows."""

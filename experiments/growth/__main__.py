@@ -1,4 +1,4 @@
-"""`python -m experiments.growth`: write the page and its picture of what was measured."""
+"""`python -m experiments.growth`: write the page and its picture from the measurements."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from simalloc.files import replacing
     "out: some ten minutes.",
 )
 def command(out: Path, *, again: bool) -> None:
-    """Show how far each policy's figure depends on the unit by which its heap grows.
+    """Show the dependence of each policy's figure on the unit by which its heap grows.
 
-    Tables go to stdout; the folder gets the page with a heap map. What the replays came to is kept
+    Tables go to stdout; the folder gets the page with a heap map. Results of the replays are kept
     in a file of the experiment, which --measure writes.
     """
     (out / "images").mkdir(parents=True, exist_ok=True)

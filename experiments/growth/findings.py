@@ -1,4 +1,4 @@
-"""What the replays come to: spreads over the units, and how many programs have little waste."""
+"""Results of the replays: spreads over the units, and numbers of programs with little waste."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Spread:
 
     @property
     def width(self) -> float:
-        """How far apart they are, in points of percent."""
+        """Difference of the two in points of percent."""
         return self.most - self.least
 
 
 class Findings:
-    """Everything that was measured, by trace, policy and unit.
+    """All measurements, by trace, policy and unit.
 
-    A *figure* here is the waste beyond that of whole units (`GrowthRun.beyond`).
+    A *figure* here is the waste beyond the waste of whole units (`GrowthRun.beyond`).
     """
 
     def __init__(self, outcomes: Iterable[GrowthRun]) -> None:
@@ -46,7 +46,7 @@ class Findings:
 
     @classmethod
     def kept(cls) -> Findings:
-        """Return what the file of the replays has."""
+        """Return the results in the file of the replays."""
         return cls(read_kept())
 
     @cached_property
@@ -56,11 +56,11 @@ class Findings:
         return tuple(name for name in names if name != SYNTHETIC)
 
     def outcome(self, trace: str, policy: str, unit: int) -> GrowthRun:
-        """Return what a trace came to."""
+        """Return the result of a trace."""
         return self._outcomes[trace, policy, unit]
 
     def figure(self, trace: str, policy: str, unit: int) -> float:
-        """Return the waste beyond that of whole units, in points of percent."""
+        """Return the waste beyond the waste of whole units, in points of percent."""
         return self.outcome(trace, policy, unit).beyond
 
     def spread(self, trace: str, policy: str) -> Spread:
@@ -78,11 +78,11 @@ class Findings:
         return Spread(trace, min(waste), max(waste))
 
     def resident_spreads(self, policy: str) -> list[Spread]:
-        """Return that of every shipped trace."""
+        """Return the resident spread of every shipped trace."""
         return [self.resident_spread(trace, policy) for trace in self.traces]
 
     def widest(self, policy: str) -> Spread:
-        """Return that of the trace which depends on the unit most."""
+        """Return the spread of the trace that depends on the unit most."""
         return max(self.spreads(policy), key=lambda spread: spread.width)
 
     def median_figure(self, policy: str, unit: int) -> float:

@@ -21,7 +21,7 @@ from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
 
 KEPT: Final = Path(__file__).with_name("kept.csv")
-"""What the replays came to: `python -m experiments.growth --measure` writes it anew."""
+"""Results of the replays, written by `python -m experiments.growth --measure`."""
 
 SCALE: Final = 16
 """By which sizes are multiplied, as in the paper."""
@@ -33,7 +33,7 @@ FINE: Final = tuple(SCALE * 2**power for power in range(17))
 """Every power of two in that range, for the traces of `CLOSELY`."""
 
 CLOSELY: Final = ("perl5", "ginsh", SYNTHETIC)
-"""The traces that are looked at closely: those on which best fit hangs on the unit most."""
+"""The traces examined in detail, on which best fit depends on the unit most."""
 
 POLICIES: Final = tuple(name for name in ROWS if not name.endswith("-8k"))
 """The paper's policies. Its two 8K rows are two others of them with another unit."""
@@ -44,7 +44,7 @@ WITHOUT_TAIL: Final = "best-fit-ao:count_tail=off"
 
 @dataclass(frozen=True)
 class GrowthRun:
-    """What a trace came to under a policy that grows by `unit` scaled bytes.
+    """Result of a trace under a policy that grows by `unit` scaled bytes.
 
     `peak_heap`, `peak_live` and `peak_resident`, in pages of 4 KiB that were written, are bytes of
     the program.
@@ -69,10 +69,10 @@ class GrowthRun:
 
     @property
     def beyond(self) -> float:
-        """The waste less that of the smallest heap of whole units that holds what is live.
+        """The waste minus the waste of the smallest heap of whole units that holds the live bytes.
 
-        In points of percent of the peak of live bytes. So a unit as large as the heap costs nothing
-        by itself; for small units it is the waste.
+        In points of percent of the peak of live bytes. Therefore a unit as large as the heap costs
+        nothing by itself; for small units it is the waste.
         """
         unit = self.unit / SCALE
         smallest = ceil(self.peak_live / unit) * unit
@@ -122,13 +122,13 @@ def measure_everything(progress: Progress) -> list[GrowthRun]:
 
 
 def keep(outcomes: Iterable[GrowthRun]) -> None:
-    """Write what was measured to a file that is kept."""
+    """Write the results to the kept file."""
     columns = tuple(part.name for part in fields(GrowthRun))
     write_csv(Table("Growth units", columns, [astuple(one) for one in outcomes]), KEPT)
 
 
 def read_kept() -> list[GrowthRun]:
-    """Return what was measured, in the order of the file."""
+    """Return the kept results, in the order of the file."""
     with KEPT.open(encoding="utf-8", newline="") as file:
         return [
             GrowthRun(

@@ -45,7 +45,7 @@ def picture() -> bytes:
 
 
 def holes(policy: str, unit: int) -> Pieces:
-    """Return what is free at the peak of the growing block's heap."""
+    """Return the free blocks at the peak of the growing block's heap."""
     trace = growing_block()
     return pieces(trace, simulate(trace, grown_by(policy, unit), addresses=True), STEP)
 

@@ -9,7 +9,7 @@ import numpy as np
 from simalloc.trace import Op, Trace
 
 SYNTHETIC: Final = "growing-block"
-"""The name of its trace, beside those of the shipped ones."""
+"""Name of its trace, beside the names of the shipped traces."""
 
 STEP: Final = 4_104
 """Bytes by which the block grows, as the largest block of perl5 does most often."""

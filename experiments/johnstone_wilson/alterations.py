@@ -1,4 +1,4 @@
-"""Traces changed in one respect, to see what a figure of the paper hangs on."""
+"""Traces changed in one respect, to find the causes of a figure of the paper."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NewestFirst:
 
 @dataclass(frozen=True)
 class Without:
-    """Objects that ever ask for more than this many bytes are left out."""
+    """Objects that ever request more than `size` bytes are left out."""
 
     size: int
 

@@ -139,7 +139,7 @@ class Comparison:
     def _summed(
         self, summary: str, column: str, rows: Collection[str]
     ) -> tuple[float | None, float | None]:
-        """Return a summary of what is printed and of what is measured, over the same cells."""
+        """Return a summary of the printed and of the measured values, over the same cells."""
         cells = [(p, m) for row, name, p, m in self.pairs() if name == column and row in rows]
         if len(cells) < 2:
             return None, None

@@ -32,7 +32,7 @@ class Check:
 
     @property
     def agrees(self) -> bool:
-        """Whether rounding alone explains the difference."""
+        """True if rounding alone explains the difference."""
         return abs(self.printed.value - self.computed) <= self.slack + 1e-9
 
 
@@ -90,11 +90,11 @@ def prose() -> list[Check]:
 
 
 def impossible_pairs() -> list[tuple[str, str, Printed, Printed]]:
-    """Return the cells of table 3 that lie below those of table 4, as (policy, program, #3, #4).
+    """Return the cells of table 3 that are below table 4's, as (policy, program, #3, #4).
 
-    Both divide the same peak heap, #3 by the live bytes at that point and #4 by the most live
-    bytes ever, so #3 cannot be the smaller. Nor can it round to less than #4 does, as the same
-    number of places is printed.
+    Both divide the same peak heap, #3 by the live bytes at that point and #4 by the peak live
+    bytes, so #3 cannot be smaller. It cannot round to less than #4 either, as the same number of
+    places is printed.
     """
     return [
         (policy, program, third, fourth)

@@ -1,4 +1,4 @@
-"""What the printed figures alone say: whether they agree, and by what unit the heaps grew."""
+"""Evidence in the printed figures alone: their consistency, and the growth unit of the heaps."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def rows_table() -> Table:
 
 
 def live_table(described: Described) -> Table:
-    """Return the peak live bytes that the 4K rows pin, beside those of the traces here."""
+    """Return the peak live bytes that the 4K rows pin, beside the peaks of the traces here."""
     rows: list[tuple[Value, ...]] = []
     for program in programs():
         live = pinned_live(program)

@@ -37,7 +37,7 @@ _GHOSTSCRIPT_ROWS: Final = ("first-fit-lifo", "next-fit-lifo", "next-fit-fifo", 
 
 @dataclass(frozen=True)
 class Closeness:
-    """How near the measured cells of one table come to print, over the genuine traces."""
+    """Differences of the measured cells of one table from print, over the genuine traces."""
 
     number: int
     variant: Variant
@@ -45,7 +45,7 @@ class Closeness:
     """Points of percent, without signs."""
 
     def within(self, points: float) -> int:
-        """Return how many cells lie within this many points."""
+        """Return the number of cells within `points` points."""
         return sum(distance <= points for distance in self.distances)
 
 

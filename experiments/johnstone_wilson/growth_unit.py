@@ -1,14 +1,14 @@
-"""By how much did the paper's heaps grow? Worked out from the printed figures alone.
+"""The growth unit of the paper's heaps, derived from the printed figures alone.
 
 Table 4 prints peak heap / peak live - 1. A heap that grows by a fixed unit is a whole multiple of
-that unit, so a printed percentage is a statement about the peak live bytes of its column: they
-must be such that some multiple of the unit, divided by them, rounds to what is printed. Table 1
-gives the peak live bytes to half a kilobyte; within that they are the only free parameter of a
-column. For each unit ("grid") we count how many distinct percentages of a column one choice of
-live bytes explains, and compare with what a finer grid gives by chance.
+that unit, so a printed percentage restricts the peak live bytes of its column: some multiple of the
+unit, divided by them, must round to the printed value. Table 1 gives the peak live bytes to half a
+kilobyte; within that they are the only free parameter of a column. For each unit ("grid") we count
+how many distinct percentages of a column one choice of live bytes explains, and compare with the
+number that a finer grid gives by chance.
 
-All byte figures are the program's, after division by 16: 4 KiB of the simulated heap are 256
-bytes here, 64 KiB are 4096.
+All byte figures are the program's, after division by 16: 4 KiB of the simulated heap are 256 bytes
+here, 64 KiB are 4096.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ ROWS_OTHER: Final = ("binary-buddy", "double-buddy", "simple-seg-2n", "simple-se
 
 @dataclass(frozen=True)
 class ColumnFit:
-    """How many distinct percentages of one program's column a grid explains.
+    """Number of distinct percentages of one program's column that a grid explains.
 
-    `live` holds every number of peak live bytes (int64) that explains most of them, `missed` the
-    percentages that the first of these leaves unexplained.
+    `live` holds every number of peak live bytes (int64) that explains the maximum of them, `missed`
+    the percentages that the first of these leaves unexplained.
     """
 
     program: str
@@ -61,10 +61,10 @@ class ColumnFit:
 
 @dataclass(frozen=True)
 class Chance:
-    """Distinct percentages explained, over all columns, when the true unit is a certain one.
+    """Distinct percentages explained, over all columns, for a given true unit.
 
-    `mean` and `most` are over `draws` imitations of the table; `as_many` of them explain at least
-    as many as the printed table does.
+    `mean` and `most` are over `draws` imitations of the table; `as_many` imitations explain at
+    least the printed table's number.
     """
 
     draws: int
@@ -75,10 +75,10 @@ class Chance:
 
 @dataclass(frozen=True)
 class RowFit:
-    """How many cells of one row a grid explains, the live bytes being pinned.
+    """Number of cells of one row that a grid explains, with pinned live bytes.
 
-    Only cells that tell are counted: those that a heap of any size would meet less often than not.
-    `expected` is how many of them that would be.
+    Only significant cells are counted, which a heap of any size would explain less often than not.
+    `expected` is the number that it would explain.
     """
 
     policy: str

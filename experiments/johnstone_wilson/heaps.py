@@ -39,7 +39,7 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """How far the ends are from the middle."""
+        """Distance of the ends from the middle."""
         return (self.high - self.low) / 2
 
     def __contains__(self, value: float) -> bool:
@@ -50,7 +50,7 @@ class Interval:
         return max(self.low - value, value - self.high, 0.0)
 
     def spell(self) -> str:
-        """Return the middle with what it can be off by, or the one value that there is."""
+        """Return the middle with its maximum error, or the only possible value."""
         if self.low == self.high:
             return f"{self.middle:,.0f}"
         return f"{self.middle:,.0f} ± {self.half_width:,.0f}"
@@ -84,6 +84,6 @@ def printed_live_at_peak(program: str, policy: str) -> Interval:
 
 
 def _times(cell: Printed) -> Interval:
-    """Return what a printed percentage multiplies live bytes by."""
+    """Return the factor of live bytes for a printed percentage."""
     low, high = cell.value - cell.half_unit, cell.value + cell.half_unit
     return Interval(1 + low / 100, 1 + high / 100)

@@ -38,10 +38,10 @@ JOBS = frozenset(
 
 @dataclass(frozen=True)
 class Results:
-    """What has been measured: the traces, their statistics, and every simulation.
+    """All measurements: the traces, their statistics, and every simulation.
 
-    Of the readings there is what their simulations came to, whether they are among the `runs` or
-    their policies are in Python.
+    `read` has the results of the readings' simulations, both of those in `runs` and of those with
+    policies in Python.
     """
 
     traces: Mapping[str, Trace]
@@ -54,10 +54,10 @@ def measure(
     progress: Progress,
     read: ReadingRuns | None = None,
 ) -> Results:
-    """Load the traces, describe them and carry out every simulation.
+    """Load the traces, describe them and run every simulation.
 
     `progress` opens a progress bar for a label and a number of events (`simalloc.cli.progress`).
-    `read` is what the readings in Python came to, if that is known: they take most of the time.
+    `read` has the results of the readings in Python, if they are known: they take most of the time.
     """
     traces = load_traces()
     with progress("Simulating", total_events(JOBS, traces)) as advance:

@@ -1,11 +1,11 @@
-"""Espresso's two outliers of table 3, and where the bytes would have to lie that make them.
+"""Espresso's two outliers of table 3, and the position of the bytes that would explain them.
 
 First fit AO and next fit AO are printed as 25.3 and 27.2 percent where the other address-ordered
 rows have 1.6. Our trace lacks bytes that were live in the paper's (`pinned`). Put in front of the
 trace as one object they leave both rows at 1.7. Here that object is allocated before one event or
-another instead, and never freed. A search found the places where both measures then come out as
-printed (commit 79fc221f has it). The first place of each outlier is replayed under all sixteen
-rows, since a place is only as good as what it does to the others.
+another instead, and never freed. A search found the positions where both measures equal the printed
+ones (commit 79fc221f has it). The first position of each outlier is replayed under all sixteen
+rows, to show its effect on the other rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROWS: Final = ("first-fit-ao", "next-fit-ao")
 REQUEST: Final = 372_552
 """The event whose request raises the break in the paper's runs: the second of 38,496 bytes."""
 _STARTUP: Final = 128
-"""The object was tried at each of this many first events,"""
+"""Number of first events before which the object was tried,"""
 _STRIDE: Final = 2000
 """and at every so-manieth from there to the request."""
 PLACES: Final = (*range(_STARTUP), *range(_STARTUP, REQUEST, _STRIDE))

@@ -229,7 +229,7 @@ def _readings(read: ReadingRuns) -> dict[str, Any]:
 
 
 def _spelled(taus: Mapping[str, Tau]) -> str:
-    """Return the orders of those programs of which print tells pairs apart, with intervals."""
+    """Return the orders, with intervals, of programs with pairs that differ in print."""
     return listed(
         [
             f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
@@ -322,7 +322,7 @@ def _reconstructed(runs: Runs) -> dict[str, Any]:
 
 
 def _range(policy: str, runs: Runs) -> str:
-    """Return what measure #4 comes to on the genuine traces, from the least to the most."""
+    """Return the range of measure #4 on the genuine traces."""
     text = AS_PRINTED.policies[policy]
     values = [percent(runs[Job(program, text)], 4) for program in GENUINE]
     return f"{min(values):.2f} to {max(values):.2f}"

@@ -1,8 +1,8 @@
 """Tables 3 and 4 replayed at the peak live bytes that table 4 pins, in percent and in bytes.
 
-Our traces lack what libc allocated for itself, so on three of the five programs fewer bytes are
-live than in the paper's. Those bytes go in front of the trace as one object that is never freed.
-On GCC and Perl our traces have more live than the paper's, and nothing is added.
+Our traces lack libc's own allocations, so on three of the five programs fewer bytes are live than
+in the paper's. These bytes go in front of the trace as one object that is never freed. On GCC and
+Perl our traces have more live than the paper's, and nothing is added.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ JOBS: Final = tuple(
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many of a program's sixteen rows agree with print, replayed in one of three ways.
+    """Number of a program's sixteen rows that agree with print, replayed in one of three ways.
 
-    `how` is `one`, `two` (see `HOW`) or `as recorded`. `equal` has the cells of tables 3 and 4 that
-    come out as printed, by table; `near` the heaps within one growth step of the printed one.
+    `how` is `one`, `two` (see `HOW`) or `as recorded`. `equal` has the number of cells of tables 3
+    and 4 that equal print, by table; `near` the heaps within one growth step of the printed one.
     """
 
     program: str
@@ -112,8 +112,8 @@ def agreement_table(runs: Runs) -> Table:
 def program_table(program: str, runs: Runs) -> Table:
     """Return one program's rows: measures in percent and heaps in bytes, published and here.
 
-    Where bytes were added, the last column tells the heaps apart in growth steps. Where our trace
-    has more live than the paper's, the heaps cannot be compared; what they waste can.
+    If bytes were added, the last column is the difference of the heaps in growth steps. If our
+    trace has more live than the paper's, the heaps cannot be compared, but their waste can.
     """
     if program in MISSING_BYTES:
         return _pinned_table(program, runs)

@@ -1,4 +1,4 @@
-"""Whether the nine sequential fits come out in the order that the paper prints."""
+"""The order of the nine sequential fits, compared with the printed order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEED: Final = 1998
 
 @dataclass(frozen=True)
 class Pair:
-    """Two policies of which the paper prints `better` below `worse`, in percent."""
+    """Two policies; the paper prints `better` below `worse`, in percent."""
 
     better: str
     worse: str
@@ -46,7 +46,7 @@ class Order:
 
     @property
     def told_apart(self) -> int:
-        """How many pairs the paper prints different figures for."""
+        """Number of pairs with different printed figures."""
         return self.same + len(self.equal) + len(self.turned)
 
     @property
@@ -57,11 +57,11 @@ class Order:
 
 @dataclass(frozen=True)
 class Tau:
-    """How far an order is the printed one, and where that would lie for other rows.
+    """Agreement of an order with the printed one, and its interval over other rows.
 
-    `value` is pairs in the printed order less pairs turned, over all pairs that print tells apart;
-    `low` and `high` are its 95 % interval over samples of the rows, drawn with replacement (Efron
-    1979). All are None if print tells no pair apart.
+    `value` is the pairs in the printed order minus reversed pairs, over all pairs with different
+    printed figures; `low` and `high` are its 95 % interval over samples of the rows, drawn with
+    replacement (Efron 1979). All are None if no pair has different figures.
     """
 
     value: float | None

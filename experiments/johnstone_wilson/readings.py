@@ -1,12 +1,12 @@
 """The sensitivity matrix: every choice that the paper leaves open, fitted on P2C, tested elsewhere.
 
-Of the sequential fits the paper gives the fit and the order of the list. Which end of a split block
-is given out, where the remainder goes, whether next fit's rover goes past it, and whether a free
-block at the end of the heap counts when it grows are open; all sixteen combinations are replayed on
-P2C, with the bytes that its trace lacks (`pinned`), and the nearest to print is chosen. Then the
-other programs are replayed with that reading, and with one choice at a time made otherwise. What a
-realloc does and in which order the objects of an
-obstack are freed P2C cannot tell, which has three reallocs and no obstacks.
+The paper gives the fit and the order of the list of the sequential fits. Open are the end of a
+split block that is allocated, the place of the remainder, whether next fit's rover moves past it,
+and whether a free block at the end of the heap counts towards a growth. All sixteen combinations
+are replayed on P2C, with the bytes that its trace lacks (`pinned`), and the nearest to print is
+chosen. Then the other programs are replayed with that reading, and with one choice at a time made
+otherwise. P2C has three reallocs and no obstacks, so it does not decide the rule for a realloc and
+the order in which the objects of an obstack are freed.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Reading:
     newest_first: bool = False
 
     def job(self, program: str, row: str) -> Job:
-        """Return the simulation of a row, at the pinned live bytes where our trace lacks any.
+        """Return the simulation of a row, at the pinned live bytes if our trace lacks any.
 
-        What the catalogue can say is left to it, for it is faster. In a list by address that is
-        searched from its beginning a remainder has one place only. The rows that are no sequential
-        fits have nothing to read otherwise.
+        The catalogue's policies are used if they suffice, because they are faster. In a list by
+        address that is searched from its beginning a remainder has one place only. Rows other than
+        sequential fits have no other readings.
         """
         text = AS_PRINTED.policies[row]
         fit, by, order, *_ = row.split("-") if row in (*SEQUENTIAL, *ROWS_8K) else ("", "", "")
@@ -82,7 +82,7 @@ class Reading:
 
 
 OPEN: Final = ("split end", "remainder", "rover", "tail")
-"""What heads `Reading.cells`."""
+"""Heading of `Reading.cells`."""
 
 FITTED: Final = tuple(
     Reading(high, enters, past, tail)
@@ -137,7 +137,7 @@ JOBS: Final = _ALL - OWN_JOBS
 
 @dataclass(frozen=True)
 class ReadingRun:
-    """What a simulation came to: bytes at the peaks, and measures #3 and #4 in percent."""
+    """Result of a simulation: bytes at the peaks, and measures #3 and #4 in percent."""
 
     heap: float
     live: int
@@ -145,7 +145,7 @@ class ReadingRun:
 
     @classmethod
     def of(cls, run: Run) -> ReadingRun:
-        """Return what a run came to."""
+        """Return the result of a run."""
         return cls(run.peak_heap_bytes, run.max_live_bytes, {n: percent(run, n) for n in NUMBERS})
 
 
@@ -153,17 +153,17 @@ ReadingRuns = dict[Job, ReadingRun]
 
 
 def outcomes(runs: Runs) -> ReadingRuns:
-    """Return what simulations came to."""
+    """Return the results of simulations."""
     return {job: ReadingRun.of(run) for job, run in runs.items()}
 
 
 @dataclass(frozen=True)
 class Fitness:
-    """How near some rows come to print on one program, by one reading.
+    """Differences of some rows from print on one program, by one reading.
 
     `equal` counts cells that equal print, by table. `steps` adds up the growth steps by which the
-    waste (heap less peak live bytes) differs; `distances` are medians over the rows in points of
-    percent, and `taus` tell of the order, both by table.
+    waste (heap minus peak live bytes) differs; `distances` are medians over the rows in points of
+    percent, and `taus` describe the order, both by table.
     """
 
     equal: Mapping[int, int]
@@ -249,7 +249,7 @@ def _figures(fit: Fitness) -> tuple[Value, ...]:
 
 
 def _steps_apart(program: str, row: str, measured: ReadingRun) -> float:
-    """Return by how many growth steps the waste differs from that of the paper's run."""
+    """Return the difference of the waste from the paper's run in growth steps."""
     live = printed_heap(program, row).middle / (1 + table(4).cells[row][program].value / 100)
     printed = printed_heap(program, row).middle - live
     return abs(measured.heap - measured.live - printed) / PRINTED

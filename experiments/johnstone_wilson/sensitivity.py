@@ -1,4 +1,4 @@
-"""What single figures of tables 3 and 4 hang on: realloc, the order of frees, free lists."""
+"""Causes of single figures of tables 3 and 4: realloc, the order of frees, free lists."""
 
 from __future__ import annotations
 

@@ -18,12 +18,13 @@ class SequentialFit(UserPolicy):
     order = Order.ADDRESS
     growth = 64 << 10
     high = False
-    """Whether the high end of a split block is given out, and not the low one."""
+    """True if the high end of a split block is allocated, not the low one."""
     enters = False
-    """Whether the remainder of a split enters the list as if newly freed, and does not stay in its
-    place; next fit's rover then goes past it."""
+    """True if the remainder of a split enters the list as if newly freed, instead of taking the
+    block's place; next fit's rover then moves past it."""
     tail = True
-    """Whether the heap grows by what the free block at its end lacks, and not by the request."""
+    """True if the heap grows by the bytes that the free block at its end lacks, not by the
+    request."""
 
     def begin(self, trace: Any) -> None:  # noqa: ARG002 - none of these looks ahead
         """Look the choices up once, and not at every event."""

@@ -11,7 +11,7 @@ from experiments.johnstone_wilson.growth_unit import ROWS_4K, ROWS_8K, ROWS_OTHE
 
 @dataclass(frozen=True)
 class Variant:
-    """What each row of tables 3 and 4 is simulated with: policy text by the row's policy name.
+    """Policies for the rows of tables 3 and 4: policy text by the row's policy name.
 
     `unit` is the growth unit of the 4K rows, in scaled bytes.
     """
@@ -28,7 +28,7 @@ AS_DESCRIBED: Final = Variant(
     "growth as described: 4 KiB of scaled bytes, 8 KiB in the 8K rows, 6 KiB for sizes 3*2^N",
     {policy: policy for policy in (*ROWS_4K, *ROWS_8K, *ROWS_OTHER)},
 )
-"""The catalogue's own units are those of the paper's text."""
+"""The catalogue's own units, which the paper's text states."""
 
 AS_PRINTED: Final = Variant(
     "as-printed",

@@ -23,28 +23,28 @@ MALLOCS: Final = tuple(
 """The mallocs of today that have models."""
 
 YARDSTICK: Final = "first-fit-ao"
-"""Johnstone & Wilson's answer, of which only the policy is measured."""
+"""Johnstone & Wilson's recommendation; only its policy is measured."""
 
 BEST: Final = "best-possible"
-"""What one needs who knows the whole trace: one range of addresses, whose pages nobody tells."""
+"""Offline placement in one range of addresses; its resident pages are unknown."""
 
 HUGE: Final = "mimalloc, huge pages"
 """mimalloc as it is by default: it asks the system for pages of 2 MiB. No other model has them."""
 
 WHOLE: Final = (*MALLOCS, HUGE)
-"""What is measured with its mechanism."""
+"""Policies measured with their mechanism."""
 
 ALONE: Final = (BEST, YARDSTICK, *MALLOCS)
-"""What is measured as a policy alone."""
+"""Policies measured without mechanism."""
 
 _LARGE: Final = 1 << 20
 _CLOCKED: Final = ("jemalloc", "mimalloc", "scudo")
 
 
 def resident_of(run: Run) -> Footprint:
-    """Return what is resident of a run, with the static data of the malloc's library.
+    """Return the resident bytes of a run, with the static data of the malloc's library.
 
-    What is one range that only grows is resident as a whole.
+    A heap that is one range and only grows is resident as a whole.
     """
     resident, library = run.resident or run.mapped, run.policy.description.library_bytes
     return replace(
@@ -72,7 +72,7 @@ class Measured:
 
     @property
     def is_large(self) -> bool:
-        """Whether the program shows a malloc's policy, not only its first pages."""
+        """True if the program shows a malloc's policy, not only its first pages."""
         return self.live >= _LARGE
 
     @property
@@ -81,7 +81,7 @@ class Measured:
         return self.alone[YARDSTICK].final_live_bytes
 
     def resident(self, malloc: str) -> Footprint:
-        """Return what is resident with mechanism, the static data of the library included."""
+        """Return the resident bytes with mechanism, including the library's static data."""
         return resident_of(self.whole[malloc])
 
     def peak(self, malloc: str) -> float:

@@ -91,7 +91,7 @@ def _medians(values: dict[str, list[float]]) -> str:
 
 
 def _facts(drawn: Drawn) -> dict[str, str]:
-    """Return where the bytes of a program are, in percent of what is live then."""
+    """Return the bytes of a program by kind, in percent of the live bytes then."""
 
     def percent(of: Waste, value: float) -> str:
         return f"{100 * value / of.live:.1f}"

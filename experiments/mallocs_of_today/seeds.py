@@ -1,4 +1,4 @@
-"""What chance moves: mallocs with random parts under several seeds."""
+"""Effect of chance: mallocs with random parts under several seeds."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ RANDOM: Final = ("jemalloc", "scudo", "mimalloc")
 
 @dataclass(frozen=True)
 class Seeded:
-    """One program: each malloc's least and largest resident peak, over that of its own seed.
+    """One program: each malloc's smallest and largest resident peak, relative to its own seed's.
 
-    `mapped` is the most by which a mapped peak differs from that of the malloc's own seed, over it.
+    `mapped` is the maximum difference of a mapped peak from the malloc's own seed, relative to it.
     """
 
     program: str

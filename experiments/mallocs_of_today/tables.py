@@ -55,7 +55,7 @@ def _times(footprint: Footprint) -> tuple[float, float, float]:
 def _summary(
     what: str, measured: Sequence[Measured], of: Callable[[Run], Footprint | None]
 ) -> Table:
-    """Return the medians over programs of what `of` looks at, beside those of what is live."""
+    """Return the medians over programs of the footprints by `of`, beside the live bytes."""
 
     def medians(runs: Sequence[Run | None]) -> Sequence[Value]:
         footprints = [of(run) for run in runs if run is not None]

@@ -73,10 +73,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Compared:
-    """One trace: what it asks for, what the process had, and what the model has less than that.
+    """One trace: its peak live bytes, the process's memory, and the difference of the model.
 
-    `start` is what a process has more than its model after one malloc of 8 bytes: libraries that
-    are loaded with the malloc. It is taken off `real`.
+    `start` is the memory that a process has beyond its model after one malloc of 8 bytes: libraries
+    that are loaded with the malloc. It is subtracted from `real`.
     """
 
     malloc: str
@@ -107,7 +107,7 @@ def compare(malloc: str, program: str) -> Compared:
 
 @cache
 def _start(malloc: str) -> Memory:
-    """Return what a process has more than its model after one malloc of 8 bytes."""
+    """Return the memory that a process has beyond its model after one malloc of 8 bytes."""
     one = Trace.from_events([Op.MALLOC], [0], [8])
     return _real(malloc, one) - _model(malloc, one)
 

@@ -62,7 +62,7 @@ def page(compared: Sequence[Compared], shown: Mapping[str, Table]) -> str:
 
 
 def _found(malloc: str, some: Sequence[Compared]) -> str:
-    """Return in words what a malloc's differences come to."""
+    """Return a summary of a malloc's differences in words."""
     mapped = [(one.missing.mapped, one.real.mapped) for one in some]
     resident = [
         pair
@@ -79,7 +79,7 @@ def _found(malloc: str, some: Sequence[Compared]) -> str:
 
 
 def _near(figures: Sequence[tuple[int, int]]) -> str:
-    """Return how many differences are none, and how large others are; each is beside its figure."""
+    """Return the number of equal figures, and the size of other differences in words."""
     equal = sum(missing == 0 for missing, _ in figures)
     if equal == len(figures):
         return "all are equal to the byte"

@@ -1,1 +1,1 @@
-"""How far static planners of production compilers and runtimes are from the lowest placement."""
+"""Distance of static planners of production compilers and runtimes from the lowest placement."""

@@ -1,4 +1,4 @@
-"""`python -m experiments.planners`: write the page on static planners of what was measured."""
+"""`python -m experiments.planners`: write the page on static planners from the measurements."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from simalloc.files import replacing
 from simalloc.trace.formats.importing import load_log
 
 DENSE: Final = "ABCDEFGHIJK"
-"""The challenging instances of MiniMalloc, of which each has a letter."""
+"""The challenging instances of MiniMalloc, each named by a letter."""
 
 INSTANCES: Final = (
     *(f"minimalloc/{name}.1048576.csv" for name in DENSE),
@@ -28,7 +28,7 @@ INSTANCES: Final = (
 """The instances of traces/planning."""
 
 PACKINGS: Final = ((100, 20), (300, 10))
-"""Numbers of buffers, and of perfect packings with so many; their seeds count from 1."""
+"""Numbers of buffers, and numbers of perfect packings of that size; their seeds count from 1."""
 
 STEPS: Final = len(INSTANCES) + sum(count for _, count in PACKINGS)
 """Placements that are searched for."""

@@ -40,7 +40,7 @@ def _compare_recordings(folder: Path, workers: ProcessPoolExecutor) -> int:
 
 
 def _compare_least(folder: Path, workers: ProcessPoolExecutor) -> int:
-    """Print the sizes of which the model says something else; return how many there are."""
+    """Print the sizes for which the model's result differs; return their number."""
     if not (folder / "least_pool.csv").exists():
         return 0
     known: list[Least] = list(rows_of(folder))

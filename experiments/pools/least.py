@@ -61,7 +61,7 @@ def rows_of(folder: Path) -> Iterator[Least]:
 
 
 def wrong_sizes(folder: Path, least: Least) -> list[int]:
-    """Return the sizes, from just below the least on, of which the model says something else."""
+    """Return the sizes, from just below the minimum on, for which the model's result differs."""
     source = open_trace(folder, least.trace)
     if not least.is_found:
         refused = refuses(source, least.model.format(least.bytes))

@@ -1,4 +1,4 @@
-"""What the real allocators of fixed pools did, event by event, against the models of them.
+"""Recordings of real allocators of fixed pools, event by event, compared with their models.
 
 A folder of recordings has `expected/TRACE@pool=BYTES,SETTING=VALUE,....csv.zst`, and the traces in
 `traces/`, or beside the folder in `traces-rtos/`.
@@ -38,13 +38,13 @@ POLICIES: Final = {
     "nuttx-mm": "nuttx",
     "wee_alloc": "wee-alloc",
 }
-"""The policies of the folders whose names are not those of policies."""
+"""Policies of folders whose names differ from the policies' names."""
 
 Row = list[str]
 
 
 class Compared(NamedTuple):
-    """How many rows were compared, and those that differ: expected and found."""
+    """Number of compared rows, and the different ones: expected and found."""
 
     rows: int
     different: list[tuple[Row, Row]]
@@ -60,7 +60,7 @@ class Recording(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> Recording:
-        """Return what a file is a recording of, by its name and its folder's."""
+        """Return the recording in a file, by its name and its folder's."""
         trace, _, given = path.name.removesuffix(".csv.zst").partition("@")
         return cls(path, trace, spell_model(path.parents[1].name, given))
 

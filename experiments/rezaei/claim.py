@@ -1,4 +1,4 @@
-"""A statement of the paper beside what is measured."""
+"""A statement of the paper beside the measurements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Claim(NamedTuple):
-    """A statement, where it stands in the paper, what is measured, and whether that agrees."""
+    """A statement, its section in the paper, the measurement, and whether they agree."""
 
     name: str
     section: str

@@ -1,4 +1,4 @@
-"""What the paper says in its text, sentence by sentence, and what comes out here."""
+"""The statements in the paper's text, sentence by sentence, and the results here."""
 
 from __future__ import annotations
 

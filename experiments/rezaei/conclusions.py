@@ -1,4 +1,4 @@
-"""What the paper concludes from its figures, and what ours would say."""
+"""The paper's conclusions from its figures, and the conclusions from ours."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Traces with the statistics of the paper's table 2: generated, and no test of the policies.
+"""Traces with the statistics of the paper's table 2: generated, and not a test of the policies.
 
-Johnstone & Wilson warn of random traces. These meet the number of allocations and of deallocations
-exactly, the average request and the average live memory nearly. What the table leaves open is free
-choice: sizes are multiples of 8 from 16 bytes on, geometrically distributed; a collector frees when
-so many objects are live that the average comes out, as many each time; an object allocated since
-the last collection dies four times as readily as an older one; those that die together are freed in
-any order, or with `sweep` in that of their allocation. The last event is the last free, so that
-what is live then was never freed.
+Johnstone & Wilson warn of random traces. These traces have exactly the numbers of allocations and
+deallocations, and nearly the average request and the average live memory. The table leaves the rest
+to free choice: sizes are multiples of 8 from 16 bytes on, geometrically distributed. A collector
+frees a constant number of objects whenever the live objects reach a number that gives the average.
+An object allocated since the last collection is four times as likely to die as an older one.
+Objects that die together are freed in random order, or with `sweep` in the order of their
+allocation. The last event is the last free, so the objects live then were never freed.
 """
 
 from __future__ import annotations

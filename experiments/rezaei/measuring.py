@@ -35,13 +35,13 @@ SEGREGATED_COALESCING: Final = (
 )
 SBT_BETTER_WC: Final = "sbt-better:coalescing=one"
 SBT_WC: Final = ("sbt-ff:coalescing=one", SBT_BETTER_WC)
-"""Eight trees with coalescing, of which the paper's text tells but not its figures."""
+"""Eight trees with coalescing, which are in the paper's text but not in its figures."""
 MERGED: Final = ("abt-ffwc:coalescing=all", "sbt-better:coalescing=all")
 NINE: Final = "sbt-better:trees=9,coalescing=one"
 REBALANCED: Final = tuple(f"abt-ffwc:rebalance={period}" for period in (10_000, 1_000, 100))
 VARIANTS: Final = (*SEGREGATED_COALESCING, NINE, *MERGED)
 SHAPED: Final = ("abt-ffwc", *REBALANCED, SBT_BETTER_WC, "sqf-ffwc")
-"""For which the order is looked at in which a collection frees."""
+"""Policies for which the order of frees in a collection is examined."""
 
 SWEPT: Final = "javac, swept (generated)"
 IN_ANY_ORDER: Final = "javac (generated)"
@@ -97,7 +97,7 @@ class Results:
         return self.runs[trace, policy]
 
     def median(self, policy: str, figure: Callable[[Run], float]) -> float:
-        """Return the median of a figure over the traces looked at."""
+        """Return the median of a figure over the examined traces."""
         return float(np.median([figure(self.run(name, policy)) for name in self.names]))
 
     def frees(self, trace: str) -> int:
@@ -106,7 +106,7 @@ class Results:
 
 
 def policies(trace: str) -> tuple[str, ...]:
-    """Return what is replayed on a trace, each policy once."""
+    """Return the policies to replay on a trace, each once."""
     if trace == SWEPT:
         return SHAPED
     if trace in RECORDED:

@@ -22,9 +22,9 @@ def nodes(run: Run) -> float:
 
 
 def nodes_with_free(run: Run) -> float:
-    """Return the same and those that a deallocation searches; a list's front is none.
+    """Return the nodes that an allocation and a deallocation search; a list's front is not counted.
 
-    The paper counts none for a list when it adds them up, though a list pays one node.
+    The paper counts 0 for a list when it adds them up, though a list pays one node.
     """
     lists = run.policy.family == "segregated fit"
     return nodes(run) + (0 if lists else run.counters.visited_at_free_mean)
@@ -36,7 +36,7 @@ def worst(run: Run) -> float:
 
 
 def internal(run: Run) -> float:
-    """Return bytes allocated beyond those asked for, in percent of these, at the peak heap."""
+    """Return bytes allocated beyond the requested ones, in percent of these, at the peak heap."""
     return 100 * run.counters.internal_bytes_at_peak_heap / run.live_bytes_at_peak_heap
 
 

@@ -53,7 +53,7 @@ _COVERAGE: Final = Path(__file__).with_name("coverage.csv")
 
 
 def exhibits(results: Results, found: Kept) -> dict[str, Table]:
-    """Return every table by its name; `found` is what the seeds came to."""
+    """Return every table by its name; `found` has the results of the seeds."""
     return {
         "claims": standings_table(results, found),
         "spreads": spreads_table(found, (*ALLOCATORS, *SBT_WC)),

@@ -1,4 +1,4 @@
-"""What the paper prints: table 2, and the numbers in its text."""
+"""The paper's printed figures: table 2, and the numbers in its text."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ from simalloc.report.table import Value
 
 SEEDS: Final = tuple(range(1, 21))
 KEPT: Final = Path(__file__).with_name("seeds.csv")
-"""What the seeds came to: `python -m experiments.rezaei --seeds` writes it."""
+"""Results of the seeds, written by `python -m experiments.rezaei --seeds`."""
 
 FITS: Final = {"better": "better fit", "bf": "best fit"}
-"""What the paper's BF of a tree can be read as. The page reads it as the first throughout."""
+"""Possible readings of the paper's BF of a tree. The page uses the first one throughout."""
 
 OF_TABLE_2: Final = ("never freed", "live")
 """Statements about the paper's own table 2, on which no trace has a say."""
@@ -43,7 +43,7 @@ median over eight traces of a figure (the kind) of an allocator."""
 
 
 def of_seed(seed: int, results: Results) -> Kept:
-    """Return what is kept of one seed."""
+    """Return the kept results of one seed."""
     held = {
         (seed, fit, one.name): float(one.holds)
         for fit in FITS
@@ -67,7 +67,7 @@ def measure_seeds(advance: Callable[[float], None]) -> Kept:
 
 
 def keep(found: Kept) -> None:
-    """Write what was measured to the file that is kept."""
+    """Write the results to the kept file."""
     rows = [(*which, value) for which, value in found.items()]
     write_csv(Table("Seeds", ("seed", "kind", "name", "value"), rows), KEPT)
 
@@ -127,7 +127,7 @@ def standings_table(results: Results, found: Kept) -> Table:
     return Table("The text's statements", columns, rows)
 
 
-def _yes(held: bool | None) -> str | None:  # noqa: FBT001 - it is what is spelled
+def _yes(held: bool | None) -> str | None:  # noqa: FBT001 - the value to spell
     return None if held is None else "yes" if held else "no"
 
 

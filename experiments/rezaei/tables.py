@@ -25,7 +25,7 @@ from simalloc.trace import Op
 
 
 def selected(results: Results) -> tuple[str, ...]:
-    """Return the allocators that search the fewest nodes, as many as the paper's figure 4 has."""
+    """Return the allocators that search the fewest nodes, in the number of the paper's figure 4."""
     ranked = sorted(results.twelve, key=lambda text: results.median(text, nodes))
     return tuple(ranked[: printed()["text"]["selected"]])
 
@@ -63,7 +63,7 @@ def variants_table(results: Results) -> Table:
 
 
 def recorded_table(results: Results) -> Table:
-    """Return what the real programs' runs come to."""
+    """Return the results of the real programs' runs."""
     rows: list[Sequence[Value]] = [
         (
             trace,

@@ -1,1 +1,1 @@
-"""What knowing the call site is worth to a policy: learned from one run, used on another."""
+"""The value of the call site to a policy: learned from one run, used on another."""

@@ -41,7 +41,7 @@ class Fix:
 
     @property
     def saved(self) -> int:
-        """What the process holds less."""
+        """Bytes that the process saves."""
         return self.resident - self.resident_apart
 
 

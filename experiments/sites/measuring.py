@@ -1,4 +1,4 @@
-"""What is measured: heaps of programs that were recorded twice, with different inputs."""
+"""The measurements: heaps of programs that were recorded twice, with different inputs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PROGRAMS: Final = ("git", "jq", "perl", "python", "sqlite")
 BEST_FIT: Final = "best fit"
 ENDS: Final[tuple[Key, ...]] = ("size", "site", "stack")
 TRUTH: Final = "the truth"
-"""Two ends of best fit, told of each object whether it lives long."""
+"""Two ends of best fit, with the true class of each object's lifetime."""
 ARENAS: Final = "arenas"
 BEST: Final = "best possible"
 
 
 @dataclass(frozen=True)
 class Heaps:
-    """Peak heaps of one recording, in bytes, by what was known; all policies but one learned.
+    """Peak heaps of one recording, in bytes, by knowledge; all policies except one learned.
 
     They learned from `training`, the other recording of the same program.
     """
@@ -59,7 +59,7 @@ class Heaps:
 
 
 class Measured(NamedTuple):
-    """Heaps of all recordings, and what a fix in the program does."""
+    """Heaps of all recordings, and the effect of a fix in the program."""
 
     heaps: list[Heaps]
     fixes: list[Fix]

@@ -1,1 +1,1 @@
-"""How far generated traces are from the programs whose sizes and lifetimes they have."""
+"""Distance of generated traces from the programs whose sizes and lifetimes they have."""

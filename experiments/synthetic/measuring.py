@@ -18,7 +18,7 @@ from simalloc.trace.workloads import Synthetic, generate
 
 POLICIES: Final = GROUPS["johnstone-wilson"]
 MOST_OBJECTS: Final = 1_000_000
-"""A generated trace has as many objects as the program's, at most this many."""
+"""Maximum number of objects of a generated trace; otherwise it has the program's number."""
 
 LAWS: Final[Mapping[str, str]] = {
     "mean by size": "by-size",

@@ -1,4 +1,4 @@
-"""What each arena of a program holds at its end, and what trimming could not reach."""
+"""Bytes of each arena of a program at its end, and the part that trimming could not reach."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def arenas(trace: Trace, policy: str) -> Sequence[Held]:
 
 
 def _live(trace: Trace, region: np.ndarray) -> dict[int, int]:
-    """Return the live bytes at the end by arena; `region` is that of each event's object."""
+    """Return the live bytes at the end by arena; `region` is the arena of each event's object."""
     touches = np.flatnonzero(trace.object >= 0)
     last = np.full(int(trace.object.max(initial=-1)) + 1, -1)
     last[trace.object[touches]] = touches

@@ -43,8 +43,8 @@ class Compared:
 class Beside:
     """One program itself under one setting, beside the model and the replay through glibc.
 
-    Resident bytes at the peak. `orders` are the model's when the threads come in other orders,
-    `recorded` those of the whole process that was recorded; 0: it ran under other settings.
+    Resident bytes at the peak. `orders` are the model's with threads in other orders. `recorded` is
+    the resident peak of the whole recorded process, or 0 because it ran under other settings.
     """
 
     compared: Compared
@@ -55,11 +55,11 @@ class Beside:
 
 @dataclass(frozen=True)
 class TakenApart:
-    """The program that a limit of one arena helps most, taken apart.
+    """The program that a limit of one arena helps most, in detail.
 
-    `runs` are the model's under each of `SETTINGS`, `tried` those under the settings of glibc that
-    people try. `trimmed` is what is resident at the end if malloc_trim is called then, in the model
-    and in glibc.
+    `runs` are the model's under each of `SETTINGS`, and `tried` the runs under the settings of
+    glibc that people try. `trimmed` is the resident bytes at the end after a call of malloc_trim,
+    in the model and in glibc.
     """
 
     program: str
@@ -79,7 +79,10 @@ class Measured:
 
 
 def measure(progress: Progress) -> Measured:
-    """Compare every program. What the programs themselves hold is kept (`running` measures it)."""
+    """Compare every program.
+
+    The memory of the programs themselves is kept (`running` measures it).
+    """
     names = [name for name, entry in catalogue().items() if entry.group == "threads"]
     found: list[Compared] = []
     with progress("programs with threads", len(names)) as advance:
@@ -90,7 +93,7 @@ def measure(progress: Progress) -> Measured:
 
 
 def take_apart(compared: Sequence[Compared]) -> TakenApart:
-    """Take the program apart that has least resident with one arena, by what it has by default."""
+    """Examine the program with the smallest ratio of the resident peaks of one arena and default."""
     peaks = {(one.program, one.settings): one.real.peak_bytes for one in compared}
     program = max(
         {one.program for one in compared},
@@ -140,7 +143,7 @@ def compare(name: str) -> list[Compared]:
 
 
 def beside(compared: Sequence[Compared]) -> list[Beside]:
-    """Return the programs that were measured by themselves, beside what was found by replay."""
+    """Return the programs that were measured by themselves, beside the replays."""
     held = processes()
     found = []
     for name in PROGRAMS:

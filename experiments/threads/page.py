@@ -49,7 +49,7 @@ def _arenas_table(arenas: Sequence[Held]) -> Table:
 
 
 def _replays_table(compared: Sequence[Compared]) -> Table:
-    """Return what is resident at the peak and at the end, in glibc and in its model."""
+    """Return the resident bytes at the peak and at the end, in glibc and in its model."""
     rows: list[Sequence[Value]] = [
         (
             one.program,
@@ -98,7 +98,7 @@ def _range(values: Sequence[int]) -> str:
 
 
 def _resident(worst: Compared) -> str:
-    """Say how near resident peaks of the model come to glibc's, given the farthest."""
+    """Return a sentence on the model's resident peaks, given the one farthest from glibc's."""
     percent = 100 * abs(worst.model.peak_bytes / worst.real.peak_bytes - 1)
     if not percent:
         return "so are all resident ones"

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def draw_footprints(runs: Sequence[Run], titles: Sequence[str]) -> Picture:
-    """Return a panel a run with pages, on one scale; all is drawn from its least to its most.
+    """Return a panel per run with pages, on one scale, from the minimum to the maximum.
 
-    What is mapped far above all that is resident is cut off.
+    Mapped bytes far above all resident bytes are cut off.
     """
     with styled("light") as palette:
         figure = new_figure(2.9)

@@ -1,4 +1,4 @@
-"""What the programs themselves held, as `running.py` measured it: processes.csv."""
+"""Memory of the programs themselves, as measured by `running.py`: processes.csv."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 
 PROGRAMS: Final = ("larson", "mstress", "xmalloc", "webserver")
 SETTINGS: Final = ("", "arena_max=2", "arena_max=1")
-"""What is tried: the defaults, and two limits for the number of arenas."""
+"""Settings: the default, and two limits for the number of arenas."""
 
 MEASURED: Final = Path(__file__).with_name("processes.csv")
 COLUMNS: Final = ("program", "settings", "heap_bytes", "process_bytes")
@@ -21,9 +21,9 @@ RECORDED: Final = "recorded"
 
 @dataclass(frozen=True)
 class Process:
-    """The most resident bytes that a program held in each of several runs under one setting.
+    """Peak resident bytes of a program in each of several runs under one setting.
 
-    Those of its heap, and those of the whole process.
+    Of the heap, and of the whole process.
     """
 
     heap: Sequence[int]
@@ -31,7 +31,7 @@ class Process:
 
 
 def processes() -> Mapping[tuple[str, str], Process]:
-    """Return what was measured, by program and setting."""
+    """Return the measurements, by program and setting."""
     found: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     with MEASURED.open(encoding="utf-8") as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):

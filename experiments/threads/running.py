@@ -1,8 +1,8 @@
-"""`python -m experiments.threads.running`: what the programs themselves hold, without a recorder.
+"""`python -m experiments.threads.running`: memory of the programs themselves, without a recorder.
 
 Each recipe is run as it was recorded (traces/recipes), but under each limit for the number of
-arenas, several times, and with `sampling.py` in the recorder's place; and once more with the
-recorder, whose samples say what a process holds while it is recorded.
+arenas, several times, and with `sampling.py` in the recorder's place. It is also run with the
+recorder, whose samples measure the memory of a process during a recording.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def _rows(program: str, times: int) -> Iterable[tuple[str, str, int | None, int]
 @experiment("python -m experiments.threads.running")
 @click.option("--times", type=int, default=8, show_default=True, help="Runs under each setting.")
 def command(times: int) -> None:
-    """Run the programs with threads and note what they hold resident at their peaks.
+    """Run the programs with threads and record their peak resident bytes.
 
-    The figures take the place of processes.csv beside this file. It takes some minutes.
+    The figures replace processes.csv beside this file. It takes some minutes.
     """
     rows: list[tuple[str, str, int | None, int]] = []
     with progress("programs", len(PROGRAMS)) as advance:

@@ -1,9 +1,8 @@
-"""`python sampling.py FIGURES COMMAND ARG...`: run a program and see what it holds of memory.
+"""`python sampling.py FIGURES COMMAND ARG...`: run a program and measure its memory.
 
-The program's memory is looked at from outside, about every millisecond, in /proc/PID/smaps;
-nothing is loaded into it. A line of two numbers is added to the file FIGURES: the most resident
-bytes of the heap that were seen, and those of the whole process. This file needs nothing but
-Python.
+The program's memory is read from outside, about every millisecond, in /proc/PID/smaps; nothing is
+loaded into it. A line of two numbers is added to the file FIGURES: the maximum resident bytes of
+the heap and of the whole process. This file needs only Python.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ HEAP_OF_ARENA = 64 << 20
 """glibc's heaps of other arenas than the main one begin at multiples of this."""
 
 LEAST_MAPPED = 128 << 10
-"""Blocks that glibc maps one by one have at least this many bytes."""
+"""Minimum bytes of blocks that glibc maps separately."""
 
 MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \d+ *(.*)")
 
@@ -29,8 +28,8 @@ MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \d+ *(.*)")
 def resident(smaps: str) -> tuple[int, int]:
     """Return the resident bytes of the heap and of the whole process.
 
-    The heap is what grows with the break, the arenas' heaps, and blocks mapped by themselves. What
-    lies above a guard page is a thread's stack, and what follows a file is the file's own.
+    The heap consists of the break, the arenas' heaps, and blocks mapped separately. A mapping above
+    a guard page is a thread's stack, and a mapping that follows a file belongs to the file.
     """
     heap = whole = 0
     is_heap = False
@@ -53,8 +52,8 @@ def resident(smaps: str) -> tuple[int, int]:
 
 
 def watch(command: list[str]) -> tuple[int, int, int]:
-    """Run a program; return its exit code and the most that it held: of the heap, and in all."""
-    with subprocess.Popen(command) as process:  # noqa: S603 - the command is asked for
+    """Run a program; return its exit code and the maximum bytes of the heap and the process."""
+    with subprocess.Popen(command) as process:  # noqa: S603 - the user names the command
         smaps = Path(f"/proc/{process.pid}/smaps")
         most = 0, 0
         while process.poll() is None:

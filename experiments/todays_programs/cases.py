@@ -1,6 +1,6 @@
-"""The programs on which best fit or first fit by address wastes much, and what shows the cause.
+"""The programs on which best fit or first fit by address wastes much, and evidence of the cause.
 
-Each case has its own question: what is left of the waste if what is suspected is taken away?
+Each case has its own question: how much of the waste remains without the suspected cause?
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ _SCALE: Final = 16
 class Pieces:
     """The free blocks when a run's heap first has its peak; sizes in bytes.
 
-    `request` is what the event asked for that raised the heap, `largest` are the three largest free
-    blocks in rising order. `middling` is the share of free bytes, in percent, in blocks of 64 to
-    4,096 bytes. `holes` are the free blocks of at least some size: how many they are, what they
-    come to, and the medians of the bytes and objects between one and the next.
+    `request` is the request that raised the heap, `largest` are the three largest free blocks in
+    rising order. `middling` is the share of free bytes, in percent, in blocks of 64 to 4,096 bytes.
+    `holes` are the free blocks of at least some size: their number, their total, and the medians of
+    the bytes and objects between one and the next.
     """
 
     request: int
@@ -45,7 +45,7 @@ class Pieces:
 
 
 def pieces(trace: Trace, run: Run, hole: int) -> Pieces:
-    """Return what is free at the peak; free blocks of at least `hole` bytes are the holes."""
+    """Return the free blocks at the peak; holes have at least `hole` bytes."""
     heap = heap_snapshot(trace, run)
     is_free = heap.object == FREE
     free = np.sort(heap.size[is_free])
@@ -133,8 +133,9 @@ def large_requests(trace: Trace) -> LargeRequests:
 class HugeRequests:
     """The requests above `HUGE` bytes that raise a policy's heap, in order.
 
-    `before` and `after` are the heap before the first and after the last, `waste_before` is by how
-    many percent `before` exceeds the peak of live bytes, `free` what is free before the first.
+    `before` and `after` are the heap before the first and after the last. `waste_before` is the
+    excess of `before` over the peak of live bytes in percent, and `free` the free bytes before the
+    first.
     """
 
     events: tuple[int, ...]
@@ -146,7 +147,7 @@ class HugeRequests:
 
 
 def huge_requests(trace: Trace, policy: str) -> HugeRequests:
-    """Find the huge requests that raise a policy's heap, and what they cost it."""
+    """Find the huge requests that raise a policy's heap, and their cost."""
     setting = Setting.of(trace, policy, scale=_SCALE, realloc=Realloc.FREE_FIRST)
     simulation, reached = setting.simulation(), 0
 

@@ -22,9 +22,9 @@ _NOTHING: Final[Mapping[Job, float]] = {}
 
 @dataclass(frozen=True)
 class Results:
-    """What has been measured: the traces of the cases, and every simulation.
+    """All measurements: the traces of the cases, and every simulation.
 
-    Of some simulations only the waste is known.
+    For some simulations only the waste is known.
     """
 
     traces: Mapping[str, Trace]
@@ -38,9 +38,9 @@ class Results:
 
 
 def measure(progress: Progress, known: Mapping[Job, float] = _NOTHING) -> Results:
-    """Carry out every simulation, a program at a time so that one trace is in memory.
+    """Run every simulation, a program at a time so that one trace is in memory.
 
-    Those whose waste is `known` are left out, but for those of the cases.
+    Simulations whose waste is `known` are left out, except the cases'.
 
     `progress` opens a progress bar for a label and a number of events (`simalloc.cli.progress`).
     """

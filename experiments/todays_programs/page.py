@@ -31,7 +31,7 @@ _WORDS: Final = Path(__file__).with_name("page.md")
 
 
 def _pieces(results: Results, case: Case, policy: str, change: Change) -> facts.Pieces:
-    """Return what is free when a case's heap has its peak."""
+    """Return the free blocks when a case's heap has its peak."""
     run = results.runs[change.job(case.program, policy)]
     return facts.pieces(results.traces[case.program], run, case.hole)
 

@@ -1,4 +1,4 @@
-/* What the process holds of its own: anonymous pages that are resident, in bytes. */
+/* Prints the process's resident anonymous pages in bytes. */
 #include <stdio.h>
 
 static inline void print_held(void) {

@@ -1,6 +1,6 @@
-/* Idle threads: each works when it is its turn, keeps a few objects, and then waits for nothing.
+/* Idle threads: each works at its turn, keeps a few objects, and then waits forever.
  *
- * With an arena each, nobody else gets what they have freed. */
+ * With an arena each, no other thread reuses the memory that they have freed. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

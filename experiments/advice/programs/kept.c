@@ -1,4 +1,4 @@
-/* Nothing to gain: what is allocated is kept. */
+/* No saving is possible: all allocated memory is kept. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Producers and consumers: messages are allocated by one thread and freed by another.
  *
- * A burst fills the queue, which then runs dry: what was freed stays in the producers' arenas. */
+ * A burst fills the queue, which then runs dry: the freed memory stays in the producers' arenas. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,1 +1,1 @@
-"""Servers of others, run with what was advised."""
+"""Servers of other projects, run under the advised settings."""

@@ -20,10 +20,10 @@ from simalloc.version import code_version
 @experiment("python -m experiments.advice.servers", "python -m experiments.advice.servers Redis")
 @click.argument("servers", nargs=-1)
 def command(servers: Sequence[str]) -> None:
-    """Record servers, predict what their heaps hold, and run them: some minutes.
+    """Record servers, predict their heaps, and run them: some minutes.
 
-    What is installed of Debian's packages is tried, or the SERVERS that are named; their results
-    replace the kept ones, for the page that `python -m experiments.advice` makes.
+    All servers of installed Debian packages are tried, or the named SERVERS. Their results replace
+    the kept ones, for the page that `python -m experiments.advice` makes.
     """
     lines, said = kept_lines(), kept_said()
     for server in SERVERS:

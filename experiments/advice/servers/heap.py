@@ -67,10 +67,10 @@ def heap_bytes(process: int, log: Path) -> int:
 
 
 def _stacks(log: Path, areas: list[_Area]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the threads' stacks, and of those that glibc keeps for later threads.
+    """Yield the ranges of the threads' stacks, and of stacks that glibc keeps for later threads.
 
-    A stack ends with what glibc has for its thread, of which the log has the address, and begins
-    after a guard.
+    A stack ends with glibc's data on its thread, whose address is in the log, and begins after a
+    guard.
     """
     threads = [thread for kind, thread, *_ in _records(log) if kind == _THREAD]
     for guard, area in pairwise(areas):
@@ -83,7 +83,7 @@ def _stacks(log: Path, areas: list[_Area]) -> Iterator[tuple[int, int]]:
 def _static_data(areas: list[_Area]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the data that files declare without contents (`.bss`).
 
-    They follow a file's last mapping, and the kernel may show them as one area with what is next.
+    They follow a file's last mapping, and the kernel may show them as one area with the next one.
     """
     starts: dict[str, int] = {}
     for area in areas:
@@ -121,7 +121,7 @@ def _areas(process: int) -> Iterator[_Area]:
 
 
 def _own_maps(log: Path, areas: list[_Area]) -> list[tuple[int, int]]:
-    """Return the ranges that the program has mapped and not unmapped, but for a malloc's."""
+    """Return the ranges that the program, without its malloc, has mapped and not unmapped."""
     mallocs = [area for area in areas if _MALLOCS.search(area.name)]
     kept: list[tuple[int, int]] = []
     for kind, address, length, caller in _records(log):

@@ -13,7 +13,7 @@ NEAR: Final = 0.05
 
 
 def missed(line: Line) -> float:
-    """Return by how much the median prediction is above the median of what was measured."""
+    """Return the relative error of the median prediction."""
     return line.predicted / line.held - 1
 
 

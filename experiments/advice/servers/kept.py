@@ -1,4 +1,4 @@
-"""What the servers held, as `python -m experiments.advice.servers` measured it: two CSV files."""
+"""Memory of the servers, as measured by `python -m experiments.advice.servers`: two CSV files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class Said:
-    """What was said of a server: how many events its trace has, and the verdict."""
+    """Advice for a server: the number of events of its trace, and the verdict."""
 
     server: str
     events: int
@@ -29,7 +29,7 @@ class Said:
 
 
 def write(lines: Sequence[Line], said: Sequence[Said], notes: Sequence[str]) -> None:
-    """Write both files; `notes` say in each what they are and where they come from."""
+    """Write both files; `notes` state their contents and origin at their tops."""
     with RUNS.open("w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {note}\n" for note in notes)
         writer = csv.writer(file, lineterminator="\n")
@@ -55,7 +55,7 @@ def notes() -> list[str]:
 
 
 def kept_lines() -> list[Line]:
-    """Return what was measured, a line for each server, malloc and setting."""
+    """Return the measurements, a line for each server, malloc and setting."""
     found: dict[tuple[str, ...], list[tuple[int, Measured]]] = {}
     for row in _rows(RUNS):
         key = tuple(row[name] for name in _COLUMNS[:6])
@@ -82,7 +82,7 @@ def kept_lines() -> list[Line]:
 
 
 def kept_said() -> list[Said]:
-    """Return what was said of each server."""
+    """Return the verdict on each server."""
     return [Said(row["server"], int(row["events"]), row["verdict"]) for row in _rows(SAID)]
 
 

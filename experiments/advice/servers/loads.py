@@ -25,9 +25,9 @@ _SECONDS: Final = 60.0
 
 @dataclass(frozen=True)
 class Server:
-    """A server: how it is prepared in a folder and started at a port, and what it is asked.
+    """A server: its preparation in a folder, its command with a port, and its load.
 
-    `load` gets the folder and the port, and returns how many requests were served.
+    `load` gets the folder and the port, and returns the number of served requests.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Server:
 
     @property
     def is_installed(self) -> bool:
-        """Whether its program is there."""
+        """True if its program is installed."""
         return shutil.which(self.program) is not None
 
 

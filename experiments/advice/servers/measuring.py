@@ -1,4 +1,4 @@
-"""Servers are recorded, what they hold is predicted, and then they are run and measured."""
+"""Servers are recorded, their memory is predicted, and then they are run and measured."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from simalloc.heap.real import installed
 from simalloc.trace import Trace, read_trace
 
 TIMES: Final = 3
-"""How often a server is recorded, and how often it is run under a line."""
+"""Number of recordings of a server, and number of its runs under each line."""
 _DEFAULTS: Final = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 _SOURCE: Final = Path(__file__).with_name("own_maps.c")
 _CALM: Final = 0.3
-"""Seconds that a server gets to come to rest after its load."""
+"""Seconds that a server gets to settle after its load."""
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run of a server had at the end of its load: bytes, seconds of CPU time, requests."""
+    """One run of a server at the end of its load: bytes, seconds of CPU time, requests."""
 
     heap: int
     cpu: float
@@ -87,7 +87,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Found:
-    """What was said of a server, of so many events, and how that came out."""
+    """Advice for a server, its number of events, and the predicted and measured lines."""
 
     events: int
     advice: Advice
@@ -95,10 +95,10 @@ class Found:
 
 
 def measure_server(server: Server, told: Callable[[str], None]) -> Found:
-    """Record a server, predict, and run it `TIMES` times under each malloc and what is advised.
+    """Record a server, predict, and run it `TIMES` times under each malloc and the advice.
 
-    The advice is that of the first recording. Raises `SimallocError` if the server cannot be
-    recorded or run.
+    The advice is from the first recording. Raises `SimallocError` if the server cannot be recorded
+    or run.
     """
     with TemporaryDirectory(prefix="simalloc-") as folder:
         place = Path(folder)
@@ -121,7 +121,7 @@ def measure_server(server: Server, told: Callable[[str], None]) -> Found:
 
 
 def _run_under(settings: Sequence[Setting], advice: Advice) -> list[Setting]:
-    """Return the mallocs at their defaults, and what is advised."""
+    """Return the mallocs at their defaults, and the advised settings."""
     return [
         one
         for one in settings
@@ -166,9 +166,9 @@ def _built(folder: Path) -> Path:
 
 
 def _recorded(server: Server, place: Path) -> Trace:
-    """Record a server, and return its trace until its load is over.
+    """Record a server, and return its trace until the end of its load.
 
-    It is then asked to end, so that the recorder sees what it never wrote.
+    The server is then ended, so that the recorder finds the bytes that were never written.
     """
     path = place / "server.npz"
     with TemporaryDirectory(prefix="simalloc-") as folder:

@@ -1,9 +1,9 @@
-/* Logs what a program maps and unmaps by itself, and its threads, to the file that
- * SIMALLOC_OWN_MAPS names.
+/* Logs the mappings and unmappings of a program itself, and its threads, to the file in
+ * SIMALLOC_OWN_MAPS.
  *
  * A record is four numbers of 64 bits: 1 for a mapping and 0 for an unmapping, address, length, and
- * the address that it was called from, by which the calls of a malloc are told from the others. For
- * a thread they are 2 and the address of what glibc has for it, which is in the thread's stack. */
+ * the address of the caller, which distinguishes the calls of a malloc from others. For a thread
+ * they are 2 and the address of glibc's data on it, which is in the thread's stack. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

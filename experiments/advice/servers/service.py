@@ -8,7 +8,7 @@ sessions: dict[int, list[dict[str, str]]] = {}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers a request, and keeps what it is about as a session."""
+    """Answers a request, and keeps its data as a session."""
 
     protocol_version = "HTTP/1.1"
 

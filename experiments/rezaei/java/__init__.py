@@ -1,1 +1,1 @@
-"""Recording what a Java program asks of its heap, and when a collector finds it dead."""
+"""Recording of the heap requests of a Java program, and of the deaths that a collector finds."""

@@ -29,7 +29,7 @@ def command(output: Path, arguments: tuple[str, ...]) -> None:
     """Run `java ARGUMENTS` with an agent that reports every object, and write a trace.
 
     An object is freed when a collection finds it dead, so the smaller the heap (-Xmx, -Xmn), the
-    earlier. Sizes are those of the machine, headers included. Needs a JDK and a C compiler.
+    earlier. Sizes are the machine's, headers included. Needs a JDK and a C compiler.
     """
     with TemporaryDirectory() as folder:
         agent, log = Path(folder) / "agent.so", Path(folder) / f"{output.stem}.txt"

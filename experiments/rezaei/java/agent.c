@@ -1,9 +1,9 @@
-/* A JVMTI agent that records what a Java program asks of its heap, as `m ID SIZE` and `f ID`.
+/* A JVMTI agent that records the heap requests of a Java program as `m ID SIZE` and `f ID`.
  *
  * Every object is reported when it is allocated (a sampling interval of 0) and tagged with its
  * number; on a busy machine a few in ten thousand have been missing. The collector reports the tag
- * when it finds the object dead. So deaths are where a collector would give the memory back, as in
- * the paper, and what is never collected never dies. */
+ * when it finds the object dead. Therefore deaths are at the events where a collector would free
+ * the memory, as in the paper, and objects that are never collected never die. */
 #include <jvmti.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -49,5 +49,5 @@ int main(int count, char **arguments)
     }
     for (int number = 0; number < SESSIONS; number++)
         free(buffers[number]);
-    return getchar() != EOF; /* until it has been looked at */
+    return getchar() != EOF; /* until the examiner is done */
 }

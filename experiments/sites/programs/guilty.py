@@ -16,7 +16,7 @@ arena = (
 
 
 def temp_buffer(number: int) -> None:
-    """Take what is soon freed."""
+    """Allocate an object that is soon freed."""
     buffers.append(bytearray(b"b" * (3000 + number % 7 * 100)))
 
 
@@ -33,5 +33,5 @@ for number in range(SESSIONS):
     temp_buffer(number)
     remember_session(number)
 buffers.clear()
-sys.stdin.read(1)  # until it has been looked at
+sys.stdin.read(1)  # until the examiner is done
 os._exit(0)  # as a server ends: without taking everything down first
