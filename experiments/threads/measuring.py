@@ -93,7 +93,7 @@ def measure(progress: Progress) -> Measured:
 
 
 def take_apart(compared: Sequence[Compared]) -> TakenApart:
-    """Examine the program with the smallest ratio of the resident peaks of one arena and default."""
+    """Examine the program with the smallest ratio of the resident peaks of one arena and all."""
     peaks = {(one.program, one.settings): one.real.peak_bytes for one in compared}
     program = max(
         {one.program for one in compared},
