@@ -30,6 +30,10 @@ MODELS: Final[Mapping[str, str]] = {
 TRIM: Final = "malloc_trim"
 """The name of a change of the program, not of a setting: it calls malloc_trim every N events."""
 
+GLIBC: Final = "libc.so.6:libstdc++.so.6"
+"""Libraries to preload before a linked malloc. The library of that malloc also has C++'s operators,
+which would continue to serve and free objects if libstdc++ did not come first."""
+
 _BY_CORES: Final = frozenset({"glibc", "jemalloc"})
 """The mallocs whose number of arenas depends on the number of cores."""
 
@@ -226,7 +230,7 @@ class Candidate:
         If that is preloaded or linked, glibc's has to be preloaded in its place.
         """
         if self.below == "glibc" != served and self.can_be_set:
-            return f"export LD_PRELOAD=libc.so.6 {self.line.removeprefix('export ')}".rstrip()
+            return f"export LD_PRELOAD={GLIBC} {self.line.removeprefix('export ')}".rstrip()
         return self.line
 
     def _own_line(self) -> str:

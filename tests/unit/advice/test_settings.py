@@ -94,7 +94,7 @@ def test_a_program_that_is_linked_with_another_malloc_must_be_given_glibcs():
     advice, records = verdict_on("libjemalloc.so.2", ["jemalloc", "glibc:arena_max=1"])
     assert advice.text.startswith(f"Recommended: `{advice.line}`. ")
     assert advice.now.candidate.name == "jemalloc"
-    assert advice.line == "export LD_PRELOAD=libc.so.6 MALLOC_ARENA_MAX=1"
+    assert advice.line == "export LD_PRELOAD=libc.so.6:libstdc++.so.6 MALLOC_ARENA_MAX=1"
     assert [row["line"] for row in records] == [JEMALLOC, advice.line]
 
 
@@ -106,7 +106,7 @@ def test_of_a_malloc_without_a_model_nothing_is_said():
         "glibc."
     )
     assert said in advice.text
-    assert advice.line == "export LD_PRELOAD=libc.so.6 MALLOC_ARENA_MAX=1"
+    assert advice.line == "export LD_PRELOAD=libc.so.6:libstdc++.so.6 MALLOC_ARENA_MAX=1"
     advice, _ = verdict_on("libhoard.so", tried[:1], nothing_to_gain)
     assert said in advice.text
     assert (
