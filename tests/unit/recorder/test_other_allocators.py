@@ -15,6 +15,7 @@ from recorded import (
     said_by,
 )
 
+from simalloc.advice.candidates import GLIBC
 from simalloc.errors import SimallocError
 from simalloc.heap.real.allocators import find_allocator
 from simalloc.trace.recorder import ProgramError, Wanted
@@ -66,6 +67,20 @@ def test_objects_of_real_allocators(tmp_path, monkeypatch, name):
         "objects.cc", tmp_path, "-std=c++17", "-Wl,--no-as-needed", f"-l:{Path(library).name}"
     )
     read_objects(run_recorded([linked], tmp_path / "linked").raw)
+
+
+@pytest.mark.parametrize("linked", ["jemalloc", "tcmalloc", "mimalloc"])
+@pytest.mark.parametrize("preloaded", ["jemalloc", "tcmalloc", "mimalloc", GLIBC])
+def test_an_allocator_that_is_preloaded_over_a_linked_one(tmp_path, monkeypatch, linked, preloaded):
+    library = library_of(linked)
+    program = compile_program(
+        "objects.cc", tmp_path, "-std=c++17", "-Wl,--no-as-needed", f"-l:{Path(library).name}"
+    )
+    monkeypatch.setenv("LD_PRELOAD", GLIBC if preloaded == GLIBC else library_of(preloaded))
+    run = run_recorded([program], tmp_path / "raw")
+    assert run.code == 0, run.errors
+    read_objects(run.raw)
+    assert ("glibc" if preloaded == GLIBC else preloaded) in run.raw.malloc
 
 
 @pytest.mark.parametrize("name", ["jemalloc", "tcmalloc", "mimalloc"])

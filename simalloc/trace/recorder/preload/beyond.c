@@ -1,5 +1,7 @@
 #include "beyond.h"
 
+#include "elf_object.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -24,9 +26,33 @@ static void *found_from(const void *caller, const char *name, void *own)
     return found == own ? NULL : found;
 }
 
-static bool is_in(struct module module, const void *address)
+struct library {
+    const void *function;
+    bool has_malloc;
+};
+
+static int look_for_malloc(struct dl_phdr_info *info, size_t size, void *of)
 {
-    return (uintptr_t)address - module.start < module.length;
+    static const char *const names[] = {"malloc", "mallocx", "tc_malloc", "mi_malloc"};
+    struct library *library = of;
+    struct elf_object object;
+    uint32_t number;
+    (void)size;
+    if (!elf_object_of(info, &object) || !elf_object_has(&object, library->function))
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !library->has_malloc; i++)
+        library->has_malloc = elf_object_symbol(&object, names[i], &number) != NULL;
+    return 1;
+}
+
+/* Says whether the library of a C++ operator is an allocator. If it is not, as libstdc++, the
+ * operator calls the process's malloc. An allocator may call the operator while the loader waits,
+ * so the loader's own search, which allocates, cannot be used. */
+static bool is_of_allocator(const void *function)
+{
+    struct library library = {.function = function};
+    dl_iterate_phdr(look_for_malloc, &library);
+    return library.has_malloc;
 }
 
 enum beyond_way beyond_find(struct beyond *beyond, const void *caller, void (*own)(void))
@@ -40,8 +66,9 @@ enum beyond_way beyond_find(struct beyond *beyond, const void *caller, void (*ow
     enum beyond_way way = BEYOND_MISSING;
     if (found != NULL) {
         beyond->function = (void (*)(void))found;
-        beyond->module = module_with(found);
-        way = beyond->is_operator && !is_in(next.module, found) ? BEYOND_PASSED : BEYOND_OWN;
+        beyond->module = allocator_with(found);
+        bool passes = beyond->is_operator && !is_of_allocator(found);
+        way = passes ? BEYOND_PASSED : BEYOND_OWN;
     }
     __atomic_store_n(&beyond->way, way, __ATOMIC_RELEASE);
     errno = error;

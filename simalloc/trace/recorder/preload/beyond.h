@@ -14,8 +14,8 @@ enum beyond_way {
 
 struct beyond {
     const char *symbol;
-    bool is_operator; /* a C++ operator, which is an allocator's own only if it comes from the
-                       * library of malloc */
+    bool is_operator; /* a C++ operator, which is an allocator's own only if its library has a
+                       * malloc */
     enum beyond_way way;
     void (*function)(void);
     struct module module;
@@ -57,9 +57,9 @@ static inline enum beyond_way beyond_way(struct beyond *beyond, const void *call
         void *address = call arguments;                                                             \
         inside = outer;                                                                             \
         if (address != NULL && (zeroes) && (boundary) == 0)                                         \
-            record_calloc(address, bytes, CALLER);                                                  \
+            record_calloc(address, bytes, &beyond.module, CALLER);                                  \
         else if (address != NULL)                                                                   \
-            record_malloc(address, bytes, boundary, CALLER);                                        \
+            record_malloc(address, bytes, boundary, &beyond.module, CALLER);                        \
         return address;                                                                             \
     }
 
@@ -70,7 +70,7 @@ static inline enum beyond_way beyond_way(struct beyond *beyond, const void *call
     {                                                                                               \
         BEGIN(void, name, parameters, arguments, is_operator, release(address, CALLER));            \
         if (address != NULL)                                                                        \
-            record_free(address);                                                                   \
+            record_free(address, &beyond.module);                                                   \
         const struct module *outer = enter(&beyond.module);                                         \
         call arguments;                                                                             \
         inside = outer;                                                                             \
@@ -83,14 +83,14 @@ static inline enum beyond_way beyond_way(struct beyond *beyond, const void *call
     {                                                                                               \
         BEGIN(void *, name, parameters, arguments, false, resize(address, bytes, CALLER));          \
         if (address != NULL)                                                                        \
-            begin_resizing(address, bytes, CALLER);                                                 \
+            begin_resizing(address, bytes, &beyond.module, CALLER);                                 \
         const struct module *outer = enter(&beyond.module);                                         \
         void *moved = call arguments;                                                               \
         inside = outer;                                                                             \
         if (address != NULL)                                                                        \
-            end_resizing(address, bytes, moved, CALLER);                                            \
+            end_resizing(address, bytes, moved, &beyond.module, CALLER);                            \
         else if (moved != NULL)                                                                     \
-            record_malloc(moved, bytes, 0, CALLER);                                                 \
+            record_malloc(moved, bytes, 0, &beyond.module, CALLER);                                 \
         return moved;                                                                               \
     }
 
@@ -105,7 +105,7 @@ static inline enum beyond_way beyond_way(struct beyond *beyond, const void *call
         int status = call(into, alignment, size);                                                   \
         inside = outer;                                                                             \
         if (status == 0 && *into != NULL)                                                           \
-            record_malloc(*into, size, alignment, CALLER);                                          \
+            record_malloc(*into, size, alignment, &beyond.module, CALLER);                          \
         return status;                                                                              \
     }
 

@@ -42,14 +42,14 @@ static inline size_t aligned_by(int flags)
     {                                                                                               \
         BEGIN(size_t, name, (void *, size_t, size_t, int), (address, size, extra, flags), false,    \
               next.usable_size == NULL ? 0 : next.usable_size(address));                            \
-        begin_resizing(address, size, CALLER);                                                      \
+        begin_resizing(address, size, &beyond.module, CALLER);                                      \
         const struct module *outer = enter(&beyond.module);                                         \
         size_t now = call(address, size, extra, flags);                                             \
         inside = outer;                                                                             \
         if (now >= size)                                                                            \
-            end_resizing(address, size, address, CALLER);                                           \
+            end_resizing(address, size, address, &beyond.module, CALLER);                           \
         else                                                                                        \
-            record_realloc_end(SPECIAL_FAILED, address);                                            \
+            record_realloc_end(SPECIAL_FAILED, address, &beyond.module);                            \
         return now;                                                                                 \
     }
 

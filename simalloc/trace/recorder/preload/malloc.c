@@ -20,7 +20,7 @@ static inline void *taken(size_t size, const void *caller)
     void *address = next.malloc(size);
     inside = outer;
     if (address != NULL)
-        record_malloc(address, size, 0, caller);
+        record_malloc(address, size, 0, &next.module, caller);
     return address;
 }
 
@@ -44,7 +44,7 @@ static inline void *cleared(size_t count, size_t size, const void *caller)
     void *address = next.calloc(count, size);
     inside = outer;
     if (address != NULL)
-        record_calloc(address, bytes, caller);
+        record_calloc(address, bytes, &next.module, caller);
     return address;
 }
 
@@ -61,7 +61,7 @@ inline void release(void *address, const void *caller)
         next.free(address);
         return;
     }
-    record_free(address);
+    record_free(address, &next.module);
     const struct module *outer = enter(&next.module);
     next.free(address);
     inside = outer;
@@ -90,14 +90,14 @@ void *resize(void *address, size_t size, const void *caller)
     if (is_nested(caller))
         return next.realloc(address, size);
     if (address != NULL)
-        begin_resizing(address, size, caller);
+        begin_resizing(address, size, &next.module, caller);
     const struct module *outer = enter(&next.module);
     void *moved = next.realloc(address, size);
     inside = outer;
     if (address != NULL)
-        end_resizing(address, size, moved, caller);
+        end_resizing(address, size, moved, &next.module, caller);
     else if (moved != NULL)
-        record_malloc(moved, size, 0, caller);
+        record_malloc(moved, size, 0, &next.module, caller);
     return moved;
 }
 
@@ -124,7 +124,7 @@ EXPORT int posix_memalign(void **address, size_t alignment, size_t size)
     int status = next.posix_memalign(address, alignment, size);
     inside = outer;
     if (status == 0 && *address != NULL && !is_nested(CALLER))
-        record_malloc(*address, size, alignment, CALLER);
+        record_malloc(*address, size, alignment, &next.module, CALLER);
     return status;
 }
 
@@ -136,7 +136,7 @@ EXPORT int posix_memalign(void **address, size_t alignment, size_t size)
     void *address = next.call;                                                                      \
     inside = outer;                                                                                 \
     if (address != NULL && !is_nested(caller))                                                      \
-        record_malloc(address, size, alignment, caller);                                            \
+        record_malloc(address, size, alignment, &next.module, caller);                              \
     return address
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)

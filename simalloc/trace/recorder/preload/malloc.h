@@ -11,26 +11,27 @@
 
 /* Begin and end of a reallocation. In a sample it is a free and an allocation, which is sampled
  * independently. */
-static inline void begin_resizing(const void *address, size_t size, const void *caller)
+static inline void begin_resizing(const void *address, size_t size, const struct module *by,
+                                  const void *caller)
 {
     if (sample_every() != 0)
-        record_free(address);
+        record_free(address, by);
     else
-        record_realloc_begin(address, size, caller);
+        record_realloc_begin(address, size, by, caller);
 }
 
 static inline void end_resizing(const void *address, size_t size, const void *moved,
-                                const void *caller)
+                                const struct module *by, const void *caller)
 {
     if (sample_every() != 0) {
         if (moved != NULL)
-            record_malloc(moved, size, 0, caller);
+            record_malloc(moved, size, 0, by, caller);
     } else if (moved != NULL) {
-        record_realloc_end(moved == address ? SPECIAL_STAYED : SPECIAL_MOVED, moved);
+        record_realloc_end(moved == address ? SPECIAL_STAYED : SPECIAL_MOVED, moved, by);
     } else if (size == 0) {
-        record_realloc_end(SPECIAL_RELEASED, NULL);
+        record_realloc_end(SPECIAL_RELEASED, NULL, by);
     } else {
-        record_realloc_end(SPECIAL_FAILED, address);
+        record_realloc_end(SPECIAL_FAILED, address, by);
     }
 }
 

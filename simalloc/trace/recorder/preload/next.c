@@ -98,13 +98,13 @@ struct module module_with(const void *address)
     return search.found;
 }
 
-static struct module module_unless_libc(void *allocate)
+struct module allocator_with(void *function)
 {
-    Dl_info of_allocator, of_libc;
-    bool is_libc = dladdr(allocate, &of_allocator) != 0 &&
+    Dl_info of_function, of_libc;
+    bool is_libc = dladdr(function, &of_function) != 0 &&
                    dladdr((void *)(uintptr_t)gnu_get_libc_version, &of_libc) != 0 &&
-                   of_allocator.dli_fbase == of_libc.dli_fbase;
-    return is_libc ? (struct module){0} : module_with(allocate);
+                   of_function.dli_fbase == of_libc.dli_fbase;
+    return is_libc ? (struct module){0} : module_with(function);
 }
 
 /* The first allocation of a program comes before its second thread. */
@@ -125,7 +125,7 @@ bool ask_for_next(void)
         .valloc = (void *(*)(size_t))found("valloc"),
         .pvalloc = (void *(*)(size_t))found("pvalloc"),
         .usable_size = usable_size_of(allocate),
-        .module = module_unless_libc(allocate),
+        .module = allocator_with(allocate),
         .recorder = module_with(&next),
         .malloc = (void *(*)(size_t))allocate,
     };

@@ -14,6 +14,10 @@ struct module {
 
 struct module module_with(const void *address);
 
+/* Returns the library of an allocator's function. For the C library, which never calls its own malloc
+ * by name, both fields are 0. */
+struct module allocator_with(void *function);
+
 struct allocator {
     void *(*malloc)(size_t size);
     void *(*calloc)(size_t count, size_t size);
@@ -25,7 +29,7 @@ struct allocator {
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
     size_t (*usable_size)(void *address); /* NULL if the allocator lacks one */
-    struct module module; /* both 0 for the C library, which never calls its own malloc by name */
+    struct module module; /* of malloc (allocator_with) */
     struct module recorder; /* this library */
 };
 

@@ -189,10 +189,11 @@ static __attribute__((noinline)) void record_memory(void)
                           .size = mapped * page});
 }
 
-/* Bytes that the program can use of a live block; 0 if the allocator does not say. */
-static always_inline size_t usable_bytes(const void *address)
+/* Bytes that the program can use of a live block that the library `by` has served; 0 if that is
+ * not known. The library of malloc knows only its own blocks, and crashes on those of another. */
+static always_inline size_t usable_bytes(const void *address, const struct module *by)
 {
-    if (next.usable_size == NULL || process_stopped())
+    if (next.usable_size == NULL || by->start != next.module.start || process_stopped())
         return 0;
     const struct module *outer = enter(&next.module);
     size_t bytes = next.usable_size((void *)(uintptr_t)address);
@@ -234,9 +235,9 @@ static __attribute__((noinline)) void enter_large(uintptr_t address, size_t byte
 }
 
 /* Counts a block that the program has got. */
-static always_inline void enter_block(const void *address)
+static always_inline void enter_block(const void *address, const struct module *by)
 {
-    size_t bytes = usable_bytes(address);
+    size_t bytes = usable_bytes(address, by);
     count_bytes((int64_t)bytes);
     if (!likely(bytes < LARGE_BLOCK))
         enter_large((uintptr_t)address, bytes);
@@ -251,9 +252,9 @@ static __attribute__((noinline)) void leave_large(uintptr_t address, size_t byte
 }
 
 /* Returns the bytes of a block that is about to be freed, to be counted when that is recorded. */
-static always_inline int64_t leave_block(const void *address)
+static always_inline int64_t leave_block(const void *address, const struct module *by)
 {
-    size_t bytes = usable_bytes(address);
+    size_t bytes = usable_bytes(address, by);
     if (!likely(bytes < LARGE_BLOCK))
         leave_large((uintptr_t)address, bytes);
     return (int64_t)bytes;
@@ -274,7 +275,8 @@ static always_inline bool is_wanted(const void *address, size_t size)
     return likely(sample_every() == 0) || sample_takes(address, size);
 }
 
-void record_malloc(const void *address, size_t size, size_t alignment, const void *caller)
+void record_malloc(const void *address, size_t size, size_t alignment, const struct module *by,
+                   const void *caller)
 {
     if (!is_wanted(address, size))
         return;
@@ -283,10 +285,10 @@ void record_malloc(const void *address, size_t size, size_t alignment, const voi
                           .size = size,
                           .alignment = alignment,
                           .caller = caller});
-    enter_block(address);
+    enter_block(address, by);
 }
 
-void record_calloc(const void *address, size_t size, const void *caller)
+void record_calloc(const void *address, size_t size, const struct module *by, const void *caller)
 {
     if (!is_wanted(address, size))
         return;
@@ -295,21 +297,22 @@ void record_calloc(const void *address, size_t size, const void *caller)
                           .size = size,
                           .zeroed = true,
                           .caller = caller});
-    enter_block(address);
+    enter_block(address, by);
 }
 
-void record_free(const void *address)
+void record_free(const void *address, const struct module *by)
 {
     if (sample_every() != 0 && !sample_drops(address))
         return;
-    int64_t bytes = leave_block(address);
+    int64_t bytes = leave_block(address, by);
     record((struct event){.kind = KIND_FREE, .address = (uintptr_t)address});
     count_bytes(-bytes);
 }
 
-void record_realloc_begin(const void *address, size_t size, const void *caller)
+void record_realloc_begin(const void *address, size_t size, const struct module *by,
+                          const void *caller)
 {
-    int64_t bytes = leave_block(address);
+    int64_t bytes = leave_block(address, by);
     record((struct event){.kind = KIND_REALLOC,
                           .address = (uintptr_t)address,
                           .size = size,
@@ -317,11 +320,11 @@ void record_realloc_begin(const void *address, size_t size, const void *caller)
     count_bytes(-bytes);
 }
 
-void record_realloc_end(enum special what, const void *address)
+void record_realloc_end(enum special what, const void *address, const struct module *by)
 {
     record((struct event){.kind = KIND_SPECIAL,
                           .special = what,
                           .address = what == SPECIAL_MOVED ? (uintptr_t)address : 0});
     if (address != NULL)
-        enter_block(address);
+        enter_block(address, by);
 }

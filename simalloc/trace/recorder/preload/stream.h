@@ -6,19 +6,24 @@
 
 #include <stddef.h>
 
-/* Records an allocated block. `caller` is the return address of the call. */
-void record_malloc(const void *address, size_t size, size_t alignment, const void *caller);
-void record_calloc(const void *address, size_t size, const void *caller);
+struct module;
 
-/* Records that a block is about to be freed. */
-void record_free(const void *address);
+/* Records a block that the library `by` has allocated. `caller` is the return address of the call.
+ */
+void record_malloc(const void *address, size_t size, size_t alignment, const struct module *by,
+                   const void *caller);
+void record_calloc(const void *address, size_t size, const struct module *by, const void *caller);
+
+/* Records that a block of the library `by` is about to be freed. */
+void record_free(const void *address, const struct module *by);
 
 /* Record that a block is about to be reallocated, and the result with the new address:
  * SPECIAL_STAYED, SPECIAL_MOVED, SPECIAL_FAILED, or SPECIAL_RELEASED (NULL). After the begin,
  * another thread may get the old address; until the end, another thread may still hold the new
  * one. */
-void record_realloc_begin(const void *address, size_t size, const void *caller);
-void record_realloc_end(enum special what, const void *address);
+void record_realloc_begin(const void *address, size_t size, const struct module *by,
+                          const void *caller);
+void record_realloc_end(enum special what, const void *address, const struct module *by);
 
 /* Ends the writing of this thread after the end of the recording. */
 void stream_end(void);
