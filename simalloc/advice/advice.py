@@ -13,9 +13,11 @@ from simalloc.advice.circumstances import (
     Share,
     are_of_mimalloc,
     distance,
+    has_two_mallocs,
     is_too_small,
     remote_frees,
     share_of_malloc,
+    unseen_heap,
 )
 from simalloc.advice.costs import MOST
 from simalloc.advice.moments import Moment
@@ -130,6 +132,10 @@ def _refusal(source: EventSource, now: Setting, process: Recorded, part: Share |
     """Say why no setting can be judged, or why none can help; empty: nothing is against it."""
     if process.built_in:
         return sentences.built_in(process.built_in)
+    if has_two_mallocs(source, process):
+        return sentences.two_mallocs(process, source.objects)
+    if unseen := unseen_heap(process, part):
+        return sentences.unseen(unseen)
     if is_too_small(source, now):
         return sentences.too_small(len(source), now.run.max_live_bytes)
     if part is not None and part.of_malloc < SMALL_SHARE:

@@ -24,6 +24,13 @@ SMALL_SHARE: Final = 0.05
 
 _MANY_REMOTE: Final = 0.1
 
+_FEW_OF_OTHERS: Final = 0.01
+"""Share of the allocations up to which another library's may be among them: tcmalloc makes one when
+it is loaded."""
+
+_UNSEEN_SHARE: Final = 0.5
+"""Share of the memory from brk above which the model's heap must explain some of it."""
+
 
 @dataclass(frozen=True)
 class Share:
@@ -62,6 +69,21 @@ def share_of_malloc(now: Setting, process: Recorded) -> Share | None:
     by, mapped = ("", 0) if largest is None else (largest["function"], largest["resident_bytes"])
     other = max(resident - files - heap, 0.0)
     return Share(resident, heap, files, other, by if mapped else "", mapped)
+
+
+def has_two_mallocs(source: EventSource, process: Recorded) -> bool:
+    """Return whether libraries other than malloc's served many of the allocations."""
+    return process.second_allocations > _FEW_OF_OTHERS * source.objects
+
+
+def unseen_heap(process: Recorded, share: Share | None) -> float:
+    """Return the bytes from brk that no recorded block explains; 0 if they are few.
+
+    Only mallocs take memory from brk, so another one than the recorded one is at work.
+    """
+    from_brk = process.kinds.get("heap", 0)
+    unseen = from_brk - share.heap if share else 0.0
+    return unseen if unseen > max(_UNSEEN_SHARE * from_brk, LITTLE) else 0.0
 
 
 def is_too_small(source: EventSource, now: Setting) -> bool:

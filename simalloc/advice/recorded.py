@@ -26,6 +26,8 @@ class Recorded:
     they are known. `built_in` names an allocator in the program itself, whose blocks the trace
     lacks (empty if none was found). `cpu_seconds` is the CPU time of the process, if it is known.
     `mappings` has a row for each call site that mapped memory directly (docs/trace-format.md).
+    `second_malloc` is another library that served the program beside malloc's (empty if none), and
+    `second_allocations` the number of its recorded allocations.
     """
 
     allocator: str
@@ -39,6 +41,8 @@ class Recorded:
     built_in: str = ""
     cpu_seconds: float | None = None
     mappings: Sequence[Mapping[str, Any]] = ()
+    second_malloc: str = ""
+    second_allocations: int = 0
 
     @property
     def has_model(self) -> bool:
@@ -60,6 +64,7 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
         allocator = library[1]
     event, time, resident, mapped = samples.T
     named = "malloc" in provenance
+    second = provenance.get("second_malloc") or {"library": "", "allocations": 0}
     return Recorded(
         allocator,
         version,
@@ -72,6 +77,8 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
         built_in=str(provenance.get("built_in") or ""),
         cpu_seconds=provenance.get("cpu_seconds"),
         mappings=provenance.get("mappings") or (),
+        second_malloc=second["library"],
+        second_allocations=second["allocations"],
     )
 
 

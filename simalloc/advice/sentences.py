@@ -7,7 +7,7 @@ from math import ceil
 from pathlib import PurePath
 from typing import Final
 
-from simalloc.advice.candidates import PYTHONS_OWN, TRIM, Candidate
+from simalloc.advice.candidates import GLIBC, PYTHONS_OWN, TRIM, Candidate
 from simalloc.advice.choice import LEAST_BYTES, LEAST_SECONDS, Choice, helped, waits
 from simalloc.advice.circumstances import RemoteFrees, Share
 from simalloc.advice.costs import Cost
@@ -78,6 +78,25 @@ def built_in(allocator: str) -> str:
     return (
         f"No verdict: the program contains {allocator}, and the recording lacks the blocks that it "
         f"served. All figures are those of the other blocks.{remedies.get(allocator, link)}"
+    )
+
+
+def two_mallocs(process: Recorded, allocations: int) -> str:
+    """Say that two mallocs served the program, which no model does."""
+    other, first = (PurePath(one).name for one in (process.second_malloc, process.allocator))
+    return (
+        f"No verdict: {other} served {process.second_allocations:,} of the {allocations:,} "
+        f"allocations, and {first} served the rest. The models assume one malloc. To record one, "
+        f"preload a library that also has C++'s operators, such as jemalloc or {GLIBC}."
+    )
+
+
+def unseen(size: float) -> str:
+    """Say that the process holds memory of an allocator that no recorded block explains."""
+    return (
+        f"No verdict: the process has {spelled(size)} from brk that no recorded block explains. "
+        f"An allocator that the recorder does not see has it, or it was there when the recording "
+        f"began."
     )
 
 

@@ -412,17 +412,7 @@ def _summarize_one(one: Recorded) -> None:
             "debugging symbols (on Debian a package ...-dbgsym) or compile it with -g, and record "
             "again"
         )
-    if one.is_main and one.built_in == FREE_THREADED:
-        _say(
-            f"  {one.executable} is a free-threaded Python, whose objects its own mimalloc "
-            "serves: the trace has none of them, and says little of its memory"
-        )
-    elif one.is_main and one.built_in:
-        _say(
-            f"  {one.executable} has {one.built_in} built in, and no library can be put before it: "
-            "what it serves is not recorded. Link the program with the allocator's shared library "
-            "(or without an allocator) to record it"
-        )
+    _summarize_allocators(one)
     if one.heap is not None:
         _say(
             f"  {one.heap}: the heap at that moment; `simalloc settings {one.path} --start "
@@ -445,3 +435,24 @@ def _summarize_one(one: Recorded) -> None:
     if counts.read < counts.records and not one.is_snapshot:
         lost = counted(counts.records - counts.read, "record was", "records were")
         _say(f"  {lost} cut off when the process was killed")
+
+
+def _summarize_allocators(one: Recorded) -> None:
+    """Name allocators that the recording lacks, or that the models do not have."""
+    if one.is_main and one.built_in == FREE_THREADED:
+        _say(
+            f"  {one.executable} is a free-threaded Python, whose objects its own mimalloc "
+            "serves: the trace has none of them, and says little of its memory"
+        )
+    elif one.is_main and one.built_in:
+        _say(
+            f"  {one.executable} has {one.built_in} built in, and no library can be put before it: "
+            "what it serves is not recorded. Link the program with the allocator's shared library "
+            "(or without an allocator) to record it"
+        )
+    library, allocations = one.second_malloc
+    if allocations > one.totals.objects / 100:
+        _say(
+            f"  {library} served {counted(allocations, 'allocation')} of these, beside the malloc "
+            "of another library, so `simalloc settings` gives no verdict"
+        )

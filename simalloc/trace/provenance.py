@@ -119,6 +119,12 @@ def _device(value: object) -> bool:
     )
 
 
+def _second_malloc(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return _text(value.get("library")) and _count(value.get("allocations"))
+
+
 def _start(value: object) -> bool:
     names = {"objects", "bytes", "peak_live_bytes"}
     return isinstance(value, Mapping) and value.keys() >= names and _by_name(_count)(value)
@@ -146,6 +152,7 @@ _KNOWN: Final[Mapping[str, tuple[_Check, str]]] = {
         "an object with `places`, `parent` and `place`, as docs/trace-format.md says",
     ),
     "mappings": (_list_of(_mapping), "a list of objects, as docs/trace-format.md says"),
+    "second_malloc": (_second_malloc, "an object with `library` and `allocations`"),
     "live_at_start": (_start, "an object with `objects`, `bytes` and `peak_live_bytes`"),
     "heap_at_start": (_file_name, "the name of a file beside the trace"),
     "device": (_device, "an object as `simalloc import` writes it"),

@@ -10,6 +10,8 @@ class _Header(TypedDict):
     depth: int
     every: int
     unwritten: int
+    others: int
+    other: bytes
     started: int
     processor: int
     executable: bytes

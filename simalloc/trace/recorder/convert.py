@@ -43,8 +43,9 @@ class Recorded:
 
     `is_main` marks the trace of the command itself. `unnamed` has for each file the number of
     places in call paths without a known function. `built_in` names an allocator that is part of the
-    program itself, whose blocks are not recorded. `is_snapshot` is true while the process is still
-    recorded. `heap` is a snapshot of the process's heap when its recording began.
+    program itself, whose blocks are not recorded. `second_malloc` is another library that served
+    the program beside malloc's ("" for none), with its allocations. `is_snapshot` is true while the
+    process is still recorded. `heap` is a snapshot of the process's heap when its recording began.
     """
 
     path: Path
@@ -55,6 +56,7 @@ class Recorded:
     counts: Counts
     unnamed: Mapping[str, int] = field(default_factory=dict)
     built_in: str | None = None
+    second_malloc: tuple[str, int] = ("", 0)
     is_snapshot: bool = False
     heap: Path | None = None
 
@@ -207,6 +209,7 @@ def convert(
         raw.counts,
         unnamed,
         built_in(raw.executable),
+        raw.second_malloc,
         is_snapshot=part.before != EVERY_RECORD,
         heap=heap,
     )
@@ -281,6 +284,10 @@ def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
     own = built_in(raw.executable)
     if own is not None:
         provenance["built_in"] = own
+    library, allocations = raw.second_malloc
+    if allocations:
+        found = {"library": str(Path(library).resolve()), "allocations": allocations}
+        provenance["second_malloc"] = found
     if raw.every:
         provenance["every"] = raw.every
     return provenance

@@ -84,6 +84,8 @@ class RawRecording:
         self.command = words.split("\0")
         self.malloc = _name_of(os.fsdecode(header["allocator"]), os.fsdecode(header["libc"]))
         """The malloc that served the program: "glibc 2.36", or the file of its library."""
+        self.second_malloc = (os.fsdecode(header["other"]), header["others"])
+        """Another library that served the program beside malloc's, and its allocations."""
         optional = [name for name in ("time", "site") if header[name]]
         self.depth = header["depth"]
         """Return addresses of a site at most; 0: sites were not recorded."""

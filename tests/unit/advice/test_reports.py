@@ -185,3 +185,33 @@ def test_a_program_with_an_allocator_inside_gets_no_verdict(allocator, remedy):
     assert (advice.line, advice.moments, advice.best) == ("", (), advice.now)
     assert advice.text.startswith(f"No verdict: the program contains {allocator}, and ")
     assert remedy in advice.text
+
+
+def test_two_mallocs_in_one_process_get_no_verdict():
+    trace = read_trace(REPORTS / "two_large_blocks.txt")
+
+    def served(allocations):
+        second = {"library": "/usr/lib/libother.so.1", "allocations": allocations}
+        return verdict(replace(trace, provenance={"malloc": "glibc 2.36", "second_malloc": second}))
+
+    few = trace.objects // 100
+    assert served(few).line in THRESHOLDS
+    advice = served(few + 1)
+    assert advice.text.startswith(
+        f"No verdict: libother.so.1 served {few + 1} of the {trace.objects} allocations, and glibc "
+    )
+    assert advice.line == ""
+
+
+def test_memory_from_brk_that_no_block_explains_gets_no_verdict():
+    """The model's heap has 3.8 MiB at the peak of the process."""
+    trace = sampled(read_trace(REPORTS / "two_large_blocks.txt"), 5 << 20, 20 << 20)
+
+    def with_brk(size):
+        looks = [[0, {"heap": size, "files": 1 << 20}]]
+        return verdict(replace(trace, provenance={**trace.provenance, "resident_by_kind": looks}))
+
+    assert with_brk(7 << 20).line in THRESHOLDS
+    advice = with_brk(12 << 20)
+    assert advice.text.startswith("No verdict: the process has 8.18 MiB from brk that no recorded ")
+    assert advice.line == ""

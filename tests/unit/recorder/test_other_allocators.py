@@ -83,6 +83,20 @@ def test_an_allocator_that_is_preloaded_over_a_linked_one(tmp_path, monkeypatch,
     assert ("glibc" if preloaded == GLIBC else preloaded) in run.raw.malloc
 
 
+def test_which_other_library_serves_objects(tmp_path, monkeypatch):
+    """The C library has no operators, so those of the linked library go on serving."""
+    name = Path(library_of("tcmalloc")).name
+    flags = ("-std=c++17", "-Wl,--no-as-needed", f"-l:{name}")
+    program = compile_program("objects.cc", tmp_path, *flags)
+    assert run_recorded([program], tmp_path / "alone").raw.second_malloc == ("", 0)
+    monkeypatch.setenv("LD_PRELOAD", "libc.so.6")
+    raw = run_recorded([program], tmp_path / "raw").raw
+    read_objects(raw)
+    library, allocations = raw.second_malloc
+    assert Path(library).name == name
+    assert allocations >= len(OBJECTS)
+
+
 @pytest.mark.parametrize("name", ["jemalloc", "tcmalloc", "mimalloc"])
 def test_an_allocator_s_own_names(tmp_path, monkeypatch, name):
     program = compile_program("named.c", tmp_path)

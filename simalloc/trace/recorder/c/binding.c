@@ -151,10 +151,12 @@ static PyObject *reader_header(PyObject *object, void *closure)
     size_t name = strnlen(header->executable, EXECUTABLE_BYTES);
     size_t allocator = strnlen(header->allocator, EXECUTABLE_BYTES);
     size_t libc = strnlen(header->libc, VERSION_BYTES);
-    return Py_BuildValue("{s:I,s:I,s:I,s:K,s:I,s:K,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
+    size_t other = strnlen(header->other, EXECUTABLE_BYTES);
+    return Py_BuildValue("{s:I,s:I,s:I,s:K,s:I,s:K,s:y#,s:K,s:K,s:y#,s:y#,s:y#,s:y#,s:O,s:O}", "process",
                          header->process, "parent", header->parent, "depth", header->depth,
                          "every", (unsigned long long)header->every, "unwritten",
-                         header->unwritten, "started",
+                         header->unwritten, "others", (unsigned long long)header->others, "other",
+                         header->other, (Py_ssize_t)other, "started",
                          (unsigned long long)header->started, "processor",
                          (unsigned long long)header->processor, "executable", header->executable,
                          (Py_ssize_t)name, "command", header->command, (Py_ssize_t)header->command_bytes, "allocator",

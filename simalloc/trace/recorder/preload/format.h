@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORDING_MAGIC UINT64_C(0x35434552616D6973) /* "simaREC5" */
+#define RECORDING_MAGIC UINT64_C(0x36434552616D6973) /* "simaREC6" */
 #define SEGMENT_MAGIC UINT64_C(0x746E656D67657373)   /* "ssegment" */
 #define NOTHING_LOST UINT64_MAX
 
@@ -56,6 +56,8 @@ struct recording_header {
                            * it */
     uint32_t unwritten;   /* number of records of large blocks that were not completely written */
     uint64_t processor_ended; /* as `processor`, at the program's own end, or 0 before it */
+    uint64_t others; /* number of recorded allocations of other libraries than malloc's */
+    char other[EXECUTABLE_BYTES]; /* first such library, or empty; ended by a zero byte */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
     char command[COMMAND_BYTES];
     char allocator[EXECUTABLE_BYTES]; /* library whose malloc is recorded; ended by a zero byte */

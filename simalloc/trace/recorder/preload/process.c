@@ -131,6 +131,16 @@ void process_count_unwritten(void)
         __atomic_fetch_add(&process->header->unwritten, 1, __ATOMIC_RELAXED);
 }
 
+void process_count_other(uintptr_t start)
+{
+    Dl_info found;
+    if (process == NULL || process->header == NULL ||
+        __atomic_fetch_add(&process->header->others, 1, __ATOMIC_RELAXED) != 0)
+        return;
+    if (dladdr((void *)start, &found) != 0 && found.dli_fname != NULL)
+        snprintf(process->header->other, EXECUTABLE_BYTES, "%s", found.dli_fname);
+}
+
 struct large_blocks *process_large(void)
 {
     return process == NULL ? NULL : process->large;

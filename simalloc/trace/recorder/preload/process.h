@@ -79,6 +79,9 @@ bool process_peaks(struct process *process, int64_t bytes);
 /* Counts a record of a large block. */
 void process_count_unwritten(void);
 
+/* Counts an allocation of the library that is mapped at `start`, which is not malloc's. */
+void process_count_other(uintptr_t start);
+
 /* The table of large blocks of this process, or NULL if nothing is recorded. */
 struct large_blocks *process_large(void);
 

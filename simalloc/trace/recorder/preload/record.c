@@ -189,11 +189,16 @@ static __attribute__((noinline)) void record_memory(void)
                           .size = mapped * page});
 }
 
+static always_inline bool is_of_malloc(const struct module *library)
+{
+    return likely(library->start == next.module.start);
+}
+
 /* Bytes that the program can use of a live block that the library `by` has served; 0 if that is
  * not known. The library of malloc knows only its own blocks, and crashes on those of another. */
 static always_inline size_t usable_bytes(const void *address, const struct module *by)
 {
-    if (next.usable_size == NULL || by->start != next.module.start || process_stopped())
+    if (next.usable_size == NULL || !is_of_malloc(by) || process_stopped())
         return 0;
     const struct module *outer = enter(&next.module);
     size_t bytes = next.usable_size((void *)(uintptr_t)address);
@@ -243,6 +248,13 @@ static always_inline void enter_block(const void *address, const struct module *
         enter_large((uintptr_t)address, bytes);
 }
 
+static always_inline void enter_new_block(const void *address, const struct module *by)
+{
+    enter_block(address, by);
+    if (!is_of_malloc(by))
+        process_count_other(by->start);
+}
+
 static __attribute__((noinline)) void leave_large(uintptr_t address, size_t bytes)
 {
     uint64_t unwritten = large_unwritten(address, bytes);
@@ -285,7 +297,7 @@ void record_malloc(const void *address, size_t size, size_t alignment, const str
                           .size = size,
                           .alignment = alignment,
                           .caller = caller});
-    enter_block(address, by);
+    enter_new_block(address, by);
 }
 
 void record_calloc(const void *address, size_t size, const struct module *by, const void *caller)
@@ -297,7 +309,7 @@ void record_calloc(const void *address, size_t size, const struct module *by, co
                           .size = size,
                           .zeroed = true,
                           .caller = caller});
-    enter_block(address, by);
+    enter_new_block(address, by);
 }
 
 void record_free(const void *address, const struct module *by)
