@@ -106,6 +106,7 @@ class _SysView:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
+        log.may_begin_late = True  # the trace is started on a running board
         columns = ("thread", "time", "site")
         return Reading(columns, _batches(_sysview_events(log), columns))
 
@@ -272,6 +273,7 @@ class _MessageLog:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
+        log.may_begin_late = True  # the listener is registered by the program
         return Reading(self.columns, _batches(self._events(log), self.columns))
 
     def _events(self, log: Log) -> Iterator[_Event]:

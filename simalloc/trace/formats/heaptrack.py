@@ -87,7 +87,6 @@ class HeaptrackFormat(LineFormat):
 
     def read(self, log: Log) -> Reading:
         """Read the log's events; raises `TraceError` for a guess that is missing or not needed."""
-        log.may_begin_late = True  # heaptrack --pid
         if not heaptrack_interpreted.FORMAT.sniff(log.stream.peek(HEAD_BYTES)):
             return super().read(log)
         if log.match_frees is None:
@@ -120,4 +119,5 @@ FORMAT: Final = HeaptrackFormat(
     pointers=True,
     change=_change,
     changed=("time",),
+    may_begin_late=True,  # heaptrack --pid
 )

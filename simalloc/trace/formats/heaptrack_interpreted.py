@@ -138,4 +138,5 @@ FORMAT: Final = LineFormat(
     ),
     change=_Deaths,
     changed=("time", "site"),
+    may_begin_late=True,  # heaptrack --pid
 )

@@ -21,7 +21,8 @@ class LineFormat:
 
     `Interpreter` defines the grammar's fields and `pointers`. Fields with the name of an optional
     column become that column. Where lines depend on others, `change` makes for each log the
-    function that processes every run of rows, and `changed` names the columns that it adds.
+    function that processes every run of rows, and `changed` names the columns that it adds. A log
+    `may_begin_late` if its tool can be attached to a running program or started by it.
     """
 
     name: str
@@ -31,6 +32,7 @@ class LineFormat:
     pointers: bool = False
     change: Callable[[], Change] | None = None
     changed: tuple[str, ...] = ()
+    may_begin_late: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -44,6 +46,7 @@ class LineFormat:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
+        log.may_begin_late = self.may_begin_late
         return Reading(self.columns, self.batches(log))
 
     def batches(self, log: Log, first_line: int = 1) -> Iterator[Batch]:

@@ -192,6 +192,7 @@ class _Ltrace:
             pointers=True,
             change=_steps if found["time"] else _Nesting,
             changed=("time",) if found["time"] else (),
+            may_begin_late=True,  # ltrace -p
         )
         return line_format.read(log)
 

@@ -82,4 +82,5 @@ FORMAT: Final = LineFormat(
     pointers=True,
     change=_Pairs,
     changed=("site",),
+    may_begin_late=True,  # the program calls mtrace()
 )

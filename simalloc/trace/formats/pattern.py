@@ -82,7 +82,12 @@ class PatternFormat:
         return False
 
     def read(self, log: Log) -> Reading:
-        """Read the log's events."""
+        """Read the log's events.
+
+        A log with ids may be of a tool that was attached to a running program. Without ids, a free
+        of a number that is not given out yet is a mistake.
+        """
+        log.may_begin_late = "id" in self._compiled("malloc").groupindex
         return Reading(self._columns, self._batches(log))
 
     @property

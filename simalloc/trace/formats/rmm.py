@@ -99,4 +99,5 @@ FORMAT: Final = LineFormat(
     pointers=True,
     change=_Rows,
     changed=("time",),
+    may_begin_late=True,  # the program puts the adaptor in place
 )

@@ -113,8 +113,8 @@ def test_nuttx_notes_have_times_and_tasks(load):
 
 
 def test_an_error_names_the_line(load):
-    with pytest.raises(TraceError, match=r"line 4: frees .*0x20001c90"):
-        load(ZEPHYR.replace("freed at 0x20001c40", "freed at 0x20001c90"))
+    with pytest.raises(TraceError, match=r"line 3: .*0x20001c40.*still live"):
+        load(ZEPHYR.replace("at 0x20001c60", "at 0x20001c40"))
 
 
 @pytest.mark.parametrize("text", [SYSVIEW, ZEPHYR, NUTTX])

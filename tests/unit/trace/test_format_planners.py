@@ -102,7 +102,6 @@ def test_rmm_without_heading_and_with_the_old_mark(load):
     [
         ("1,14:61:00.000000,allocate,0x10,8,0\n", "not a time of day"),
         ("1,14:21:00.000000,resize,0x10,8,0\n", "not what the format has"),
-        ("1,14:21:00.000000,free,0x10,8,0\n", "free"),
     ],
 )
 def test_rmm_mistakes_are_named_and_can_be_skipped(load, line, reason):

@@ -10,6 +10,7 @@ from simalloc.policy.families.ptmalloc import Ptmalloc
 from simalloc.trace import read_trace, write_trace
 from simalloc.trace.events import OPTIONAL_COLUMNS, Op
 from simalloc.trace.formats.importing import import_log, load_log
+from simalloc.trace.formats.pattern import PatternFormat
 from simalloc.trace.sites import site_name
 
 LOGS = Path(__file__).parents[2] / "data" / "logs"
@@ -414,6 +415,27 @@ def test_a_log_of_an_attached_heaptrack_begins_with_unknown_frees(load):
     assert trace.provenance["left_out"] == {"frees of unknown objects": 2}
     with pytest.raises(TraceError, match="still live"):
         load(HEAPTRACK + "- 77\n+ 9 3 66\n")
+
+
+BLOCK_FROM_BEFORE = {
+    "ltrace": "free(0x10) = <void>\nmalloc(5) = 0x20\nfree(0x20) = <void>\n",
+    "mtrace": "= Start\n- 0x10\n+ 0x20 0x5\n- 0x20\n",
+    "rmm": "1,1:2:3.4,free,0x10,9,0\n1,1:2:3.5,allocate,0x20,5,0\n1,1:2:3.6,free,0x20,5,0\n",
+    "zephyr-heap": "Memory freed at 0x10, size 9\n"
+    "Memory allocated at 0x20, size 5\nMemory freed at 0x20, size 5\n",
+    "pattern": "free 0x10\nmalloc 5 -> 0x20\nfree 0x20\n",
+}
+BY_ID = {"malloc": r"^malloc (?P<size>\d+) -> (?P<id>\w+)", "free": r"^free (?P<id>\w+)"}
+
+
+@pytest.mark.parametrize("name", BLOCK_FROM_BEFORE)
+def test_a_free_of_a_block_from_before_the_log_is_counted(load, name):
+    trace = load(
+        BLOCK_FROM_BEFORE[name],
+        from_format=PatternFormat(BY_ID) if name == "pattern" else name,
+    )
+    assert events(trace) == [(M, 0, 5), (F, 0, 0)]
+    assert trace.provenance["left_out"] == {"frees of unknown objects": 1}
 
 
 def test_a_module_s_file_is_neither_waited_for_nor_copied(load, tmp_path):
