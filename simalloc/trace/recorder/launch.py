@@ -65,7 +65,7 @@ def start(
     """
     program = find_program(command)
     if wanted.python:
-        check_python(program)
+        check_python(command)
     preloaded = [str(library), *os.environ.get("LD_PRELOAD", "").split()]
     environment = {
         **os.environ,

@@ -7,7 +7,7 @@ import platform
 import shutil
 import stat
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -36,13 +36,33 @@ class ProgramError(SimallocError):
         self.exit_code = exit_code
 
 
-def check_python(program: Path) -> None:
-    """Raise `ProgramError` for a Python that cannot serve its objects from malloc."""
-    if built_in(program.resolve()) == FREE_THREADED:
-        raise ProgramError(
-            f"{program}: a free-threaded Python allocates its objects only with its own mimalloc. "
-            "Record a Python with the GIL, or leave out --python to record all other memory"
-        )
+def check_python(command: Sequence[str]) -> None:
+    """Raise `ProgramError` for a Python that cannot serve its objects from malloc.
+
+    Such a Python may also be the interpreter of a script, or started by `env`.
+    """
+    for program in _programs(_found(command[0]), command[1:], _MOST_INTERPRETERS):
+        if built_in(program.resolve()) == FREE_THREADED:
+            raise ProgramError(
+                f"{program}: a free-threaded Python allocates its objects only with its own "
+                "mimalloc. Record a Python with the GIL, or leave out --python to record all other "
+                "memory"
+            )
+
+
+def _programs(path: Path, arguments: Sequence[str], interpreters: int) -> Iterator[Path]:
+    """Yield the programs that a checked command becomes, as far as its words tell."""
+    yield path
+    with path.open("rb") as file:
+        words = _interpreter_words(file.read(_LONGEST_FIRST_LINE))
+    if words and interpreters:
+        rest = [*words[1:], str(path), *arguments]
+        yield from _programs(Path(words[0]), rest, interpreters - 1)
+    elif path.name == "env":
+        named = next(iter(_named_by_env(arguments)), "")
+        found = shutil.which(named) if named else None
+        if found is not None and interpreters:
+            yield from _programs(Path(found), [], interpreters - 1)
 
 
 def check_process(process: int) -> None:
@@ -98,7 +118,7 @@ def _check(path: Path, arguments: Sequence[str], interpreters: int) -> None:
 
 
 def _check_script(path: Path, start: bytes, arguments: Sequence[str], interpreters: int) -> None:
-    words = os.fsdecode(start[2:].split(b"\n")[0]).split(maxsplit=1)
+    words = _interpreter_words(start)
     if not words or interpreters == 0:
         raise ProgramError(f"{path}: its first line names no interpreter", EXIT_NOT_EXECUTABLE)
     interpreter = Path(words[0])
@@ -106,9 +126,22 @@ def _check_script(path: Path, start: bytes, arguments: Sequence[str], interprete
         raise ProgramError(f"{path}: its interpreter {interpreter} is missing", EXIT_NOT_EXECUTABLE)
     _check(interpreter, [*words[1:], str(path), *arguments], interpreters - 1)
     if interpreter.name == "env":
-        named = [word for word in " ".join(words[1:]).split() if word[0] != "-" and "=" not in word]
+        named = _named_by_env(words[1:])
         if named:
             _check(_found(named[0]), [], interpreters - 1)
+
+
+def _interpreter_words(start: bytes) -> list[str]:
+    """Return the interpreter of a script and its argument; none for another file."""
+    if not start.startswith(b"#!"):
+        return []
+    return os.fsdecode(start[2:].split(b"\n")[0]).split(maxsplit=1)
+
+
+def _named_by_env(arguments: Sequence[str]) -> list[str]:
+    """Return the words after `env` that are neither options nor variables, the program first."""
+    words = " ".join(arguments).split()
+    return [word for word in words if not word.startswith("-") and "=" not in word]
 
 
 def _check_rights(path: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from recorded import compile_program
@@ -144,6 +143,26 @@ def test_a_free_threaded_python(tmp_path, linked):
     subprocess.run(["cc", "-o", program, source, *options], check=True)
     assert built_in(program) == FREE_THREADED
     with pytest.raises(ProgramError, match="a free-threaded Python allocates"):
-        check_python(program)
+        check_python([str(program)])
     assert built_in(sys.executable) is None
-    check_python(Path(sys.executable))
+    check_python([sys.executable])
+
+
+def test_a_free_threaded_python_that_a_script_or_env_starts(tmp_path, monkeypatch):
+    source, program = tmp_path / "p.c", tmp_path / "python3.13t"
+    source.write_text("void _Py_DecRefShared(void) {}\nint main(void) { return 0; }\n")
+    subprocess.run(["cc", "-o", program, source], check=True)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for line in (
+        f"{program} -X gil=0",
+        "/usr/bin/env python3.13t",
+        "/usr/bin/env -S A=1 python3.13t",
+    ):
+        script = tmp_path / "script"
+        script.write_text(f"#!{line}\n")
+        script.chmod(0o755)
+        with pytest.raises(ProgramError, match="a free-threaded Python allocates"):
+            check_python([str(script)])
+    with pytest.raises(ProgramError, match="a free-threaded Python allocates"):
+        check_python(["env", "-i", "A=1", "python3.13t", "a.py"])
+    check_python(["env", "A=1", sys.executable])
