@@ -1,4 +1,4 @@
-"""A headless Chromium driven over its DevTools pipe: enough to look at a page and use it."""
+"""A headless Chromium driven over its DevTools pipe, with functions to view and use a page."""
 
 import base64
 import fcntl
@@ -108,7 +108,7 @@ class Page:
         return base64.b64decode(shot["data"])
 
     def complaints(self):
-        """What went wrong since the page was opened: exceptions, errors and warnings logged."""
+        """Faults since the page was opened: exceptions, errors and warnings logged."""
         return [
             message["params"]
             for message in self.messages
@@ -117,7 +117,7 @@ class Page:
         ]
 
     def requests(self):
-        """The addresses asked for since the page was opened."""
+        """The requested addresses since the page was opened."""
         return [
             message["params"]["request"]["url"]
             for message in self.messages

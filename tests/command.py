@@ -8,6 +8,6 @@ from simalloc.cli import main
 
 
 def simalloc(*words, cwd=".", **options):
-    """Run a command line and return its exit code and what it wrote."""
+    """Run a command line and return its exit code and its output."""
     with chdir(cwd):
         return CliRunner().invoke(main, [str(word) for word in words], **options)

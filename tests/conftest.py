@@ -1,8 +1,8 @@
-"""What tests of every kind share: fixtures, and how Hypothesis draws.
+"""Fixtures of all tests, and the settings of Hypothesis.
 
-It draws the same examples in every run, as many as the whole run has time for: what a change did
-not break does not fail beside it. The environment variable SIMALLOC_EXAMPLES asks for another
-number of them, and the option `--hypothesis-profile=anew` for examples that nobody has seen.
+It draws the same examples in every run, up to a limit of time: a test cannot fail in a run whose
+change did not break it. The environment variable SIMALLOC_EXAMPLES sets another number of examples,
+and the option `--hypothesis-profile=anew` draws new ones.
 """
 
 import os
@@ -43,16 +43,16 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_configure():
-    """Listen to Ctrl-C: what a shell starts in the background ignores it, with its children."""
+    """Restore Ctrl-C, which a process that a shell starts in the background ignores."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def same_examples():
-    """Do not let examples depend on which modules a run has imported by now.
+    """Make examples independent of the modules that a run has imported by now.
 
-    Hypothesis mixes the numbers that it finds in their source into what it draws; older versions,
-    which do not, are left as they are.
+    Hypothesis mixes the numbers in their sources into its draws; older versions do not, and are
+    left unchanged.
     """
     with suppress(ImportError):
         from hypothesis.internal.conjecture import providers  # noqa: PLC0415 - where there is one

@@ -4,7 +4,7 @@ import time
 from contextlib import contextmanager
 
 PATIENCE = 300
-"""Seconds after which it is taken that what a test waits for never comes."""
+"""Seconds after which a test gives up a wait."""
 
 
 def wait_until(comes):

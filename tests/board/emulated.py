@@ -1,7 +1,7 @@
 """Builds FreeRTOS for an emulated Cortex-M3 with the recorder for boards, and runs it.
 
-`make board` installs what this needs: GNU's compiler for Arm with newlib, QEMU, and the kernel's
-sources, which the crate `freertos-next` ships (and those of LVGL, for test_lvgl.py).
+`make board` installs the requirements: GNU's compiler for Arm with newlib, QEMU, and the kernel's
+sources, which the crate `freertos-next` ships (and LVGL's sources, for test_lvgl.py).
 """
 
 import io
@@ -48,7 +48,7 @@ def require():
 
 @dataclass(frozen=True)
 class Recording:
-    """What a board sent, and where its heap begins."""
+    """Bytes that a board sent, and the start of its heap."""
 
     content: bytes
     elf: Path

@@ -1,4 +1,4 @@
-"""Kills real sweeps at random moments and looks at what is left.
+"""Kills real sweeps at random moments and examines the results.
 
 Run it by hand with the number of kills: `python tests/cli/kill_sweeps.py 200`.
 """

@@ -1,4 +1,4 @@
-"""`simalloc native`: what it prints, and how it ends on what is wrong."""
+"""`simalloc native`: its output, and its exit on wrong input."""
 
 import csv
 import errno

@@ -1,4 +1,4 @@
-"""`simalloc pages`: what it prints and draws, and how it ends on what is wrong."""
+"""`simalloc pages`: its output and picture, and its exit on wrong input."""
 
 import json
 

@@ -61,7 +61,7 @@ def _parameters():
 
 
 def rows(folder, *words):
-    """Return what a command prints as CSV, as numbers where they are."""
+    """Return the CSV output of a command, with numbers where possible."""
     done = simalloc(*words, cwd=folder)
     assert done.exit_code == 0, done.stderr
     return list(csv.DictReader(io.StringIO(done.stdout)))

@@ -150,7 +150,7 @@ def test_times_and_sites(run, tmp_path):
 
 
 def test_progress(tmp_path):
-    """The command waits for its input, which ends once a line has told of both processes."""
+    """The command waits for its input, which ends once a line mentions both processes."""
     with subprocess.Popen(
         [*RECORD, "-o", "out.npz", "--progress", "sh", "-c", "cat; :"],
         cwd=tmp_path,

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(
 
 @contextmanager
 def serving():
-    """Run a Python process that replaces objects larger than those of Python's own allocator."""
+    """Run a Python process that replaces objects above the sizes of Python's own allocator."""
     command = [sys.executable, "-c", SERVICE]
     with ending(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as process:
         assert process.stdout.readline() == "ready\n"

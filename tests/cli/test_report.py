@@ -1,4 +1,4 @@
-"""`simalloc report`: a page that needs nothing else, looked at and used in Chromium."""
+"""`simalloc report`: a page that needs no other file, viewed and used in Chromium."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""The part of `simalloc report` that says which code, looked at and used in Chromium."""
+"""The part of `simalloc report` on code, viewed and used in Chromium."""
 
 import pytest
 from command import simalloc

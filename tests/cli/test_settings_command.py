@@ -135,7 +135,7 @@ def test_a_devices_memory_is_not_given_to_malloc(tmp_path):
 
 
 def test_the_verdict_says_what_to_put_apart(tmp_path):
-    """Sessions that stay between buffers that go: glibc gives back the end of its heap alone."""
+    """Sessions that stay between freed buffers: glibc trims only the end of its heap."""
     count = 1000
     op = [Op.MALLOC] * count + [Op.FREE] * (count // 2)
     made = Trace.from_events(

@@ -197,7 +197,7 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(plan, tmp_path):
 
 
 def pieces(terminal):
-    """Yield what is written to a terminal, until nobody has it open any more."""
+    """Yield the output to a terminal, until all its writers have closed it."""
     with suppress(OSError):
         while True:
             yield os.read(terminal, 1 << 12)

@@ -1,4 +1,4 @@
-"""`simalloc waste`: what it prints and draws, and how it ends on what is wrong."""
+"""`simalloc waste`: its output and picture, and its exit on wrong input."""
 
 import json
 

@@ -27,7 +27,7 @@ VALUES = (-1, 0, 1, 1 << 31, 1 << 47, (1 << 64) - 1, 1e30, "", "x", None, [], {}
 
 
 def check_trace_file(number):
-    """Read a mutated trace file and replay it, or a `SimallocError` says what is wrong."""
+    """Read a mutated trace file and replay it, or expect a `SimallocError`."""
     rng = random.Random(f"trace-file {number}")
     members = {name: bytearray(content) for name, content in rng.choice(_traces()).items()}
     _mutate_members(rng, members)
@@ -49,7 +49,7 @@ def read_and_replay(content):
 
 
 def check_recording(number):
-    """Read a mutated raw recording, or a `SimallocError` says what is wrong."""
+    """Read a mutated raw recording, or expect a `SimallocError`."""
     rng = random.Random(f"recording {number}")
     content = bytearray(_recording())
     for _ in range(rng.choice((1, 1, 3, 30))):
@@ -139,7 +139,7 @@ def mutate_header(rng, members):
 
 
 def _correct_digests(members):
-    """Make the header's digests those of the arrays, as far as these can be read."""
+    """Set the header's digests to the digests of the arrays, as far as these can be read."""
     with suppress(Exception):  # whatever numpy and json find wrong is for the reader to find, too
         header = _read_header(members)
         digests = Digests()

@@ -62,7 +62,7 @@ WORDS = (0, 1, 8, 1 << 12, 1 << 31, 1 << 47, (1 << 63) - 1, 1 << 63, (1 << 64) -
 
 
 def check_core(number):
-    """Read a mutated core file, or a `SimallocError` says what is wrong."""
+    """Read a mutated core file, or expect a `SimallocError`."""
     rng = random.Random(f"core {number}")
     content = _core()
     heads = 512
@@ -78,7 +78,7 @@ def check_core(number):
 
 
 def check_snapshot(number):
-    """Read a mutated snapshot and go on from it, or a `SimallocError` says what is wrong."""
+    """Read a mutated snapshot and continue from it, or expect a `SimallocError`."""
     rng = random.Random(f"snapshot {number}")
     members = {name: bytearray(content) for name, content in _snapshot().items()}
     for _ in range(rng.choice((1, 1, 2, 5))):
@@ -100,7 +100,7 @@ def check_snapshot(number):
 
 
 def check_statistics(number):
-    """Read a mutated report of an allocator, or a `SimallocError` says what is wrong."""
+    """Read a mutated report of an allocator, or expect a `SimallocError`."""
     rng = random.Random(f"statistics {number}")
     content = bytearray(rng.choice(_statistics()))
     inputs.mutate(rng, content)

@@ -68,7 +68,7 @@ IMPORTS = {
     "pattern": (PATTERNS, None),
     "pattern-numbered": (NUMBERED, None),
 }
-"""The formats, with the guess of what is freed, by the names that fuzzing has for them."""
+"""The formats, with the guess for ambiguous frees, by their names for fuzzing."""
 TOKENS = [
     *(b"0", b"-1", b"18446744073709551616", b"9223372036854775807", b"140737488355329"),
     *(
@@ -256,7 +256,7 @@ def check(name, number, *, thorough=True):
 
 
 def alike(one, other):
-    """Whether two traces have the same columns."""
+    """Return whether two traces have the same columns."""
     if one.columns.keys() != other.columns.keys():
         return False
     return all(

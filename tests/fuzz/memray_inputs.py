@@ -13,10 +13,10 @@ from select import select
 from simalloc.trace.formats import memray as memray_format
 
 START = 20
-"""Bytes of a file that say what it is: magic, versions of the format and of Python, flags."""
+"""Bytes of a file that identify it: magic, versions of the format and of Python, flags."""
 SECONDS = 8
 WEIGHTS = (6, 1, 2)
-"""How often the samples that are not compressed are taken: the later ones take longer."""
+"""Weights of the uncompressed samples: the later ones take longer."""
 LZ4_START = b"\x04\x22\x4d\x18\x60\x40\x82"
 LZ4_BLOCK = 1 << 16
 LZ4_STORED = 1 << 31
@@ -86,9 +86,9 @@ def mutated(rng, mutate):
 class Server:
     """A process that reads files as `memray_child.py` does, in a folder.
 
-    `file` is what it read last, `peak` its most memory in kilobytes. The reader looks at memory
-    that it has not written when a file is damaged, so that it may read a file twice and find two
-    things. The importer should not: a file that is read again is not, the answer is the same.
+    `file` is the file that it read last, `peak` its maximum memory in kilobytes. memray's reader
+    reads memory that it has not written when a file is damaged, so that two readings of a file may
+    differ. The importer must be reproducible, so a file is not read again: the result is cached.
     """
 
     def __init__(self, folder):
@@ -156,7 +156,7 @@ class Ended:
 
 @contextmanager
 def served():
-    """Have the importer read files through a server, which is what it yields."""
+    """Make the importer read files through a server, and yield the server."""
     start_child = memray_format.start_child
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)

@@ -65,5 +65,5 @@ if __name__ == "__main__":
     program = compile(Path(sys.argv[0]).read_text("utf-8"), sys.argv[0], "exec")
     code = run(program)
     answer(code, getrusage(RUSAGE_SELF).ru_maxrss)
-    gc.freeze()  # so that collecting garbage does not copy what is shared
+    gc.freeze()  # so that a garbage collection does not copy shared pages
     serve(program)

@@ -50,9 +50,9 @@ def drawn(seed):
 
 
 def first_difference(program, policy, events):
-    """Return the number of the first event whose address differs, from 1; 0 if there is none.
+    """Return the number of the first event whose address differs, from 1; 0 without a difference.
 
-    Addresses count from that of the first object.
+    Addresses are relative to the first object's.
     """
     done = subprocess.run([program], input=events.tobytes(), check=True, capture_output=True)
     real = np.frombuffer(done.stdout, np.int64)

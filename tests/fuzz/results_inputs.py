@@ -42,7 +42,7 @@ STATEMENTS = (
 
 
 def check_results(number):
-    """Read a changed file of results by every command, or a `SimallocError` says what is wrong."""
+    """Read a changed file of results by every command, or expect a `SimallocError`."""
     rng = random.Random(f"results {number}")
     with tempfile.TemporaryDirectory() as folder:
         path, sound = Path(folder) / "changed.sqlite", Path(folder) / "sound.sqlite"

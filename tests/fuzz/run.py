@@ -43,7 +43,7 @@ KEPT = 32 << 20
 
 CHECKS = settings_inputs.CHECKS | file_inputs.CHECKS | heap_inputs.CHECKS | results_inputs.CHECKS
 NAMES = [*inputs.IMPORTS, *CHECKS]
-"""What can be fuzzed. memray's own code does not run under the sanitizers."""
+"""Names of inputs for fuzzing. memray's own code does not run under the sanitizers."""
 if SANITIZED:
     NAMES.remove("memray")
 
@@ -64,7 +64,7 @@ def work(name, first, count, number, peak, until):
                 resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
                 peak.value = max(resident, server.peak if server else 0)
                 assert peak.value < RESIDENT, "the input takes memory out of proportion"
-            except BaseException:  # noqa: BLE001 - whatever it is, it is what is looked for
+            except BaseException:  # noqa: BLE001 - any exception is a finding
                 traceback.print_exc()
                 if server:
                     Path(f"memray-{each}").write_bytes(server.file)
@@ -80,7 +80,7 @@ def check(name, number):
 
 
 def keep_freed_memory():
-    """Let malloc use again what it has: half the time goes into mapping buffers anew each input."""
+    """Let malloc reuse its memory: otherwise half the time is spent on mapping buffers."""
     for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
         ctypes.CDLL(None).mallopt(parameter, KEPT)
 

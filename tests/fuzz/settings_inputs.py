@@ -35,7 +35,7 @@ TOKENS = (b"(?P<size>", b")", b"[", b"{9999999999}", b"\\", b"\0", b"(?P<id>", b
 
 
 def check_plan(number):
-    """Read a mutated plan: it is one, or a `SimallocError` says what is wrong."""
+    """Read a mutated plan, or expect a `SimallocError`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "plan.toml"
         path.write_bytes(_mutated(f"plan {number}", PLANS))
@@ -62,4 +62,4 @@ def _mutated(seed, samples):
 
 
 CHECKS = {"plan": check_plan, "regex": check_regex}
-"""What is read besides logs, by the names that fuzzing has for it."""
+"""Inputs besides logs, by their names for fuzzing."""

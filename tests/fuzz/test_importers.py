@@ -21,7 +21,7 @@ names = pytest.mark.parametrize("name", list(inputs.IMPORTS))
 
 @pytest.fixture(autouse=True)
 def quick_memray(request):
-    """Read files of memray as fast as others, if they are what is read."""
+    """Read files of memray through a server, for speed."""
     if request.node.callspec.params["name"] != "memray":
         yield
         return

@@ -26,9 +26,9 @@ def commands():
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """The programs of an environment that has the wheel alone, linked from what is compiled here.
+    """The programs of an environment that has the wheel alone, linked from the build here.
 
-    A copy of the build beside it finds the sources, and leaves it alone: other tests look there.
+    The build uses a copy of the build folder beside it, because other tests read the original.
     """
     folder = tmp_path_factory.mktemp("wheel")
     built = PROJECT / "build" / sys.implementation.cache_tag.replace("ython-", "")

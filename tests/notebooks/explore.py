@@ -38,7 +38,7 @@ RUN = """
     wrong: outputs().filter((one) => one.output_type === "error").map((one) => one.evalue) };
 })()
 """
-"""The first cell imports and reads; what is timed is the second, until fine cells are drawn."""
+"""The first cell imports and reads; the second is timed, until fine cells are drawn."""
 
 DO = """
 (async () => {
@@ -70,7 +70,7 @@ def notebook(trace, policies):
 
 
 def use(page, folder):
-    """Use the explorer as a reader would, and say what it took."""
+    """Use the explorer as a reader would, and print the times."""
     first = page.evaluate(RUN)
     if first["wrong"]:
         raise RuntimeError(first["wrong"])

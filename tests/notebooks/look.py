@@ -134,7 +134,7 @@ def look(page, address, path, target, width):
 
 
 def main():
-    """Look at the notebooks named on the command line."""
+    """Draw the notebooks named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")

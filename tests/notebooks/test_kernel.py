@@ -1,4 +1,4 @@
-"""What a person at a notebook gets besides results: progress, and an end when it is asked for."""
+"""Progress at a notebook, and its end on an interrupt."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The notebooks, executed from a clean kernel: what they print is what is committed."""
+"""The notebooks, executed from a clean kernel: their output equals the committed one."""
 
 import re
 

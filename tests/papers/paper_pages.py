@@ -1,4 +1,4 @@
-"""What the tests of every paper share: where its page is, and a measurement without a bar."""
+"""Common parts of the tests of every paper: its page, and a measurement without a bar."""
 
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How far figures hang on the growth unit: what docs/growth-unit.md claims."""
+"""Dependence of figures on the growth unit: the claims of docs/growth-unit.md."""
 
 import pytest
 from paper_pages import DOCS

@@ -1,4 +1,4 @@
-"""The readings of Johnstone & Wilson's text that are kept are what a replay gives."""
+"""The kept readings of Johnstone & Wilson's text equal the results of a replay."""
 
 from own_readings import kept
 

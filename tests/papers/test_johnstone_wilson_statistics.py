@@ -35,7 +35,7 @@ def printed_classes(name):
     return {bounds[column]: int(cell.value) for column, cell in row.items() if cell.value}
 
 
-# What the traces' makers counted while recording; nothing but the event stream enters.
+# Counts by the traces' makers while recording, from the event stream alone.
 RECORDED = {
     # objects with a realloc as new and as same, bytes, peaks, lifetimes plain and weighted
     "espresso": (1_675_490, 1_659_362, 107_045_697, 4_387, 263_729, 15_272, 151_271),
@@ -122,7 +122,7 @@ def test_reconstructions_meet_every_printed_digit(name, seed):
     ],
 )
 def test_what_the_reconstructions_were_derived_from(name, described, third, fourth):
-    """As printed in tables 3 and 4, but for LRUsim under the binary buddy (77.6 in table 3)."""
+    """As printed in tables 3 and 4, except LRUsim under the binary buddy (77.6 in table 3)."""
     run = simulate(load(name), find_policy(described))
     percent = [
         100 * (run.peak_heap_bytes / run.live_bytes_at_peak_heap - 1),

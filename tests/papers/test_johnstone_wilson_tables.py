@@ -28,8 +28,7 @@ from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARI
 
 @pytest.fixture(scope="module")
 def results():
-    """All but the readings in Python is replayed; of those `test_johnstone_wilson_readings` has
-    what is kept, and that it is what a replay gives."""
+    """Replay everything except the readings in Python, whose kept results are tested elsewhere."""
     return measure(no_progress, kept())
 
 

@@ -1,4 +1,4 @@
-"""How far static planners are from the lowest placement: what docs/planners.md claims."""
+"""Distance of static planners from the lowest placement: the claims of docs/planners.md."""
 
 import numpy as np
 import pytest

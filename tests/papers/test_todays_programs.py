@@ -17,8 +17,7 @@ BEST, FIRST = PAIR
 
 @pytest.fixture(scope="module")
 def results():
-    """Only the cases are replayed: of all else experiments.growth has what is kept, and
-    `test_growth` that it is what a replay comes to."""
+    """Replay only the cases: experiments.growth keeps all other results, tested by test_growth."""
     row_of = {256 * SCALE: "{}", 512 * SCALE: "{}-8k"}
     kept = {
         Job(one.trace, row_of[one.unit].format(one.policy)): one.waste
@@ -47,7 +46,7 @@ def test_the_better_of_the_two_wastes_little_on_most_programs(results):
 
 
 def pieces(results, program, policy, change=AS_IT_IS):
-    """Return what is free at the peak of a case's heap."""
+    """Return the free blocks at the peak of a case's heap."""
     case = next(case for case in CASES if case.program == program)
     run = results.runs[change.job(program, policy)]
     return facts.pieces(results.traces[program], run, case.hole)

@@ -1,4 +1,4 @@
-"""What may be drawn for the parameters of each family when engines are compared."""
+"""Values to draw for the parameters of each family when engines are compared."""
 
 from enum import Enum
 
@@ -214,7 +214,7 @@ PARAMETERS = {
         "heap_start": st.sampled_from([0, 0x55555555A000]),
     },
 }
-"""What may be drawn for parameters of a family; for others, values of their types."""
+"""Values to draw for parameters of a family; for other parameters, values of their types."""
 
 NOT_DRAWN = {
     Jemalloc: {"seed", "dirty_seed", "muzzy_seed", "started_threads"},
@@ -238,7 +238,7 @@ OLDER = {
         "eager_commit_delay": st.sampled_from([0, 2]),
     }
 }
-"""What may be drawn instead where an older release has options of its own."""
+"""Values to draw instead if an older release has options of its own."""
 
 
 _NUMBERS = [0, 1, 7, 16, 17, 24, 48, 64, 100, 256, 384, 1000, 3000, 4096, 6144, 8192, 65536]
@@ -248,14 +248,14 @@ MALLOCS = (Jemalloc, Mimalloc, Musl, Ptmalloc, Pymalloc, Scudo, Tcmalloc)
 """Families whose parameters are drawn over all that they take."""
 
 HELD = {}
-"""Parameters of these of which only what is given is drawn."""
+"""Parameters of these families for which only the listed values are drawn."""
 
 
 def drawn_parameters(family):
-    """Return what may be drawn for each parameter of a family, but for those that all have.
+    """Return the values to draw for each parameter of a family, except parameters of all heaps.
 
-    A choice in which rows of the catalogue differ is not drawn unless `PARAMETERS` has it: a test
-    of a row is about its own.
+    A choice in which rows of the catalogue differ is not drawn unless `PARAMETERS` has it, because
+    a test of a row uses the row's own choice.
     """
     given = PARAMETERS.get(family, {})
     left_out = {*given, *OLDER.get(family, ()), *NOT_DRAWN.get(family, ()), *_told_apart(family)}

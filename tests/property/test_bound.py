@@ -1,4 +1,4 @@
-"""The placement in C against its definition in plain Python, and against what is possible."""
+"""The placement in C against its definition in plain Python, and against the bounds."""
 
 import numpy as np
 import pytest

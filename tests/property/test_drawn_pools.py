@@ -40,7 +40,7 @@ SETTINGS = {
         "through=k_malloc,SYS_HEAP_RUNTIME_STATS=y",
     ],
 }
-"""What may be set besides `word`, where that makes a difference."""
+"""Settings besides `word` that have an effect."""
 
 WORDS = {"esp-idf": [4], "rtx5": [4], "avr-libc": [2, 4]}
 """The bytes of a word, where they are not 4 or 8."""
@@ -148,7 +148,7 @@ def test_a_pool_that_is_said_to_decide_alike_does(name, data):
 def test_the_largest_request_is_served_and_no_larger_one(name, data):
     policy, trace = data.draw(policies(name)), data.draw(programs())
     if policy.all_parameters.get("through", "sys_heap") != "sys_heap":
-        return  # it is told of the heap below
+        return  # the message names the heap below
     largest = placed(trace, policy)[1]["largest"]
     columns = trace.op.tolist(), trace.object.tolist(), trace.size.tolist()
     asked = [*trace.columns["alignment"].tolist(), 0]

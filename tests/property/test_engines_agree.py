@@ -25,7 +25,7 @@ def cores(policy):
 
 
 def outcome(engine, trace, name, *, checked=False, **options):
-    """Return the run, or what is wrong."""
+    """Return the run, or the message of its error."""
     try:
         return simulate(trace, name, engine=engine, addresses=True, checked=checked, **options)
     except SimallocError as error:
@@ -33,12 +33,12 @@ def outcome(engine, trace, name, *, checked=False, **options):
 
 
 MEANS = {"mean_bytes", "mean_to_live", "mean_to_live_by_bytes"}
-"""What the engines add up in another order, so that the last digits may differ."""
+"""Figures that the engines sum up in different orders, so that the last digits may differ."""
 COMPARED_BY_FIELD = {"counters", "mapped", "resident", "largest_free", "timeline"}
 
 
 def assert_same(one, other, where=""):
-    """Compare two runs field by field, exactly but for `MEANS`."""
+    """Compare two runs field by field, exactly except `MEANS`."""
     if isinstance(one, str) or isinstance(other, str):
         assert one == other
         return
@@ -95,16 +95,16 @@ def test_on_the_beginning_of_each_shipped_trace(number, trace_name):
 
 
 def digits(run):
-    """Return all digits of the means; those of both cores are the same, whatever the processor."""
+    """Return all digits of the means, which are the same in both cores on every processor."""
     counters = run.counters
     means = (run.mapped.mean_to_live, run.mapped.mean_to_live_by_bytes, counters.free_blocks_mean)
     return [mean.hex() for mean in means]
 
 
 def many_free_blocks(seed, *, objects=1501, size=900, start=0):
-    """Make half of the objects free blocks of many sizes, and take and give back some of them.
+    """Make half of the objects free blocks of many sizes, and allocate and free some of them.
 
-    Sizes are below `size`, and all blocks stand behind one of `start` bytes that is never freed.
+    Sizes are below `size`, and all blocks are behind one of `start` bytes that is never freed.
     """
     random = np.random.default_rng(seed)
     sizes = [start, *random.integers(1, size, objects - 1)]
@@ -144,14 +144,14 @@ OF_ANY_SIZE = {*GROUPS["johnstone-wilson"], "worst-fit-ao", "worst-fit-lifo", "w
 def test_with_many_free_blocks(name, shape):
     """The index of free blocks has several levels here, which split and merge.
 
-    The indexes of Johnstone & Wilson's policies and of worst fit keep sizes and addresses short;
-    those of some of the shapes are too large for that. Trees that the real code did not balance
-    have no such index, and become so deep that they get fewer objects.
+    The indexes of Johnstone & Wilson's policies and of worst fit store sizes and addresses in few
+    bits; some of the shapes exceed these. Trees that the real code did not balance have no such
+    index, and become so deep that they get fewer objects.
     """
     objects = 801 if HEAP_POLICIES[name].description.core == "address trees" else 1501
     trace = many_free_blocks(seed=1, objects=objects, **shape)
     expected = outcome("reference", trace, name)
-    if name in OF_ANY_SIZE:  # others map large blocks, or keep what is freed
+    if name in OF_ANY_SIZE:  # others map large blocks, or cache freed ones
         assert expected.counters.free_blocks_peak > 600
     for core in cores(find_policy(name)):
         assert_same(outcome(core, trace, name), expected)
@@ -159,10 +159,10 @@ def test_with_many_free_blocks(name, shape):
 
 
 def rests_among_equals(seed):
-    """Free 900 blocks of three sizes in any order; split the larger ones, then take what is left.
+    """Free 900 blocks of three sizes in any order; split the larger ones, then take the remainders.
 
-    All rests are as large as the smallest blocks, and belong among them at the places in time of
-    the blocks that they come from.
+    All remainders are as large as the smallest blocks, and belong among them at the times of the
+    blocks that they come from.
     """
     random = np.random.default_rng(seed)
     least = 63
@@ -180,8 +180,8 @@ def rests_among_equals(seed):
 def rests_at_two_times(objects=260):
     """Free blocks of 10, 100, the same 10 and 200 bytes; then take 90 and 190 in turn.
 
-    The rests, of 10 bytes all, belong before and behind hundreds of their equals in turn. At last
-    what is between them is freed too, and all is taken.
+    The remainders, all of 10 bytes, belong before and behind hundreds of their equals in turn. At
+    last the objects between them are freed too, and all is taken.
     """
     kinds = np.repeat([10, 100, 10, 200, 10], [10, objects, 2 * objects, objects, 10])
     gaps = [size for kind in kinds for size in (kind, 1)]

@@ -71,7 +71,7 @@ def test_the_minimum_is_that_of_all_orders(problem):
 
 
 def meets(buffers, one, other, distance):
-    """Whether two buffers use a byte at once if their addresses have this distance."""
+    """Return whether two buffers use a byte at once if their addresses have this distance."""
     return any(
         buffers.begin[a] < buffers.end[b]
         and buffers.begin[b] < buffers.end[a]
@@ -83,7 +83,7 @@ def meets(buffers, one, other, distance):
 
 
 def fits(buffers, height, address=()):
-    """Whether the buffers that have no address yet can be placed below a height."""
+    """Return whether the buffers that have no address yet can be placed below a height."""
     one = len(address)
     if one == len(buffers):
         return True

@@ -122,7 +122,7 @@ def test_when_the_list_becomes_long_and_short(name, most, times):
 @pytest.mark.parametrize("huge", [1 << 21, 1 << 31, 1 << 40])
 @pytest.mark.parametrize("name", LISTS)
 def test_when_sizes_and_addresses_become_large(name, huge):
-    """In the middle of a batch of events, in all of which the list has the same form."""
+    """In the middle of a batch of events; the list keeps its form for a whole batch."""
     before, after = swelling(5, 9).prefix(4 * 256 + 20), swelling(6, 12)
     large = before.objects
     op = [*before.op, Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC, *after.op]
@@ -187,7 +187,7 @@ def test_when_a_list_outgrows_its_form_for_long_ones(name, unit, portable):
 
 @cache
 def many_twice():
-    """Make over 2^18 free blocks; few; and many once more."""
+    """Make over 2^18 free blocks; few; and many again."""
     random = np.random.default_rng(10)
     op, number, size, objects = [], [], [], 0
     for count in (620_000, 400, 100_000):
@@ -201,7 +201,7 @@ def many_twice():
 
 @pytest.mark.parametrize(("name", "portable"), [("best-fit-ao", True), ("double-buddy", False)])
 def test_when_bins_come_to_hold_many_blocks(name, portable):
-    """Enough of them to be arrays, of which some are full, and few again."""
+    """Enough of them to be arrays, some of them full, and few again."""
     own = assert_long_forms_agree(name, many_twice(), portable, every=250_000)
     assert own.figures()["peak_free_blocks"] > 1 << 18
 

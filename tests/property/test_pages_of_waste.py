@@ -55,7 +55,7 @@ def bytes_in(residence, address, size):
 
 
 def free_by_page(case):
-    """Return what is free in the end: resident, never touched, given back; by plain Python."""
+    """Return the free bytes at the end: resident, never touched, returned; by plain Python."""
     asked = case.options | {"resident": True, "occupied": ()}
     setting = Setting.of(case.trace, case.policy, **asked)
     *_, (heap, _, _) = in_steps(setting)

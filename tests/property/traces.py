@@ -58,7 +58,7 @@ class Script:
     def size(self, number):
         return self.sizes[number % len(self.sizes)]
 
-    # The phases: what they need is drawn by `_phase`.
+    # The phases: `_phase` draws their arguments.
 
     def fill(self, count, numbers):
         """Allocate a few sizes in turn."""
@@ -128,7 +128,7 @@ class Script:
                 self.realloc(place, min(max(size + sign * self.size(number), 0), LARGEST))
 
     def storm(self, seed, count, population):
-        """Malloc, free and realloc at random around this many live objects."""
+        """Malloc, free and realloc at random around `population` live objects."""
         random = Random(seed)
         for _ in range(count):
             place, number = random.randrange(1 << 16), random.randrange(1 << 16)
@@ -190,9 +190,8 @@ def palettes(draw):
 def traces(draw, *, max_phases=12, aligned=False, threaded=False):
     """Draw a valid trace of up to a few hundred events, with sizes from 0 to 2**40.
 
-    With `aligned` some requests may ask for an alignment; with `threaded` there may be threads,
-    some of which end, a clock, callocs, and objects that are written in part, and what is cached
-    may be given back.
+    With `aligned` some requests may have an alignment. With `threaded` the trace may have threads,
+    some with an end, a clock, callocs, partly written objects, and releases of cached memory.
     """
     script = Script(draw(palettes()))
     for name, *arguments in draw(st.lists(_phase, min_size=1, max_size=max_phases)):
@@ -214,7 +213,7 @@ def traces(draw, *, max_phases=12, aligned=False, threaded=False):
 
 @st.composite
 def _threaded(draw, events):
-    """Draw which of the mallocs are callocs, and where threads end or caches are given back."""
+    """Draw the mallocs that become callocs, and the ends of threads and releases of caches."""
     zeroed = draw(st.lists(st.booleans(), min_size=1, max_size=4))
     ends = st.sampled_from([None] * 6 + [Op.THREAD_END, Op.EMPTY])
     before = draw(st.lists(ends, min_size=1, max_size=20))
@@ -261,18 +260,18 @@ def policies():
 
 @dataclass(frozen=True)
 class Case:
-    """What one simulation is given."""
+    """Arguments of one simulation."""
 
     trace: Trace
     policy: Policy
     scale: int
     realloc: Realloc
     pages: dict[str, int]
-    """What is measured besides mapped bytes: resident pages, and the largest free block."""
+    """Measurements besides mapped bytes: resident pages, and the largest free block."""
 
     @property
     def options(self):
-        """What `simulate` is given."""
+        """Keyword arguments of `simulate`."""
         return {"scale": self.scale, "realloc": self.realloc, **self.pages}
 
 
@@ -309,7 +308,7 @@ def cases_of_capacity(draw, policy, *, parts=True):
     capacity = min(max(int(share * live) + more, 1), 1 << 40)
     try:
         limited = case.policy.with_parameters(capacity=capacity)
-    except PolicyError:  # as that of a pool of tlsf whose blocks wait
+    except PolicyError:  # as for a pool of tlsf whose blocks wait
         reject()
     assume(not getattr(limited.description, "is_pool", False))  # which has no reference
     return replace(case, policy=limited)

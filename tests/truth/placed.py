@@ -1,4 +1,4 @@
-"""The rows that `simalloc place` writes, beside what was measured of a real allocator."""
+"""The rows that `simalloc place` writes, beside the measurements of a real allocator."""
 
 import csv
 import io

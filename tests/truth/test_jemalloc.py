@@ -33,7 +33,7 @@ WITH_PAGES = ["5.3.0/t4_large.S1.csv.zst", "5.3.0/t4_large.S7.csv.zst"]
 
 
 def table(name):
-    """Return the rows of a table, without notes and what was before the first event."""
+    """Return the rows of a table, without notes and the rows before the first event."""
     with zstandard.open(MEASURED / name, "rt") as lines:
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     return [row for row in rows if int(row["event"]) > 0]
@@ -45,7 +45,7 @@ def replayed(case, engine="core", *, own=True, **options):
     program, setting = name.split(".")
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     threads = {"narenas": 3, "started_threads": 5} if trace.thread is not None else {"narenas": 1}
-    # The program that was recorded asked for statistics after each event.
+    # The recorded program read statistics after each event.
     told = {"version": version, "tick": 10**6, "stats": True}
     model = find_policy("jemalloc", **told, **threads, **SETTINGS[setting])
     return placed(Setting.of(trace, model, **options, engine=engine), own=own)

@@ -1,8 +1,8 @@
-"""The model of mimalloc against what the real one did: tests/data/mallocs/mimalloc.
+"""The model of mimalloc against recordings of the real one: tests/data/mallocs/mimalloc.
 
 At every event the address is the same, and so are the mapped and the committed bytes. Resident
-memory is that of the process but for a page of the library's own data, and of 2.0.9 a second one
-when it keeps a segment for the first time.
+memory equals the process's except a page of the library's own data, and in 2.0.9 a second page when
+it caches a segment for the first time.
 """
 
 import csv

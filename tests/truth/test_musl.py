@@ -1,7 +1,7 @@
-"""The model of musl's malloc against what the real one did: tests/data/mallocs/musl.
+"""The model of musl's malloc against recordings of the real one: tests/data/mallocs/musl.
 
-At every event each figure is the same: where the object is, mapped and resident bytes, those of
-metadata, and how often the system was called.
+At every event each figure is the same: the object's address, mapped and resident bytes, the bytes
+of metadata, and the number of system calls.
 """
 
 import csv
@@ -40,7 +40,7 @@ def replayed(case, engine):
 
 
 def in_bytes(real):
-    """Return what was measured, pages in bytes."""
+    """Return the measurements, pages in bytes."""
     told = {name: value for name, value in real.items() if value}
     if "resident" in told:
         told["resident"] = str(int(told["resident"]) * PAGE)

@@ -1,7 +1,6 @@
-"""One malloc of 8 bytes in a process: the heap that its model has, and the library's own data.
+"""One malloc of 8 bytes in a process: its model's heap, and the library's own data.
 
-smaps tells what the process has in each of its areas. The heap is the break, or an area of at
-least 4 MiB that is no file's.
+smaps lists the process's areas. The heap is the break, or an area of at least 4 MiB without a file.
 """
 
 import os

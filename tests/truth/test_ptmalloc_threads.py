@@ -50,7 +50,7 @@ def replayed(case, engine):
 
 
 def told(row, name):
-    """Return a figure as it was recorded: those of all arenas in one text."""
+    """Return a figure as it was recorded: one text for all arenas."""
     if name not in ("system", "attached", "resident"):
         return row[name]
     return " ".join(row[f"{name}.{arena}"] for arena in range(int(row["arenas"])))

@@ -52,7 +52,7 @@ MODELS = {
     "cart": "sunos-cartesian",
     "cartsp": "sunos-cartesian:machine=sparc",
 }
-"""Which policy models which of the real allocators."""
+"""The policy that models each of the real allocators."""
 
 
 def replay(trace, allocator, bits):

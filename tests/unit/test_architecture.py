@@ -23,7 +23,7 @@ LAYERS = [
     "sweep",
     "api cli",
 ]
-"""From the bottom up; what stands in one line knows nothing of each other."""
+"""From the bottom up; parts in one line do not import each other."""
 
 MAY_IMPORT = {
     part: {below for lower in LAYERS[:level] for below in lower.split()}
@@ -81,7 +81,7 @@ FOLDERS = {
         "user_policies": {"space", "parts"},
     },
 }
-"""What the folders of a part may import of each other; the modules beside them are free."""
+"""Imports allowed between the folders of a part; the modules beside them are free."""
 
 
 @pytest.mark.parametrize("part", FOLDERS)
@@ -110,7 +110,7 @@ CORE = {
     "user_policies": {"space", "index", "parts", "layers", "replay", "families"},
     "binding": {"space", "index", "parts", "layers", "replay", "families", "user_policies"},
 }
-"""What the folders of the C core may include of each other, or which file of one."""
+"""Includes allowed between the folders of the C core, or of single files."""
 
 
 @pytest.mark.parametrize("folder", CORE)
@@ -126,7 +126,7 @@ def test_folders_of_the_core_include_as_the_architecture_says(folder):
 MAY_IMPORT_BY_NAME = {"__init__.py", "shown.py", "progress/__init__.py", "cli/group.py",
                       "api/pictures.py", "policy/modules.py",
                       "heap/reference/families/__init__.py"}  # fmt: skip
-"""Who imports modules by names that are made up as the program runs."""
+"""Modules that import others by names that are computed at run time."""
 
 
 def test_only_shown_looks_upward_and_only_at_looks():

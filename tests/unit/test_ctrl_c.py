@@ -1,7 +1,7 @@
-"""Ctrl-C that does not end the main thread's wait: it is heard although what is waited for hangs.
+"""A Ctrl-C that does not interrupt the main thread's wait is noticed although the work hangs.
 
-So it is where the signal comes just before the wait. Here it goes to another thread, which does not
-end the wait either, and at any moment.
+This happens if the signal comes just before the wait. Here it goes to another thread, which does
+not interrupt the wait either, and at any moment.
 """
 
 import subprocess
@@ -89,7 +89,7 @@ WORKS = {
 
 
 def heard(work, *arguments):
-    """Whether work that hangs, and says so, is ended by Ctrl-C in a process of its own."""
+    """Return whether Ctrl-C ends hanging work, which reports its start, in a separate process."""
     code = UNHEARD.format(work=work)
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],

@@ -1,4 +1,4 @@
-"""Bars: when they are shown, and what they say."""
+"""Bars: the conditions under which they are shown, and their texts."""
 
 import io
 import sys
@@ -14,7 +14,7 @@ from simalloc.errors import SimallocError
 
 
 class Shown:
-    """Keeps what a display was shown."""
+    """Keeps the states that a display was shown."""
 
     def __init__(self):
         self.seen = []

@@ -1,4 +1,4 @@
-"""What the adversaries make policies need, beside what is proven."""
+"""Heaps of policies against adversaries, beside the proven bounds."""
 
 from math import log2
 

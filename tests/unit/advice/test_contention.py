@@ -1,4 +1,4 @@
-"""How often two threads would want one arena at once."""
+"""Share of requests for an arena that another thread uses at the same time."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ TRIED = [user_candidate(name) for name in ("glibc", "glibc:arena_max=1", "mimall
 
 
 def two_threads(apart, size=5000):
-    """Two threads that take turns; each event comes this many nanoseconds after the one before."""
+    """Two threads that take turns; consecutive events are `apart` nanoseconds apart."""
     events = 2000
     return Trace.from_events(
         [Op.MALLOC] * events,

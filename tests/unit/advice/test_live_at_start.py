@@ -1,4 +1,4 @@
-"""Advice on traces of running processes, which begin with allocations of what was live."""
+"""Advice on traces of running processes, which begin with allocations of live objects."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What models take from the machine that a trace was recorded on."""
+"""Parameters of models that come from the machine of the recording."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which malloc a Python program should run, and what holds the arenas of Python's own."""
+"""The malloc that a Python program should run, and the code that holds Python's own arenas."""
 
 import platform
 import subprocess
@@ -33,7 +33,7 @@ POLICY = "pymalloc:zero_as_one=on"
 
 
 def python_program(executable="/usr/bin/python3.11", *, sizes=100):
-    """A program that frees most of what it had, and keeps some of it all over the heap."""
+    """A program that frees most of its objects, and keeps some of them all over the heap."""
     objects = 40_000
     gone = [each for each in range(objects) if each % 700]
     return Trace.from_events(

@@ -120,7 +120,7 @@ def test_where_malloc_is_a_small_part_of_the_process_no_setting_can_help():
 
 
 def test_what_else_the_process_has_is_named():
-    """Of the looks at the process the one at which most was resident counts."""
+    """The sample of the process with the most resident bytes counts."""
     trace = sampled(read_trace(REPORTS / "two_large_blocks.txt"), 200 << 20, 201 << 20)
     looks = [
         [0, {"files": 50 << 20, "anonymous": 150 << 20}],

@@ -1,4 +1,4 @@
-"""Which malloc and which setting: what is tried, what it comes to, and the verdict."""
+"""Malloc and settings: the candidates, their results, and the verdict."""
 
 import platform
 from dataclasses import replace

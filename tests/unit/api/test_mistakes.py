@@ -1,4 +1,4 @@
-"""Mistakes that users make in Python: each is answered by what is wrong and what to write."""
+"""Mistakes that users make in Python: each error states the fault and the correction."""
 
 import pytest
 

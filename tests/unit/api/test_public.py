@@ -1,4 +1,4 @@
-"""What `import simalloc` offers, in whichever order its parts are imported."""
+"""The names in `import simalloc`, for every order in which its parts are imported."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""What a type checker makes of the API: `make lint` checks that it finds the two mistakes."""
+"""The API as a type checker sees it: `make lint` checks that it finds the two mistakes."""
 
 import simalloc
 from simalloc.policy import CATALOGUE

@@ -27,8 +27,8 @@ def test_the_timetable_of_the_example():
 
 
 def test_the_example_outward_from_its_peak():
-    # 1 at 0, 3 at 1, 4 at 2, 5 at 3. Backward, 5 gives 3..6 back and 2 takes 3..5; 4 and 3 give
-    # back 1..3, which 0 takes.
+    # 1 at 0, 3 at 1, 4 at 2, 5 at 3. Backward, 5 leaves 3..6 and 2 takes 3..5; 4 and 3 leave 1..3,
+    # which 0 takes.
     table = Timetable.of(EXAMPLE)
     layout = Placer(table).outward(np.array([1, 3, 4, 5]), 7, [Fit.FIRST], limit=100)
     assert layout.address.tolist() == [1, 0, 3, 1, 2, 3]

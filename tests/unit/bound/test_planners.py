@@ -48,7 +48,8 @@ def test_a_chain_of_layers(rule, expected):
 
 
 def test_the_lowest_and_the_smallest_gap():
-    # Walls of 9, 8 and 7 leave a gap of 6 at 9 and one of 5 at 23 when those of 6 and 5 are dead.
+    # Walls of 9, 8 and 7 leave a gap of 6 at 9 and one of 5 at 23 when the objects of 6 and 5 are
+    # dead.
     spans = [(0, 9, 9), (0, 1, 6), (0, 9, 8), (0, 1, 5), (0, 9, 7), (2, 9, 4)]
     assert addresses("iree", spans) == [0, 9, 15, 23, 28, 23]
     table = Timetable.of(trace_of(spans))

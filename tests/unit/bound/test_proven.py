@@ -1,4 +1,4 @@
-"""What is proven of the worst, beside figures worked out by hand."""
+"""Proven worst cases, beside figures worked out by hand."""
 
 import pytest
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no 
 
 THERE = {allocator.name for allocator in installed()}
 STACKS = 512 << 10
-"""What threads' stacks and a malloc's own start may come to."""
+"""Upper bound in bytes of threads' stacks and a malloc's own start."""
 
 
 @pytest.fixture(scope="module")

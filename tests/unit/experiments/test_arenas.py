@@ -1,4 +1,4 @@
-"""What each arena of a program with threads holds."""
+"""Bytes of each arena of a program with threads."""
 
 from experiments.threads.arenas import arenas
 from simalloc.trace import Trace

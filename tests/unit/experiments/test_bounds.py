@@ -1,4 +1,4 @@
-"""The page on what is possible: what it prints is what is measured."""
+"""The page on bounds: its figures equal the measurements."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The commands that the Makefile and the pages name, few of which the tests run."""
+"""The commands that the Makefile and the pages name; the tests run few of them."""
 
 import importlib
 import re

@@ -1,4 +1,4 @@
-"""What a process holds, read from the kernel's list of its mappings, and what was measured so."""
+"""Memory of a process, read from the kernel's list of its mappings, and its kept measurements."""
 
 import runpy
 from pathlib import Path

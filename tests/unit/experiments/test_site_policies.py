@@ -41,7 +41,7 @@ def test_the_heap_is_right_after_each_event(policy):
 
 
 def test_arenas_are_filled_from_their_low_end_and_used_again():
-    """Objects of site 1 die at once; that of site 2 stays, behind the arenas."""
+    """Objects of site 1 die at once; the object of site 2 stays, behind the arenas."""
     op = [Op.MALLOC, Op.MALLOC, Op.FREE, Op.MALLOC, Op.FREE, Op.MALLOC, Op.FREE]
     trace = Trace.from_events(
         op, [0, 1, 1, 2, 2, 3, 3], [40, 60, 0, 60, 0, 60, 0], site=[2, 1, 0, 1, 0, 1, 0]

@@ -1,4 +1,4 @@
-"""What replays events in one thread refuses another meanwhile: its memory is changing."""
+"""An object that replays events in one thread refuses other threads, because its memory changes."""
 
 import threading
 from functools import partial
@@ -36,9 +36,9 @@ def device(trace):
 
 
 def is_refused(kind, trace, number):
-    """Whether a question is refused while events are replayed in another thread.
+    """Return whether a question is refused while events are replayed in another thread.
 
-    On a busy machine they may have been replayed before it is asked.
+    On a busy machine the replay may have ended before the question.
     """
     questions, replay = kind(trace)
     thread = threading.Thread(target=replay)

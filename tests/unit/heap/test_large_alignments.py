@@ -17,7 +17,7 @@ PAGE = 2 << 20
 
 
 def outcome(trace, policy, engine, scale):
-    """What came out of a run, or what it was refused with."""
+    """Return the result of a run, or the message of its error."""
     try:
         run = simulate(
             trace, policy, engine=engine, scale=scale, resident=True, page=PAGE, writes=False

@@ -31,7 +31,7 @@ simulate(open_trace(find_trace(sys.argv[1])), sys.argv[2], resident=True)
 print(1024 * (kilobytes("VmHWM") - before))
 """
 MOST_TOO_HIGH = 4
-"""An estimate is at most this many times what a replay of at least 10 MB takes."""
+"""Maximum ratio of an estimate to the memory of a replay of at least 10 MB."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Refused requests, in both engines: what they leave behind, and what a run says of them."""
+"""Refused requests, in both engines: their effects, and their counts in a run."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_headers_and_tables_count(engine):
     tlsf = "tlsf:mechanism=off,header=8,capacity=107"
     assert run_of(trace, tlsf, engine).refused == 1
     assert run_of(trace, tlsf.replace("107", "108"), engine).refused == 0
-    # 4.4BSD: the first page but for a header, then a page of blocks.
+    # 4.4BSD: the first page without a header, then a page of blocks.
     assert run_of(trace, "ultrix:mechanism=on,capacity=2K", engine).refused == 1
 
 

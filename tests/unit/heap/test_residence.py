@@ -40,7 +40,7 @@ def test_a_huge_page_is_resident_as_a_whole_until_a_part_is_given_back():
     assert pages.runs == [3 * HUGE - 1, 3 * HUGE + 1]
     pages.touch(whole, 1)
     pages.discard(2 * whole, whole - 1)
-    pages.touch(2 * whole, 1)  # split, though nothing of it is left
+    pages.touch(2 * whole, 1)  # split, though all of it was purged
     assert pages.bytes == whole + 3 * 4096
     pages.discard(2 * whole, whole)
     pages.touch(2 * whole, 1)

@@ -1,4 +1,4 @@
-"""simulate(): what it takes, what it returns, what it refuses."""
+"""simulate(): its arguments, its results, its errors."""
 
 from contextlib import suppress
 
@@ -207,7 +207,7 @@ def test_the_heap_can_be_looked_at(name):
     simulation_blocks = _blocks_after(HOLE, name)
     addresses, sizes, slots = simulation_blocks
     assert (addresses[1:] >= (addresses + sizes)[:-1]).all()
-    below = addresses < MAX_BREAK  # what is mapped apart lies in several segments
+    below = addresses < MAX_BREAK  # mapped blocks are in several segments
     if below.any():
         assert addresses[0] == 0
         np.testing.assert_array_equal(addresses[below][1:], (addresses + sizes)[below][:-1])

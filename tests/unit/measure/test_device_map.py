@@ -1,4 +1,4 @@
-"""A device's memory over time, by hand: what was taken when, where it is shown, what pins it."""
+"""A device's memory over time, by hand: its calls, its map, and the objects that pin it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A device whose record begins in the middle: the model begins with what was there."""
+"""A device whose record begins in the middle: the model begins with its state then."""
 
 import gzip
 import pickle

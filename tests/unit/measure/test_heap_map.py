@@ -15,7 +15,7 @@ M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
 @st.composite
 def traces(draw, most=30, acts="mmfr"):
-    """Draw a trace of small objects: up to this many events, each malloc, free or realloc."""
+    """Draw a trace of small objects: up to `most` events, each malloc, free or realloc."""
     events, live = [], []
     for number in range(draw(st.integers(1, most))):
         act = draw(st.sampled_from(acts)) if live else "m"
@@ -77,7 +77,7 @@ def test_a_coarser_map_is_one_of_larger_cells(trace, cell_events, cell_bytes):
     assume(fine.cell_bytes * 2 == expected.cell_bytes)
     coarse = fine.coarser()
     np.testing.assert_allclose(coarse.live, expected.live)
-    # What comes to live late in a column may be younger than its middle: that age is 0.
+    # Objects born late in a column may be younger than its middle; their age is 0.
     rows, columns = (np.arange(0, count, 2) for count in fine.age.shape)
     cut = np.logical_or.reduceat(np.logical_or.reduceat(fine.age == 0, rows), columns, axis=1)
     np.testing.assert_allclose(coarse.age[~cut], expected.age[~cut], atol=1e-9)

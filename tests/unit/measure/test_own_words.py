@@ -1,4 +1,4 @@
-"""What waste says in the malloc's own words."""
+"""Waste by the malloc's own statistics."""
 
 import pytest
 
@@ -24,7 +24,7 @@ PRINTED = {
     "Bytes released to OS (aka unmapped)": 0,
     "Virtual address space used": 3538944,
 }
-"""What malloc_stats of gperftools 2.10 prints in a process with a thousand mallocs of 100 bytes."""
+"""Output of gperftools 2.10's malloc_stats in a process with a thousand mallocs of 100 bytes."""
 
 
 def words(trace, policy):

@@ -1,4 +1,4 @@
-"""What pins the heap, the heap at one moment, and its free blocks, by hand."""
+"""Objects that pin the heap, the heap at one moment, and its free blocks, by hand."""
 
 import pytest
 

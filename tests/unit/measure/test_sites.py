@@ -1,4 +1,4 @@
-"""Which code has the memory, and which code pins it."""
+"""Code that has the memory, and code that pins it."""
 
 from pathlib import Path
 
@@ -235,7 +235,7 @@ def test_of_a_long_trace_the_first_events_are_tried():
 
 
 def test_two_that_pin_one_heap_are_put_apart_together():
-    """Only the end of the heap is given back: with one of them elsewhere the other still pins."""
+    """Only the end of the heap is trimmed: with one of them elsewhere the other still pins."""
     trace = sessions()
     site = np.where(trace.object % 4 == 3, 3, trace.site)
     names = [*NAMES, "remember_user (user.c:3)"]

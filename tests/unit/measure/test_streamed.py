@@ -1,4 +1,4 @@
-"""What is measured of a trace that stays in its file is what is measured of it in memory."""
+"""Measurements of a trace that stays in its file equal measurements of it in memory."""
 
 from dataclasses import asdict
 

@@ -101,7 +101,7 @@ def test_what_is_free_was_never_touched_or_is_resident():
 
 
 def test_what_is_given_back_is_told_from_what_was_never_touched():
-    # malloc_trim gives back the whole pages of the free block inside; the top it lowers.
+    # malloc_trim purges the whole pages of the free block inside, and lowers the top.
     events = [(MALLOC, 1, 40000), (MALLOC, 2, 5000), (FREE, 1, 0), (EMPTY, -1, 0)]
     before = taken_apart(events[:-1], "ptmalloc", event=-1)
     after = taken_apart(events, "ptmalloc", event=-1)

@@ -27,7 +27,7 @@ FAMILIES = [
 
 
 class Made:
-    """A trial whose failing sizes are given; runs of equal sizes are told at once."""
+    """A trial with given failing sizes; runs of equal sizes are reported at once."""
 
     def __init__(self, fails, grain, tells):
         self.fails, self.grain, self.tells = fails, grain, tells

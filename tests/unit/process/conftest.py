@@ -1,4 +1,4 @@
-"""What tests of snapshots share."""
+"""Fixtures of the tests of snapshots."""
 
 import os
 import shutil

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass
 class Told:
-    """What a program says of itself."""
+    """A program's own report."""
 
     process: int
     child: subprocess.Popen

@@ -1,4 +1,4 @@
-"""What live blocks contain."""
+"""Contents of live blocks."""
 
 import shutil
 import subprocess

@@ -12,7 +12,7 @@ from simalloc.process import LiveProcess, take_snapshot
 
 
 def preloaded(compiled, name):
-    """Run a program with an allocator; return what it says, and the heap that was found."""
+    """Run a program with an allocator; return its own report, and the heap found."""
     library = ctypes.util.find_library(name)
     if library is None:
         pytest.skip(f"{name} is not installed")

@@ -77,7 +77,7 @@ def trace_of(calls, live=(), sizes=()):
 
 
 class Continued:
-    """A process, its snapshots, and the traces of what it did."""
+    """A process, its snapshots, and the traces of its calls."""
 
     def __init__(self, program, threads):
         with running(program, str(threads)) as told:

@@ -11,7 +11,7 @@ SNAPSHOTS = 6
 
 
 def examined(disturb):
-    """Run the server while it is disturbed, and return how often that was and what it counts."""
+    """Run the server while it is disturbed; return the number of disturbances and its counts."""
     with server() as served:
         times = disturb(LiveProcess(served.child.pid))
         counts = served.finish()

@@ -61,7 +61,7 @@ def test_every_block_is_found_and_none_more(examined):
     first = min(told)
     more = [size for at, size in found.items() if at not in told and at > first]
     assert {address: found.get(address) for address in told} == told
-    assert len(more) <= THREADS  # below the first block are those of a static program's start
+    assert len(more) <= THREADS  # a static program's start has blocks below the first one
     assert all(size in OF_THREADS for size in more)
     assert not examined.snapshot.problems, examined.snapshot.problems
 

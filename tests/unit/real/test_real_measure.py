@@ -1,4 +1,4 @@
-"""What is measured of real allocators, against allocators whose every byte is known."""
+"""Measurements of real allocators, against allocators whose every byte is known."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ void *malloc(unsigned long size)
 void *realloc(void *old, unsigned long size) { (void)old; return malloc(size); }
 void free(void *object) { (void)object; }
 """
-"""Grants 64 KiB in all."""
+"""Grants 64 KiB in total."""
 
 
 BY_KIND = """
@@ -63,7 +63,7 @@ int mallctl(const char *name, void *old, size_t *length, void *new, size_t new_l
     return munmap(kept, 1000 * 4096);
 }
 """
-"""Maps 1, 10, 100 or 1000 pages, as it is called; the last it gives back when it is told to."""
+"""Maps 1, 10, 100 or 1000 pages, depending on the call; returns the last mapping on request."""
 
 
 def trace_of(op, key, size, name="made", **columns):
@@ -166,7 +166,7 @@ def test_a_trace_that_would_take_all_memory_is_refused(monkeypatch):
 
 
 def test_an_allocator_that_takes_all_memory_is_stopped(monkeypatch, pages):
-    """Of 4 MiB free it may take what is there, though the live bytes are few."""
+    """It may take the 4 MiB that are free, though the live bytes are few."""
     monkeypatch.setattr(process, "room", lambda: 4 << 20)
     with pytest.raises(
         SimallocError, match=r"made: before event \d+ .*libmade.so had taken nearly"

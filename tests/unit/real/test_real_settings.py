@@ -1,4 +1,4 @@
-"""Settings of real allocators: how they are given, and what they are in the environment."""
+"""Settings of real allocators: their text, and their environment variables."""
 
 import pytest
 

@@ -48,7 +48,7 @@ def by_thread(shared_library):
 
 
 def asking(*threads, ends=()):
-    """Each thread asks for an object of 8 bytes, in this order; those of `ends` end behind."""
+    """Each thread requests an object of 8 bytes, in this order; threads in `ends` end behind."""
     count = len(threads)
     op = [Op.MALLOC] * count + [Op.THREAD_END] * len(ends)
     key = [*range(count), *[-1] * len(ends)]
@@ -64,7 +64,7 @@ def asking(*threads, ends=()):
         (asking(7, 4_000_000_000, 7, 9, 9, 7), 3, 3, 3),
         (asking(1, 2, 3, ends=[3, 2]), 3, 3, 1),
         (asking(1, 2, 1, ends=[1, 2]), 2, 2, 1),  # the first is the process's own
-        (asking(5, ends=[6, 7]), 3, 1, 1),  # these never asked for anything
+        (asking(5, ends=[6, 7]), 3, 1, 1),  # these threads never made a request
     ],
 )
 def test_threads_live_from_their_first_event_to_their_end(by_thread, trace, threads, peak, final):
@@ -124,10 +124,10 @@ def test_what_arenas_of_idle_threads_hold(idle):
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is about glibc's arenas")
 @pytest.mark.parametrize(("provenance", "grown"), [(RECORDED, 0), ({}, 1)])
 def test_what_starting_threads_takes_is_asked_for_once(provenance, grown):
-    """82 chunks of 1,296 bytes and 42 tables of 656 fill the first 132 KiB but for 1,344 bytes.
+    """82 chunks of 1,296 bytes and 42 tables of 656 fill the first 132 KiB except 1,344 bytes.
 
-    What the C library asks for to start 41 threads, 288 bytes each, is among a program's events
-    where it was recorded; else it comes before them, and the heap has to grow.
+    The C library's requests for starting 41 threads, 288 bytes each, are among the events of a
+    recorded program. In other traces they precede the events, and the heap has to grow.
     """
     trace = Trace.from_events(
         [Op.MALLOC] * 82,

@@ -1,4 +1,4 @@
-"""Runs test programs under the recorder, and reads what they say they did."""
+"""Runs test programs under the recorder, and reads their own records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Event = tuple[str, int, int, int]
 
 
 def compile_program(source: str, directory: Path, *flags: str) -> Path:
-    """Compile a program of the folder `programs`; skips the test if there is no compiler."""
+    """Compile a program of the folder `programs`; skips the test without a compiler."""
     compiler = "c++" if source.endswith(".cc") else "cc"
     if shutil.which(compiler) is None:
         pytest.skip(f"there is no {compiler}")
@@ -38,7 +38,7 @@ def compile_program(source: str, directory: Path, *flags: str) -> Path:
 
 @dataclass(frozen=True)
 class Run:
-    """How a recorded program ended, what it wrote, and the recordings it left."""
+    """Exit code, output and recordings of a recorded program."""
 
     code: int
     output: str

@@ -74,7 +74,7 @@ def events_of(lines):
 
 
 def keys(lines):
-    """Return what a trace has of the lines: kinds and sizes."""
+    """Return a trace's part of the lines: kinds and sizes."""
     ops = {"m": Op.MALLOC, "c": Op.CALLOC, "f": Op.FREE}
     parts = [line.split() for line in events_of(lines)]
     return [(ops[kind], int(rest[1]) if len(rest) > 1 else 0) for kind, *rest in parts]

@@ -1,4 +1,4 @@
-"""When the recording cannot go on the program does, and what was recorded by then is whole."""
+"""When the recording cannot continue the program does, and the recording until then is complete."""
 
 import errno
 import subprocess

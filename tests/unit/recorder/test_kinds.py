@@ -1,4 +1,4 @@
-"""What the resident memory of a process is, by kind."""
+"""Resident memory of a process by kind."""
 
 import mmap
 import os

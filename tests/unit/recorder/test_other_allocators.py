@@ -35,7 +35,7 @@ def library_of(name):
 
 
 def read_objects(raw):
-    """Return what was recorded of objects.cc, each object of it once."""
+    """Return the recording of objects.cc, each of its objects once."""
     events = read_all(raw)
     asked = Counter(event[2:] for event in events_of(events) if event[0] == "m")
     assert asked.keys() >= OBJECTS

@@ -1,4 +1,4 @@
-"""What can be recorded, and what is said of what cannot."""
+"""Programs that can be recorded, and the messages for others."""
 
 import os
 import subprocess

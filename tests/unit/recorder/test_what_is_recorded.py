@@ -322,7 +322,7 @@ def test_what_a_program_maps_by_itself(tmp_path):
 
 
 def test_a_block_that_is_written_again_has_no_unwritten_pages(tmp_path, monkeypatch):
-    """What a block before it wrote is resident: nothing says that this block did not write it."""
+    """Pages that an earlier block wrote are resident, so this block seems to have written them."""
     tunables = "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=100000000"
     monkeypatch.setenv("GLIBC_TUNABLES", tunables)
     program = compile_program("buffers.c", tmp_path)

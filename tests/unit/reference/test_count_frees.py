@@ -27,7 +27,7 @@ def holes_at(name, *numbers):
 def test_a_walk_from_the_front_ends_at_the_block_above(name):
     heap, addresses = holes_at(name, 4, 8, 12)
     looked_at = {number: heap.walk_to(addresses[number]) for number in (2, 5, 9, 15)}
-    assert looked_at == {2: 1, 5: 2, 9: 3, 15: 3}  # above 15 there is none: all are looked at
+    assert looked_at == {2: 1, 5: 2, 9: 3, 15: 3}  # no block is above 15: all are visited
     assert holes_at(name)[0].walk_to(addresses[3]) == 0
 
 

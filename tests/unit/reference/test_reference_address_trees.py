@@ -15,7 +15,7 @@ def heap(*sizes, fit=TreeFit.FIRST, growth=1000, **parameters):
 
 
 def free(made, *addresses):
-    """Free blocks in turn; return how many nodes each looked at."""
+    """Free blocks in turn; return the number of nodes that each visited."""
     before = made.visited_at_free
     seen = []
     for address in addresses:
@@ -27,7 +27,7 @@ def free(made, *addresses):
 
 
 def preorder(node):
-    """Return the addresses of a subtree, each node before what is below it."""
+    """Return the addresses of a subtree, each node before the nodes below it."""
     return [node.address, *preorder(node.left), *preorder(node.right)] if node else []
 
 
@@ -42,7 +42,7 @@ def preorder(node):
         (TreeFit.BEST, 50, 0, 5),
         (TreeFit.FIRST, 300, 580, 1),
         (TreeFit.BEST, 300, 580, 1),
-        (TreeFit.FIRST, 500, 1000, 1),  # nothing fits: only the root is looked at
+        (TreeFit.FIRST, 500, 1000, 1),  # nothing fits: only the root is visited
     ],
 )
 def test_searches(fit, size, found, visited):
@@ -99,7 +99,7 @@ def test_a_full_merge_takes_both_neighbours():
     ],
 )
 def test_growth(coalescing, count_tail, found, brk):
-    """900 bytes are asked for when 200 are free at the end of the heap; then 1100."""
+    """900 bytes are requested when 200 are free at the end of the heap; then 1100."""
     made = heap(800, coalescing=coalescing, count_tail=count_tail)
     size = 1100 if coalescing is Coalescing.ALL else 900
     assert (made.malloc(size), made.visited, made.brk) == (found, 1, brk)
@@ -107,7 +107,7 @@ def test_growth(coalescing, count_tail, found, brk):
 
 
 def test_eight_trees():
-    made = heap(30, trees=8)  # what is left is in the last one
+    made = heap(30, trees=8)  # the remainder is in the last one
     assert (made.malloc(600), made.visited) == (30, 1)  # 370 are left: into the sixth, empty
     assert (made.malloc(100), made.visited) == (630, 1)  # the second to fifth are empty
     assert free(made, 630) == [0]
@@ -175,6 +175,6 @@ def test_in_place():
     assert made.reallocate_in_place(0, 80)
     assert made.block_size(0) == 100  # and so are 20 of the 30
     made.check()
-    assert made.visited_at_free == 0  # nothing of it was a deallocation
+    assert made.visited_at_free == 0  # no part of it was a deallocation
     still = heap(100)
     assert not still.reallocate_in_place(0, 101)

@@ -1,4 +1,4 @@
-"""Asked alignments, followed by hand, and what is said of those that cannot be served."""
+"""Requested alignments, followed by hand, and the messages for impossible ones."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_what_is_over_in_front_and_behind_is_given_back():
     trace = asking((10, 0), (100, 64), (54, 0), (20, 0))
     found = replay(trace, first_fit, scale=1, check=True)
     assert found.addresses.tolist() == [0, 64, 10, 164]
-    # Two blocks are cut from the last, and 164 bytes of which both ends are given back; one fits.
+    # Two blocks are cut from the last, and 164 bytes whose ends are both freed; one fits.
     assert found.splits == 5
     assert found.allocated.tolist() == [10, 110, 164, 184]
 

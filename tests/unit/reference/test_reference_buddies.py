@@ -25,7 +25,7 @@ def test_growth_for_a_large_block_passes_an_unaligned_break():
     assert made.malloc(100) == 128  # 0 to 64 is in use: to 128, and 128 more
     assert (made.brk, made.growths) == (256, 2)
     assert made.free_blocks() == [(16, 16), (32, 32), (64, 64)]
-    assert made.splits == 2  # cutting new memory is none
+    assert made.splits == 2  # cutting new memory does not count
     assert made.malloc(200) == 256  # an aligned break rises by just the block
     assert made.brk == 512
 

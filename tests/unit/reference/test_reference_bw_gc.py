@@ -27,7 +27,7 @@ def test_a_collection_waits_until_enough_was_allocated():
 
 
 def test_no_collection_follows_another_before_anything_was_allocated():
-    made = heap(16, divisor=1024)  # (64 + 0) / 4 / 1024 is no word at all
+    made = heap(16, divisor=1024)  # (64 + 0) / 4 / 1024 is less than a word
     made.malloc(128)  # collects, and then grows
     assert (made.collections, made.brk) == (1, 256)
 
@@ -60,8 +60,8 @@ def test_garbage_is_counted_as_free_blocks():
 
 
 def test_an_index_is_taken_when_a_page_of_its_stretch_is_first_used():
-    # Three tables of 49 pages, a stack of 8, a heap of 16 and an index of 81, each with one lost;
-    # a stretch is 1024 pages. What is left of the tables is enough for headers and maps.
+    # Three tables of 49 pages, a stack of 8, a heap of 16 and an index of 81, each with one lost; a
+    # stretch is 1024 pages. The rest of the tables suffices for headers and maps.
     made = heap_for(BwGc(mechanism=True, page=64))
     made.malloc(21)
     assert made.brk == (3 * 50 + 9 + 17 + 82) * 64 == 16512
@@ -69,5 +69,5 @@ def test_an_index_is_taken_when_a_page_of_its_stretch_is_first_used():
     assert made.brk == 16512 + 777 * 64 == 65536 + 11 * 64  # where nothing is used yet
     made.malloc(15 * 64)  # all that was left of the first pages
     assert made.brk == 65536 + 11 * 64
-    assert made.malloc(6 * 64) == 65536 - 6 * 64  # what is left now begins the second stretch
+    assert made.malloc(6 * 64) == 65536 - 6 * 64  # the rest now begins the second stretch
     assert made.brk == 65536 + (11 + 82) * 64

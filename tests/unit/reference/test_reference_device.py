@@ -127,7 +127,7 @@ def test_where_expandable_blocks_of_the_example_lie():
 @pytest.mark.parametrize("replayed", [replay_in_reference, replay_device])
 @pytest.mark.parametrize("capacity", [0, 601 * MIB])
 def test_pages_are_counted_from_the_range(replayed, capacity):
-    """The large range comes after the small one, at an address that is no multiple of its page."""
+    """The large range comes after the small one, at an address not a multiple of its page."""
     trace = Trace.from_events(
         [Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.FREE, Op.EMPTY],
         [0, 1, 2, 1, -1],

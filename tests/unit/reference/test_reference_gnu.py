@@ -37,7 +37,7 @@ def test_pages_that_must_grow_are_freed_first():
     made = heap(1024, 2048, returned=1024)
     assert made.reallocate(1024, 5000) == 1024
     assert made.brk == 6144
-    assert made.reallocate(1024, 1500) == 1024  # the break falls by what is not needed
+    assert made.reallocate(1024, 1500) == 1024  # the break falls by the unneeded pages
     assert made.brk == 3072
 
 

@@ -25,7 +25,7 @@ def test_a_last_remainder_that_is_too_small_enters_the_bins():
     made.free(0)
     made.malloc(50)
     made.free(70)
-    assert (made.malloc(15), made.visited) == (70, 2)  # 50 to 60 is looked at and binned
+    assert (made.malloc(15), made.visited) == (70, 2)  # 50 to 60 is visited and binned
     assert (made.malloc(6), made.visited) == (50, 2)  # then so is 85 to 90: the best fit
 
 

@@ -1,6 +1,6 @@
 """mimalloc on heaps small enough to follow policy/families/mimalloc.md by hand, without mechanism.
 
-Addresses are told from the first page on; each small page has 64 KiB.
+Addresses are relative to the first page; each small page has 64 KiB.
 """
 
 import pytest

@@ -15,7 +15,7 @@ def heap(*sizes, **parameters):
 
 
 def free(made, *addresses):
-    """Free blocks in turn; return how many blocks all of them looked at."""
+    """Free blocks in turn; return the number of blocks that they visited together."""
     before = made.visited_at_free
     for address in addresses:
         made.free(address)

@@ -23,7 +23,7 @@ def test_the_next_search_starts_at_what_is_left_and_then_behind_it():
     made = heap(70, 50, 80, 50, 90, 50, 60)
     for address in (250, 120, 0):
         made.free(address)  # 0, 120, 250
-    assert (made.malloc(75), made.visited) == (120, 2)  # what is left goes before 250
+    assert (made.malloc(75), made.visited) == (120, 2)  # the remainder goes before 250
     assert (made.malloc(85), made.visited) == (250, 2)
     assert made.malloc(70) == 0
     made.check()

@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 def heap(**parameters):
-    """Return an empty heap without what a program has before its own first call."""
+    """Return an empty heap without the allocations before a program's own first call."""
     return heap_for(Tcmalloc(**parameters))
 
 

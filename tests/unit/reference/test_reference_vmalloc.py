@@ -14,7 +14,7 @@ def heap(*sizes, **parameters):
 
 
 def test_the_slot_is_cut_from_its_front():
-    made = heap(100)  # the rest of the heap is in the slot: there is no tree yet
+    made = heap(100)  # the rest of the heap is in the slot; the tree is still empty
     assert made.blocks.in_state(State.CACHED) == [(100, 900)]
     assert [made.malloc(80), made.malloc(70), made.visited] == [100, 180, 1]
 

@@ -1,4 +1,4 @@
-"""The explorer: what its script is told, and the picture that stands for it."""
+"""The explorer: its script's data, and the picture that replaces it."""
 
 import base64
 import subprocess

@@ -1,4 +1,4 @@
-"""Every figure draws what it is given, and says its units."""
+"""Every figure draws its data, and names its units."""
 
 import numpy as np
 import pytest

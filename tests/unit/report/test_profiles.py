@@ -136,7 +136,7 @@ def test_pprof_itself_reads_it(profile, tmp_path):
     assert "größe; x.c:2" in done.stdout
 
 
-# What a file of speedscope's must have, as its file-format-spec.ts says.
+# Required fields of a file of speedscope's, by its file-format-spec.ts.
 SPEEDSCOPE = {
     "type": "object",
     "required": ["$schema", "shared", "profiles"],

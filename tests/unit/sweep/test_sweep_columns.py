@@ -1,4 +1,4 @@
-"""Results are kept for the columns of a trace that a policy looks at, and for no others."""
+"""Results are kept for the columns of a trace that a policy depends on, and for no others."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ ALIGNED = "best-fit-ao:memalign=on"
 
 
 class SitesApart(UserPolicy):
-    """Looks at the sites of the trace that it is given."""
+    """Depends on the sites of its trace."""
 
     def begin(self, trace):
         self.unit = 64 if trace.site.any() else 4096

@@ -1,4 +1,4 @@
-"""What is made of a batch that comes back from a cluster."""
+"""Results of a batch that returns from a cluster."""
 
 from concurrent.futures import CancelledError
 from types import SimpleNamespace

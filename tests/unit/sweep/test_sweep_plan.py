@@ -1,4 +1,4 @@
-"""Plans: what they stand for, and the line of whatever is wrong in them."""
+"""Plans: their runs, and the lines of their faults."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Carrying plans out: only what is missing, whatever happened before."""
+"""Running plans: only the missing runs, whatever happened before."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ CHANGING = {"seconds", "finished"}
 
 
 class Notes(Observer):
-    """Writes down what it is told."""
+    """Records its notifications."""
 
     def __init__(self):
         self.outcomes, self.events, self.given_up = [], 0, 0

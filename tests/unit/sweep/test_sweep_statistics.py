@@ -203,7 +203,7 @@ def test_a_ranking_leaves_out_what_not_all_have():
 
 
 def seeded(values, *, of="one"):
-    """Results as of `grid`, of which every trace is another seed of one program."""
+    """Results as of `grid`, in which every trace is another seed of one program."""
     return Results(
         {**found, "program": of, "seed": int(found["trace"][1:])} for found in grid(values)
     )

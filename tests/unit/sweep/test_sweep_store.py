@@ -1,4 +1,4 @@
-"""The file of results: what is written stays, once, and what cannot be is said."""
+"""The file of results: written results stay, once, and impossible ones are reported."""
 
 import errno
 import sqlite3

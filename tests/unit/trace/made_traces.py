@@ -70,7 +70,7 @@ def random_events(events, live, seed=0):
 
 
 def same(one, other):
-    """Whether two traces are equal in every column, name and provenance."""
+    """Return whether two traces are equal in every column, name and provenance."""
     return (
         one.name == other.name
         and one.provenance == other.provenance

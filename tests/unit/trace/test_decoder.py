@@ -1,4 +1,4 @@
-"""The decoder of trace files beside the table that knows nothing of their order."""
+"""The decoder of trace files beside the table, which does not depend on their order."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from simalloc.trace.chunk import pack
 from simalloc.trace.events import Reason
 
 RING = 1 << 14
-"""What outlives this many others is found elsewhere than in the ring."""
+"""Number of younger objects after which an object is not in the ring any more."""
 
 TOTALS = (
     "objects",
@@ -60,9 +60,9 @@ def check(trace, chunk_events=1 << 20, part_events=1 << 17):
 
 
 def lives(lifetimes, sizes, reallocs):
-    """A trace in which an object is allocated each turn and freed this many turns later.
+    """A trace in which an object is allocated each turn and freed after its lifetime in turns.
 
-    Of `reallocs` objects, if not 0, one is given its size anew halfway.
+    If `reallocs` is not 0, one in `reallocs` objects gets its size again halfway.
     """
     births = np.arange(len(lifetimes))
     resized = births[births % reallocs == 0] if reallocs else births[:0]

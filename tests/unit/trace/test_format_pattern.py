@@ -1,4 +1,4 @@
-"""A log of one's own, read by regular expressions."""
+"""A log in a user's own format, read by regular expressions."""
 
 import pytest
 from click.testing import CliRunner
@@ -202,7 +202,7 @@ def test_a_group_of_an_unknown_name_is_an_error_that_lists_the_known(kind):
 
 
 def test_the_kernel_s_log_with_a_null_pointer(read):
-    """The patterns are those of docs/formats.md."""
+    """The patterns are from docs/formats.md."""
     lines = (
         "# tracer: nop\n"
         "  init-1 [000] .N.. 0.170000: kmalloc: call_site=c1 ptr=c147dd20 bytes_req=29 x=32\n"

@@ -1,4 +1,4 @@
-"""What a snapshot of PyTorch says of the time before it, of other devices and of the allocator."""
+"""A snapshot of PyTorch: the time before it, other devices and the allocator."""
 
 import pickle
 import tracemalloc
@@ -96,7 +96,7 @@ def test_pools_are_numbered(log):
 
 
 def given_back(*after, frames=None, peak=100 * MIB):
-    """Return a history that makes room once, and gives back again with 40 MiB reserved."""
+    """Return a history that makes room once, and returns memory again with 40 MiB reserved."""
     more = {"frames": [{"name": frames, "filename": "x.py", "line": 1}]} if frames else {}
     return snapshot(
         entry("segment_alloc", 0, peak),

@@ -1,4 +1,4 @@
-"""Snapshots made of replays: what is read of them is what was replayed, and the model agrees."""
+"""Snapshots made of replays: reading them yields the replayed trace, and the model agrees."""
 
 import pickle
 
@@ -41,7 +41,7 @@ def program(seed, *, events=700, most=1 << 30):
 
 
 def snapshot(trace, replay, settings, capacity, *, skipped=0, framed=True):
-    """Return the entries of a run, without the first ones, and what is there in the end."""
+    """Return the entries of a run, without the first ones, and its memory at the end."""
     expandable = "expandable_segments:True" in settings
     entries, addresses, reserved = [], {}, 0
     calls = iter([*replay.calls.tolist(), (len(trace), 0, 0)])
@@ -102,7 +102,7 @@ def test_a_run_that_ends_in_an_out_of_memory(log, settings, framed):
     read = load_log(log(snapshot(trace, replay, settings, capacity, framed=framed)))
     done = len(replay.addresses)
     told = np.isin(np.arange(done), replay.calls[:, 0]) | (trace.op[:done] != Op.EMPTY)
-    if not framed:  # what a guess makes of them
+    if not framed:  # the guess for them
         assert read.op[read.op != Op.EMPTY].tolist() == [
             op for op in trace.op[:done] if op != Op.EMPTY
         ]

@@ -1,4 +1,4 @@
-"""Formats that are no text: records, snapshots of PyTorch, files of memray; and lifetimes."""
+"""Binary formats: records, snapshots of PyTorch, files of memray; and lifetimes."""
 
 import os
 import pickle

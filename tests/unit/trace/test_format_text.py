@@ -69,7 +69,7 @@ def test_an_id_is_another_object_after_its_free(log):
 
 
 def test_a_column_may_begin_anywhere(log):
-    """A thread may begin after any number of events, beyond what was read before."""
+    """A thread may begin after any number of events, beyond the part read before."""
     trace = load_log(log("m 0 1\nf 0\n" * 300_000 + "t 7\nm 0 1\n"))
     assert trace.thread.tolist() == [0] * 600_000 + [7]
 

@@ -368,7 +368,7 @@ def test_no_line_of_ltrace_has_a_call(load):
         load("hello\n", from_format="ltrace")
 
 
-# What the programs ask for is in their source; the tools see more or less of it.
+# The requests of the programs are in their source; the tools see more or fewer of them.
 REAL = {
     "requests.valgrind": (32, 14, {"allocations that failed": 2}),
     "requests.mtrace": (32, 14, {"allocations that failed": 2}),

@@ -1,4 +1,4 @@
-"""Hummingbird and Emacs of Bohra & Gabber 2001: what is generated has the figures that fix it."""
+"""Hummingbird and Emacs of Bohra & Gabber 2001: the generated traces have the fixed figures."""
 
 import numpy as np
 import pytest

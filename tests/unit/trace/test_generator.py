@@ -1,4 +1,4 @@
-"""Synthetic workloads: each distribution, phases, threads, and what is refused."""
+"""Synthetic workloads: each distribution, phases, threads, and errors."""
 
 import re
 from contextlib import suppress

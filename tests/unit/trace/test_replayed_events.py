@@ -1,4 +1,4 @@
-"""What is found of a trace's events once, for the replays under all policies."""
+"""Data computed once for a trace's events, for the replays under all policies."""
 
 import numpy as np
 import pytest

@@ -139,7 +139,7 @@ def test_a_prefix_has_no_negative_length():
 
 @given(traces())
 def test_a_pickled_trace_is_equal_and_read_only(trace):
-    _ = trace.identity  # what is computed once is not pickled
+    _ = trace.identity  # cached values are not pickled
     again = pickle.loads(pickle.dumps(trace))
     assert again == trace
     assert hash(again) == hash(trace)

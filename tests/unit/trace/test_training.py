@@ -1,4 +1,4 @@
-"""The generated training steps: what they keep, and that they end where they began."""
+"""The generated training steps: the memory that they keep, and a final state equal to the first."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Generated traces: their mechanics, their seeds, and what is shipped."""
+"""Generated traces: their mechanics, their seeds, and the shipped ones."""
 
 import runpy
 import sys

@@ -1,4 +1,4 @@
-"""What docs/python-policies.md shows is what happens."""
+"""The examples of docs/python-policies.md have the results shown there."""
 
 import doctest
 import sys

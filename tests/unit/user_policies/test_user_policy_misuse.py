@@ -1,4 +1,4 @@
-"""Whatever a policy in Python does wrong is an error that names the event, and never a crash."""
+"""Every mistake of a policy in Python is an error that names the event, and never a crash."""
 
 import gc
 import re

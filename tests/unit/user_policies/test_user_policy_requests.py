@@ -1,4 +1,4 @@
-"""Policies in Python that look at more of a request than its size."""
+"""Policies in Python that use more of a request than its size."""
 
 import numpy as np
 import pytest

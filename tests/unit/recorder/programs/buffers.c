@@ -1,4 +1,4 @@
-/* Large blocks of which a part is written: freed, resized, and left at the end. */
+/* Partly written large blocks: freed, resized, and left at the end. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Threads whose data have a destructor that allocates and frees when the recorder has been told of
- * the thread's end, and that asks to be called again. */
+/* Threads whose data have a destructor that allocates and frees after the recorder has recorded the
+ * thread's end, and that requests another call. */
 #include "say.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Stands between the recorder and the C library, and lets other threads have their turn when a block
- * has been given back but the caller does not know yet: what the recorder must be ready for. */
+/* Stands between the recorder and the C library, and lets other threads run after a block has been
+ * freed but before the caller knows it: the recorder must handle this. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>

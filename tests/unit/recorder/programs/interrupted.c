@@ -1,7 +1,7 @@
-/* Allocates while a signal handler that comes every 200 microseconds does the same, until that came
- * ENOUGH times or there is no room. It must run with the allocator of bump.c, which a signal handler
- * may call. The blocks that the handler allocates are HANDLED bytes long; how many others there were,
- * and how many of these, is written. */
+/* Allocates while a signal handler every 200 microseconds does the same, until it has run ENOUGH
+ * times or memory is exhausted. It must run with the allocator of bump.c, which a signal handler
+ * may call. The blocks that the handler allocates are HANDLED bytes long. The program writes the
+ * numbers of other blocks and of these. */
 #include "say.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* What a test program says it did, kept out of the heap and written at the end: lines of
- * "OP ADDRESS SIZE ALIGNMENT" with OP m, c, f or r; a realloc is said with its new address. */
+/* A test program's own record of its calls, kept out of the heap and written at the end: lines of
+ * "OP ADDRESS SIZE ALIGNMENT" with OP m, c, f or r; a realloc has its new address. */
 #ifndef SAY_H
 #define SAY_H
 
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What is between a block of this size and its free is compared. */
+/* Calls between a block of this size and its free are compared. */
 enum { MARK = 1234567 };
 
 struct said {

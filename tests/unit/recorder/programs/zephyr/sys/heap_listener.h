@@ -1,4 +1,5 @@
-/* What the recorder uses of Zephyr's heap listeners, declared anew after their documentation: the tests have no Zephyr. */
+/* The part of Zephyr's heap listeners that the recorder uses, declared by their documentation: the
+ * tests have no Zephyr. */
 #ifndef HEAP_LISTENER_H
 #define HEAP_LISTENER_H
 
