@@ -4,6 +4,7 @@ This happens if the signal comes just before the wait. Here it goes to another t
 not interrupt the wait either, and at any moment.
 """
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +140,42 @@ def test_ctrl_c_in_an_import_is_one_line():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
     assert done.returncode == 130
     assert done.stderr == "\nsimalloc: interrupted\n"
+
+
+IN_FINALIZER = """
+import signal, sys, time, simalloc.__main__, simalloc.cli
+
+class Finalized:
+    def __del__(self):
+        signal.raise_signal({blow})
+
+def command_line():
+    from simalloc.cli.group import _terminable
+    with _terminable():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        Finalized()
+        while True:
+            time.sleep(0.01)
+
+simalloc.cli.main = command_line
+simalloc.__main__.main()
+"""
+
+
+@pytest.mark.parametrize(("blow", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_a_finalizer_is_heard(blow, code):
+    command = [sys.executable, "-c", IN_FINALIZER.format(blow=int(blow))]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=PATIENCE)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_in_an_executed_text_has_the_exit_code(tmp_path):
+    (tmp_path / "pressed.py").write_text(
+        "import simalloc.__main__, simalloc.cli\n"
+        "simalloc.cli.main = lambda: exec('raise KeyboardInterrupt')\n"
+        "simalloc.__main__.main()\n"
+    )
+    command = [sys.executable, "-m", "pressed"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (130, "\nsimalloc: interrupted\n")
