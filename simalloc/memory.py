@@ -28,6 +28,8 @@ _KEPT_FREE: Final = 0.1
 """Share of the free memory that is left to the rest of the machine."""
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _state: Callable[[str], None] = lambda _: None  # noqa: E731 - the command line sets another
+_stated: Final[set[str]] = set()
+"""Sentences that were stated; many replays in a row may need the same."""
 
 
 def state_needs_by(state: Callable[[str], None]) -> None:
@@ -47,8 +49,10 @@ def require_memory(needed: int, what: str) -> None:
             "here. Replay fewer policies at once or a part of the trace, or set "
             f"{VARIABLE}={(needed >> 30) + 1}G if you know that this is too high"
         )
-    if needed >= STATED:
-        _state(f"{what} needs about {_spelled(needed)} of memory")
+    sentence = f"{what} needs about {_spelled(needed)} of memory"
+    if needed >= STATED and sentence not in _stated:
+        _stated.add(sentence)
+        _state(sentence)
 
 
 def room() -> int | None:

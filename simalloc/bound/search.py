@@ -59,6 +59,7 @@ def best_possible(
     it, or none can. `progress` is called with the share of the search that was done since its last
     call. Ctrl-C ends the search with the best so far; before there is one it raises
     `KeyboardInterrupt`. `placer` places in C, or is `simalloc.bound.reference.ReferencePlacer`.
+    Raises `SimallocError` if the objects need more memory than may be used.
     """
     started = time.monotonic()
     table = trace if isinstance(trace, Timetable) else Timetable.of(trace)

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.memory import require_memory
 from simalloc.trace import Trace
 from simalloc.trace.lives import lives_of
 
@@ -18,6 +19,8 @@ Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints, int]
 
 NONE: Final = 2**32 - 1
 """Stands for no life, as in c/lives.h."""
+OBJECT_BYTES: Final = 250
+"""Upper bound of the resident bytes that placing takes for each object of a trace."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +57,10 @@ class Timetable:
         """Return the timetable of a trace; `taken` gives the bytes that sizes of 1 or more take.
 
         The alignments that the trace's requests ask for are respected if `aligned`, otherwise
-        every address will do.
+        every address will do. Raises `SimallocError` if the objects need more memory than may be
+        used.
         """
+        require_memory(trace.objects * OBJECT_BYTES, f"{trace.name}: placing its objects")
         lives = lives_of(trace)
         events = len(trace)
         numbers = np.arange(len(lives), dtype=np.uint32)

@@ -9,11 +9,14 @@ an estimate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from simalloc.heap.running.setting import Setting
+from simalloc.bound.timetable import OBJECT_BYTES as OFFLINE_OBJECT
 from simalloc.memory import require_memory
 from simalloc.plural import counted
+
+if TYPE_CHECKING:
+    from simalloc.heap.running.setting import Setting
 
 _SIMULATION: Final = 4 << 20
 """Tables for a batch of events, arenas and thread 0."""
@@ -35,7 +38,6 @@ _COLUMN: Final = 10 << 20
 """The same for each optional column that a policy reads."""
 _REFERENCE_OBJECT: Final = 1500
 _REFERENCE_EVENT: Final = 400
-_OFFLINE_OBJECT: Final = 250
 
 
 def needed_bytes(settings: Sequence[Setting], *, addresses: bool = False) -> int:
@@ -72,7 +74,7 @@ def _of_one(setting: Setting, *, addresses: bool = False) -> int:
     if options.engine == "reference":
         return of_addresses + events * _REFERENCE_EVENT + slots * _REFERENCE_OBJECT
     if setting.policy.description.runner == "offline":
-        return of_addresses + source.objects * _OFFLINE_OBJECT
+        return of_addresses + source.objects * OFFLINE_OBJECT
     needed = _SIMULATION + of_addresses + slots * _OBJECT + setting.threads * _THREAD
     if options.resident:
         needed += _groups(setting, options.page) * _RESIDENT_GROUP

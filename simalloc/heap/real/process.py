@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from simalloc.errors import SimallocError
 from simalloc.files import naming
 from simalloc.heap.real.allocators import PROGRAM, Allocator
-from simalloc.memory import room
+from simalloc.memory import require_memory, room
 from simalloc.trace import Trace
 from simalloc.waiting import LOOK_SECONDS
 
+_EVENT_BYTES: Final = 110
+"""Resident bytes for each event of a trace in memory, with the columns that processes inherit."""
 _FAILURES: Final = {
     "refused": "{allocator} has no memory for event {event}, which asks for {size} bytes",
     "full": "before event {event} {allocator} had taken nearly all memory that is free here",
@@ -103,6 +105,7 @@ def columns_of(trace: Trace) -> Iterator[Columns]:
         columns.insert(1, trace.alignment)
     if threads > 1:
         columns.insert(-1, thread)
+    require_memory(len(trace) * _EVENT_BYTES, f"{trace.name}: a replay by real allocators")
     with TemporaryFile(prefix="simalloc-") as file:
         with naming(gettempdir()):
             room_for = sum(column.nbytes for column in columns)

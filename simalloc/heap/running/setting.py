@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from simalloc.heap._core import Simulation
+from simalloc.heap.needed import require_for
 from simalloc.heap.run_options import Realloc, RunKeywords, RunOptions
 from simalloc.heap.running.replayed_columns import dense_threads
 from simalloc.heap.start import Start
@@ -112,8 +113,9 @@ class Setting:
         """Return an empty heap of the C core, for the events of the source or `events`.
 
         `checked` verifies the whole heap after each event; `keeps_mappings` keeps the time of each
-        mapping and unmapping.
+        mapping and unmapping. Raises `SimallocError` if it needs more memory than may be used.
         """
+        require_for([self])
         description = self.policy.description
         parameters = description.core_parameters() | {
             "other_threads": self.other_threads,

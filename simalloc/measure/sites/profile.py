@@ -15,6 +15,7 @@ from simalloc.heap.quantity import Quantity
 from simalloc.measure.sites.frames import Frame, call_paths, common_frame, folded
 from simalloc.measure.sites.holding import At, held_under
 from simalloc.measure.sites.usage import usage_of
+from simalloc.memory import require_memory
 from simalloc.plural import counted
 from simalloc.policy import AnyPolicy
 from simalloc.shown import ShownAsTable
@@ -37,6 +38,9 @@ HELD: Final[Mapping[str, str]] = {
     "rounding_bytes": "what its blocks take beyond what was asked for",
 }
 """Measures of a site under a policy, with their descriptions."""
+
+_EVENT_BYTES: Final = 110
+"""Resident bytes for each event of a trace in memory, with the lives of its objects."""
 
 By = Literal["function", "site", "stack"]
 """The unit of a row: a function, a line that allocates, or a whole call path."""
@@ -130,8 +134,9 @@ def profile_of(
 
     Allocation wrappers at the inner ends of paths are left out, and so are functions that match one
     of `wrappers`; None keeps all of them. `at`, `of`, `page`, `progress` and errors are as in
-    `held_under`.
+    `held_under`; `SimallocError` too if the lives of the trace need more memory than may be used.
     """
+    require_memory(len(trace) * _EVENT_BYTES, f"{trace.name}: the lives of its objects")
     usage = usage_of(trace)
     used = np.flatnonzero(usage.allocations)
     values: dict[str, NDArray[np.int64] | NDArray[np.float64]] = {

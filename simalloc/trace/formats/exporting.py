@@ -24,6 +24,8 @@ from simalloc.trace.reader import TraceReader, is_trace_file
 from simalloc.trace.shapes import CheckedEvents
 
 STDOUT: Final = "-"
+_PIECE: Final = 1 << 16
+"""Events that are written at a time."""
 
 
 class Exported(NamedTuple):
@@ -99,7 +101,10 @@ def _plain_chunk(chunk: CheckedEvents) -> CheckedEvents:
 def _reported(
     reader: TraceReader, progress: Callable[[float], None] | None
 ) -> Iterator[CheckedEvents]:
+    """Yield the events in pieces that take little memory as text, and report the share done."""
     for chunk in reader.chunks():
-        yield chunk
-        if progress is not None:
-            progress(len(chunk) / reader.header.totals.events)
+        for at in range(0, len(chunk), _PIECE):
+            piece = chunk.part(at, at + _PIECE)
+            yield piece
+            if progress is not None:
+                progress(len(piece) / reader.header.totals.events)

@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.memory import require_memory
+from simalloc.plural import counted
 from simalloc.trace._c import Lives as LifeTable
 from simalloc.trace.shapes import ReplayedEvents
 
@@ -24,6 +26,8 @@ _ENDED: Final = np.dtype(
 )
 _COMPLETED: Final = np.dtype([(name, np.int64) for name in ("wait", "size")])
 _COMPLETED_AN_EVENT: Final = 3
+_OBJECT_BYTES: Final = 130
+"""Resident bytes for each object that is live at once, with those of its decoding."""
 
 
 class Ended(NamedTuple):
@@ -97,13 +101,16 @@ class Source(Protocol):
 class LifeReader:
     """Goes through a trace once. Lives remember the column `mark`, if the trace has it.
 
-    A realloc ends a life and begins another, as Johnstone and Wilson count. It takes up to three
-    times 80 bytes for each object that is live at once.
+    A realloc ends a life and begins another, as Johnstone and Wilson count. Raises `SimallocError`
+    if the objects that are live at once need more memory than may be used.
     """
 
     def __init__(
         self, source: Source, mark: str | None = None, part_events: int = PART_EVENTS
     ) -> None:
+        objects = counted(source.slots, "object")
+        table = f"a table of the lives of {objects} that are live at once"
+        require_memory(source.slots * _OBJECT_BYTES, table)
         self._source = source
         self._mark = mark
         self._part_events = part_events

@@ -6,6 +6,7 @@ import sys
 import pytest
 from command import simalloc
 
+from simalloc import memory
 from simalloc.errors import SimallocError
 from simalloc.heap import simulate, simulate_all
 from simalloc.heap.needed import needed_bytes
@@ -30,6 +31,7 @@ Path("/proc/self/clear_refs").write_text("5")
 simulate(open_trace(find_trace(sys.argv[1])), sys.argv[2], resident=True)
 print(1024 * (kilobytes("VmHWM") - before))
 """
+PEAK = "import resource as r; CALL; print(r.getrusage(r.RUSAGE_SELF).ru_maxrss)"
 MOST_TOO_HIGH = 4
 """Maximum ratio of an estimate to the memory of a replay of at least 10 MB."""
 
@@ -73,18 +75,48 @@ def test_a_replay_that_needs_too_much_is_refused_at_once(monkeypatch):
         simulate_all(trace, ["first-fit-ao", "best-fit-lifo"])
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "large.npz"
+    write_trace(many_objects(700_000), path)
+    return path
+
+
 @pytest.mark.parametrize(
-    "command", ["run", "pages", "waste", "place", "settings", "sites", "report"]
+    "words",
+    [
+        *("run -p ptmalloc", "pages -p ptmalloc", "waste -p ptmalloc", "place -p ptmalloc"),
+        *("settings", "sites", "sites -p ptmalloc", "report -o {folder}/page.html", "info"),
+        *("native -a glibc", "pool -p first-fit-ao", "best-possible", "diff {trace}", "device"),
+        *("run -p best-possible", "run -p pytorch"),
+    ],
 )
-def test_every_command_refuses(command, monkeypatch, tmp_path):
-    path = tmp_path / "large.npz"
-    write_trace(many_objects(600_000), path)
+def test_every_command_refuses(words, large, monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, "70M")
-    outputs = {"place": ["-o", tmp_path / "a.csv"], "report": ["-o", tmp_path / "a.html"]}
-    policy = [] if command in {"settings", "report"} else ["-p", "ptmalloc"]
-    done = simalloc(command, path, *policy, *outputs.get(command, []))
+    command, *options = words.format(trace=large, folder=tmp_path).split()
+    done = simalloc(command, large, *options)
     assert done.exit_code == 2
     assert "70.0 MiB may be used here" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_need_is_stated_once(monkeypatch):
+    said = []
+    monkeypatch.setenv(VARIABLE, "100G")
+    monkeypatch.setattr(memory, "_stated", set())
+    monkeypatch.setattr(memory, "_state", said.append)
+    for _ in range(3):
+        memory.require_memory(2 << 30, "this test")
+    assert said == ["this test needs about 2.0 GiB of memory"]
+
+
+def test_an_export_takes_memory_for_a_piece_at_a_time(large, tmp_path):
+    text = tmp_path / "large.txt"
+    code = f"from simalloc.trace.formats.exporting import export_trace; {PEAK}"
+    code = code.replace("CALL", f"export_trace({str(large)!r}, {str(text)!r}, 'text')")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert int(done.stdout) < 300 << 10
+    assert text.read_bytes().count(b"\nm ") == 700_000
 
 
 def test_a_limit_of_addresses_counts(monkeypatch):
