@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Record SERVERS under load and replay the recordings from the heaps that they had.
 
-    The heap of the model is compared with that of the process at the end: mapped and resident
+    The heap of the model is compared with the process's at the end: mapped and resident
     bytes.
     """
     known = {server.name: server for server in SERVERS}

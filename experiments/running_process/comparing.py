@@ -30,7 +30,7 @@ MAPPED: Final = "mapped"
 """The row of the blocks that malloc mapped on their own."""
 
 _CALM: Final = 1.0
-"""Seconds that a server gets to come to rest after its load."""
+"""Seconds that a server gets to settle after its load."""
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ class Marks:
     `event` has their numbers in ascending order, including the last of the trace; `unused` is the
     one with the most resident bytes that are not live. `pause` has the nanoseconds from each to the
     following event, `span` those from the previous mark (or the first event) to it; both are empty
-    if the trace has no times. Events before `first` allocate what was live when the recording
-    began, and count for no moment.
+    if the trace has no times. Events before `first` allocate the blocks that were live when the
+    recording began, and count for no moment.
     """
 
     event: NDArray[np.int64]
@@ -86,7 +86,7 @@ def marks_of(trace: Trace, unused: int) -> Marks:
 def shifted(marks: Marks, every: int, objects: int) -> NDArray[np.int64]:
     """Return where marks are in a trace with one more event before each `every`-th.
 
-    The events are counted from the first behind those of `objects` that were live at the start.
+    The events are counted from the first behind the allocations of `objects` live at the start.
     """
     event = marks.event
     return event + np.maximum(event - objects, 0) // every if every else event

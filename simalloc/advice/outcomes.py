@@ -34,7 +34,7 @@ _NO_COST: Final = Cost(0, 0, 0.0, None)
 class Setting:
     """A candidate, the run of its model, and its command line or environment.
 
-    `moments` has the resident bytes at each moment, including those of the malloc's library
+    `moments` has the resident bytes at each moment, including the malloc's library
     (`library_bytes`). `cost` is the additional cost relative to the present setting. `unused_event`
     is the event of `Moment.UNUSED`.
     """
@@ -195,7 +195,7 @@ def policy_in_use(source: EventSource) -> str:
 def with_trims(trace: Trace, every: int) -> Trace:
     """Return the trace of the program if it called malloc_trim after each `every` events.
 
-    Events that allocate what was live when the recording began are not counted.
+    Events that allocate the objects live at the start of the recording are not counted.
     """
     places = np.arange(live_at_start(trace.provenance).objects + every, len(trace), every)
     columns = {name: np.insert(values, places, values[places - 1])

@@ -47,7 +47,7 @@ def sites(
     at : {"worst", "peak", "end"}, default "worst"
         The moment at which the heap is examined: largest waste, peak, or end of trace.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
-        The peak is that of the mapped or resident bytes, or the event at which the largest free
+        The bytes whose peak is examined; for `largest-free`, the event at which the largest free
         block is smallest.
     page : int, default 4096
         Page size in bytes.

@@ -24,7 +24,7 @@ def command(directory: Path) -> None:
 
     The recorder is one C99 source file and its header, with hooks for FreeRTOS, ESP-IDF, Zephyr,
     newlib, LVGL and mbedTLS. It needs 1 KiB of code and a ring buffer, and an event takes 3 to 5
-    bytes. docs/boards.md describes its use; `simalloc import` reads what it sends.
+    bytes. docs/boards.md describes its use; `simalloc import` reads its output.
     """
     for path in copy_files(FOLDER, FILES, directory):
         echo(path)

@@ -84,7 +84,7 @@ class LazyGroup(click.Group):
         """Run a command line and leave the process."""
         kwargs["standalone_mode"] = False
         if "_SIMALLOC_COMPLETE" in os.environ:
-            import_module("simalloc.cli.completing")  # what it adds to click's completion
+            import_module("simalloc.cli.completing")  # it extends click's completion
         _open_closed_streams()
         spell_plainly()
         try:

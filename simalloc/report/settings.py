@@ -217,7 +217,7 @@ def _process(process: Recorded, advice: Advice) -> dict[str, object]:
 
 
 def _live_at_start(run: Run) -> dict[str, float] | None:
-    """Return what was live when the recording began, and its share of peak live; None: nothing."""
+    """Return the bytes live when the recording began and their share of peak live, or None."""
     began = run.live_at_start
     if not began.objects:
         return None

@@ -118,7 +118,7 @@ class Results(Sequence[Row]):
     ) -> Ranking:
         """Return the policies from best to worst by their average over the traces.
 
-        `measure` and `of` are those of `pivot`. See `simalloc.sweep.ranking.rank` for how far to
+        `measure` and `of` are as in `pivot`. See `simalloc.sweep.ranking.rank` for how far to
         trust the order.
         """
         return rank(self.pivot(measure, of=of), confidence=confidence, resamples=resamples)

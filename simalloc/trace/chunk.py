@@ -1,8 +1,8 @@
-"""How a run of events is packed into bytes: what the project's file stores and digests cover.
+"""The packing of a run of events into bytes, which the project's files store and digests cover.
 
-docs/trace-format.md has it to the byte. A chunk keeps no more than it must: ops, the size of what
-is allocated, and for events on objects that are there already how many objects ago theirs was
-allocated (0: the event is of no object).
+docs/trace-format.md defines it to the byte. A chunk keeps only ops, the sizes of allocations, and
+for events on live objects the number of objects allocated since theirs (0: the event has no
+object).
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def run_of(
     """Return the measures of a simulation so far, in program bytes.
 
     An allocator without memory for its own tables ends a run before an event. The simulation has
-    carried out a part of that event, so the counters are those of a second simulation up to it.
+    carried out a part of that event, so the counters come from a second simulation up to it.
     """
     figures = simulation.figures()
     events, scale = int(figures["events"]), setting.scale

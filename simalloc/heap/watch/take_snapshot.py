@@ -31,7 +31,7 @@ def heap_snapshot(
 
 
 def event_or_peak(source: EventSource, run: Run, event: int | None, of: Quantity = "mapped") -> int:
-    """Return an event, or by default that of the worst value of a quantity (heap/quantity.py).
+    """Return an event, or by default the event of the worst value of a quantity (heap/quantity.py).
 
     Raises `SimallocError` for a trace without events and for an unknown or unmeasured quantity.
     """

@@ -27,7 +27,7 @@ _ENDED: Final = np.dtype(
 _COMPLETED: Final = np.dtype([(name, np.int64) for name in ("wait", "size")])
 _COMPLETED_AN_EVENT: Final = 3
 _OBJECT_BYTES: Final = 130
-"""Resident bytes for each object that is live at once, with those of its decoding."""
+"""Resident bytes per object that is live at once, including its decoding."""
 
 
 class Ended(NamedTuple):

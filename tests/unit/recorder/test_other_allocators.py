@@ -84,7 +84,7 @@ def test_an_allocator_that_is_preloaded_over_a_linked_one(tmp_path, monkeypatch,
 
 
 def test_which_other_library_serves_objects(tmp_path, monkeypatch):
-    """The C library has no operators, so those of the linked library go on serving."""
+    """The C library has no operators, so the linked library's continue to serve."""
     name = Path(library_of("tcmalloc")).name
     flags = ("-std=c++17", "-Wl,--no-as-needed", f"-l:{name}")
     program = compile_program("objects.cc", tmp_path, *flags)

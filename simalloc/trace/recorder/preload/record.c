@@ -195,7 +195,7 @@ static always_inline bool is_of_malloc(const struct module *library)
 }
 
 /* Bytes that the program can use of a live block that the library `by` has served; 0 if that is
- * not known. The library of malloc knows only its own blocks, and crashes on those of another. */
+ * not known. The library of malloc knows only its own blocks, and crashes on others. */
 static always_inline size_t usable_bytes(const void *address, const struct module *by)
 {
     if (next.usable_size == NULL || !is_of_malloc(by) || process_stopped())
