@@ -1,1 +1,1 @@
-"""How fast simalloc is, measured beside real allocators in the same run."""
+"""The speed of simalloc, measured beside real allocators in the same run."""

@@ -123,7 +123,7 @@ _HOME: Final = {
     "workload": "api.workloads",
     "write_trace": "trace",
 }
-"""Where each name is at home; the imports above say the same to type checkers."""
+"""The module of each name, as in the imports above for type checkers."""
 
 _NOT_COMPILED: Final = (
     "{} is the source folder of simalloc, without its compiled core. Start Python in another "

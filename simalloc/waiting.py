@@ -1,4 +1,4 @@
-"""How the main thread waits, so that Ctrl-C ends every wait."""
+"""Waits of the main thread, which Ctrl-C ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tests wait: for the thing itself, and as long as a slow and busy machine may take for it."""
+"""Waits of tests: for the event itself, with a limit for a slow and busy machine."""
 
 import time
 from contextlib import contextmanager

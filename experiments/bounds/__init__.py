@@ -1,1 +1,1 @@
-"""How small heaps could be, how much knowing the future helps, and how bad it can get."""
+"""The smallest possible heaps, the value of knowing the future, and the worst cases."""

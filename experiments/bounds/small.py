@@ -116,7 +116,7 @@ KINDS: Final[Mapping[str, Callable[[np.random.Generator], list[Buffer]]]] = Mapp
         "parts": with_parts,
     }
 )
-"""How instances are drawn."""
+"""Functions that draw instances."""
 
 
 def trace_of(spans: Sequence[Span]) -> Trace:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _GIGABYTES: Final = 2.2e9
-"""Where the paper's figure 7 ends."""
+"""End of the paper's figure 7."""
 
 
 class _Figure(NamedTuple):

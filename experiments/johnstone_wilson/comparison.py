@@ -60,11 +60,11 @@ class Comparison:
         ]
 
     def table(self) -> Table:
-        """Return the table in the paper's form, with three lines a row.
+        """Return the table in the paper's form, with three lines per row.
 
-        Summaries below a column stand as printed, and then over the cells that have been measured,
-        on both lines, if there are two or more. Where the rows are programs they are also taken
-        over the genuine traces alone.
+        Summaries below a column are shown as printed, and then over the measured cells, on both
+        lines, if there are two or more. If the rows are programs, summaries over the genuine traces
+        alone follow.
         """
         columns = [name for name in self.published.columns if name not in SUMMARIES]
         rows = [line for row in self.published.rows for line in self._row(row, columns)]

@@ -1,4 +1,4 @@
-"""How the paper's statements fare with twenty draws of the traces, and on each real program."""
+"""The paper's statements on twenty draws of the traces, and on each real program."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ _EVENLY: Final = 128
 
 
 class Moment(Enum):
-    """When resident bytes are compared."""
+    """Moments at which resident bytes are compared."""
 
     PEAK = "peak"
-    """When most is resident."""
+    """The maximum of resident bytes."""
     UNUSED = "unused"
     """When most is resident that is not live, under the malloc in use."""
     MEAN = "mean"

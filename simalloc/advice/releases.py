@@ -23,7 +23,7 @@ _SAID: Final = {
     "jemalloc": re.compile(rb"\b(5\.\d+\.\d+)-\d+-g[0-9a-f]"),
     "tcmalloc": re.compile(rb"\bgperftools (\d+\.\d+)"),
 }
-"""How a library says its own release."""
+"""Patterns of a library's own release in its file."""
 
 _FOLDERS: Final = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib")
 

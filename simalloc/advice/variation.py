@@ -1,4 +1,4 @@
-"""How sure a saving is: what chance may change about a program, replayed."""
+"""The certainty of a saving: replays of a program with random changes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How large a heap can be made by the worst requests, as the literature states it.
+"""The proven worst cases of heap sizes, as the literature states them.
 
 A program keeps at most `live` bytes live (M), in objects of `smallest` to `largest` bytes; n is the
-ratio of the two. All figures are bytes. `simalloc.adversary` has programs that come near them.
+ratio of the two. All figures are bytes. `simalloc.adversary` has programs that approach them.
 """
 
 from __future__ import annotations

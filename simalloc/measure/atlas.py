@@ -30,7 +30,7 @@ class Atlas:
     run: Run
     stays: Stays
     edges: NDArray[np.int64]
-    """Where each kind begins: kind `k` is at `edges[k]` to `edges[k + 1] - 1`."""
+    """Start of each kind: kind `k` is at `edges[k]` to `edges[k + 1] - 1`."""
 
     def window(
         self,

@@ -1,4 +1,4 @@
-"""How large the free blocks are, over time."""
+"""Sizes of the free blocks over time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where the bytes of a heap are in the words of the malloc itself: the lines of its `malloc_stats`.
+"""The bytes of a heap by the malloc's own statistics: the lines of its `malloc_stats`.
 
-Some lines are more than the malloc prints: the parts that its lines are made of.
+Some lines are not printed by the malloc: they are the parts of its lines.
 """
 
 from __future__ import annotations

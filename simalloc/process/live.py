@@ -24,7 +24,7 @@ _KERNEL_THREAD: Final = 0x0020_0000
 """The flag in `/proc/PID/stat` of a thread of the kernel."""
 
 _STATE_SHIFT: Final = 62
-"""Where an entry of `/proc/PID/pagemap` has the two bits of a page's state."""
+"""Position of the two bits of a page's state in an entry of `/proc/PID/pagemap`."""
 
 _LONGEST_FILE: Final = 1 << 28
 

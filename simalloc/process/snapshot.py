@@ -89,7 +89,7 @@ class Part:
     released: int = 0
     """Bytes at the end of the arena's heaps that were returned to the system; not in `bytes`."""
     problem: str | None = None
-    """Why the arena could not be walked; then only `bytes` is known."""
+    """Reason why the arena could not be walked; then only `bytes` is known."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _LINES: Final = 10.0
 
 
 class Display(Protocol):
-    """Where a bar is shown."""
+    """Place where a bar is shown."""
 
     def show(self, bar: Bar) -> None:
         """Show how far a bar has come."""

@@ -1,6 +1,6 @@
-"""How things look in notebooks: the tables and the picture of each kind of thing.
+"""Representations in notebooks: the tables and the picture of each kind of object.
 
-`simalloc.shown` asks here, on behalf of things in layers below.
+`simalloc.shown` uses them for objects in layers below.
 """
 
 from __future__ import annotations

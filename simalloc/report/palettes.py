@@ -29,7 +29,7 @@ class Palette:
     lines: tuple[str, ...]
     """For things of different kinds, the first for the most important."""
     deepest: str
-    """Where shades of the second line colour end."""
+    """End of the shades of the second line colour."""
     youngest: float
     """Position in plasma, from 0 to 1, of the youngest age; old objects contrast with the paper."""
     oldest: float

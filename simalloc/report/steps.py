@@ -79,7 +79,7 @@ WRITERS: Final[Mapping[str, Callable[[Steps], str]]] = {
     ".svg": steps_svg,
     ".txt": lambda steps: "\n".join(steps_text(steps)) + "\n",
 }
-"""How steps are written to a file, by the end of its name."""
+"""Functions that write steps to a file, by the end of its name."""
 
 
 def steps_written(steps: Steps, suffix: str) -> str:

@@ -1,4 +1,4 @@
-"""How a sweep comes along, as a bar shows it."""
+"""The progress of a sweep as a bar."""
 
 from __future__ import annotations
 

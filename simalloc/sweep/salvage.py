@@ -27,7 +27,7 @@ _HEADER: Final = struct.Struct(">16xH10xI")
 """Where SQLite's file header, which the magic begins, says the size of a page (1: 65,536 bytes) and
 their number."""
 _PAGES: Final = 28
-"""Where in it that number is."""
+"""Offset of that number in the header."""
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 _DAMAGE: Final = (sqlite3.Error, ValueError, TypeError, KeyError)
 

@@ -101,7 +101,7 @@ def enter(
 
 
 class Reason(IntEnum):
-    """Why an event is not valid: what LiveTable.enter returns (c/live_table.h)."""
+    """Reasons why an event is invalid, as LiveTable.enter returns them (c/live_table.h)."""
 
     NONE = 0
     OP = 1

@@ -1,4 +1,4 @@
-"""How the optional columns of a chunk are packed (docs/trace-format.md)."""
+"""The packing of a chunk's optional columns (docs/trace-format.md)."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class EventSource(Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Where the trace comes from."""
+        """Origin of the trace."""
 
     @property
     def threads(self) -> int:

@@ -52,7 +52,7 @@ class TraceFile:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Where the trace comes from."""
+        """Origin of the trace."""
         return self.header.provenance
 
     @property

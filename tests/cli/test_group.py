@@ -1,4 +1,4 @@
-"""How the command line starts, helps and ends."""
+"""The start, the help and the exit of the command line."""
 
 import json
 import os

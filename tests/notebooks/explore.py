@@ -58,7 +58,7 @@ PIN = """(() => {
   const { left, top } = map.canvas.getBoundingClientRect();
   return [left + map.x((pin.since + event + 1) / 2), top + map.y(pin.address + pin.size / 2)];
 })()"""
-"""Where the first pin of the first map is."""
+"""Position of the first pin of the first map."""
 
 
 def notebook(trace, policies):

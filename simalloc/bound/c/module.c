@@ -68,7 +68,7 @@ static bool hold(struct column *columns, PyObject *const *given, size_t count, s
     return false;
 }
 
-/* How a piece of work stands after a stride of it. */
+/* State of a piece of work after a stride. */
 enum stride { GOES_ON, ENDED, OUT_OF_MEMORY };
 typedef enum stride stride_function(void *work);
 

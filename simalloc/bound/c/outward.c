@@ -142,9 +142,9 @@ static void put_on_top(struct outward *outward, uint32_t slot, uint64_t size)
     outward->ended = outward->height >= outward->limit;
 }
 
-/* How badly an object that lives until `until` goes with a neighbour: the distance of their ends
- * in its own remaining life. The bottom never dies, and nothing is known of what may come on top.
- */
+/* Returns the cost of an object that lives until `until` beside a neighbour: the distance of their
+ * ends in the object's remaining life. The bottom never dies, and the block above the top is
+ * unknown. */
 static double distance(const struct outward *outward, uint32_t neighbour, int64_t until,
                        double remaining)
 {

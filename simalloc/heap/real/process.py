@@ -31,7 +31,7 @@ _FAILURES: Final = {
     "full": "before event {event} {allocator} had taken nearly all memory that is free here",
     "threadless": "the system starts no further thread for event {event}",
 }
-"""Why a pass ended before the trace: words of program/main.c."""
+"""Reasons why a pass ended before the trace, by their words in program/main.c."""
 
 
 class PassTime(NamedTuple):

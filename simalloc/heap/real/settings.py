@@ -27,7 +27,7 @@ _TUNABLES: Final = (
 
 @dataclass(frozen=True)
 class _Convention:
-    """How an allocator takes settings of its own names from the environment.
+    """An allocator's convention for settings of its own names in the environment.
 
     `variables` returns the variables that stand for settings; `yes` and `no` are its words for on
     and off.

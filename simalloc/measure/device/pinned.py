@@ -28,7 +28,7 @@ class HalfEmpty:
     """A segment, or a page of expandable segments, with at most half of its bytes requested."""
 
     shown: int
-    """Where it lies in the map."""
+    """Its position in the map."""
     size: int
     requested: int
     objects: int

@@ -56,7 +56,7 @@ class Bfc(Device):
 
 
 class Extend(Enum):
-    """How ONNX Runtime's arena extends (`arena_extend_strategy` 0 and 1)."""
+    """Rule by which ONNX Runtime's arena extends (`arena_extend_strategy` 0 and 1)."""
 
     NEXT_POWER_OF_TWO = "next-power-of-two"
     SAME_AS_REQUESTED = "same-as-requested"

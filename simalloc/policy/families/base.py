@@ -100,7 +100,7 @@ class Family:
 
     @property
     def aligning(self) -> Aligning | None:
-        """How an alignment that a request asks for is served; None: not by the common rule."""
+        """Rule for requested alignments, or None if the common rule does not apply."""
         return None
 
     def core_parameters(self) -> dict[str, int | str]:

@@ -64,7 +64,7 @@ _OF_3: Final = frozenset(
 
 
 class ReclaimOnFree(Enum):
-    """When a thread takes over a page without an owner in which it frees a block."""
+    """Condition on which a thread reclaims a page without an owner in which it frees a block."""
 
     NEVER = "-1"
     OWN = "0"

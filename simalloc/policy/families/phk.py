@@ -10,12 +10,12 @@ from simalloc.policy.parts import MAX_UNIT, Aligning, Overhead, PowerOfTwo, Unit
 
 
 class PageOrder(Enum):
-    """Where a page that has a free chunk again enters the list of its size."""
+    """Place at which a page that has a free chunk again enters the list of its size."""
 
     ALMOST = "almost"
     """As in the original: one page before the place that its address has."""
     ADDRESS = "address"
-    """Where its address belongs."""
+    """The place of its address."""
     NEWEST = "newest"
     """In front."""
 

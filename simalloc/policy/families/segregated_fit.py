@@ -22,7 +22,7 @@ class ListFit(Enum):
 
 
 class ListOrder(Enum):
-    """How each list is ordered: newest first, or smallest first and newest among equals."""
+    """Order of each list: newest first, or smallest first and newest among equals."""
 
     LIFO = "lifo"
     SIZE = "size"

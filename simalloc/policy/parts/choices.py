@@ -16,7 +16,7 @@ class Fit(Enum):
 
 
 class Order(Enum):
-    """How the list of free blocks is ordered: newest first, oldest first, or by address."""
+    """Order of the list of free blocks: newest first, oldest first, or by address."""
 
     LIFO = "lifo"
     FIFO = "fifo"
@@ -24,7 +24,7 @@ class Order(Enum):
 
 
 class Spacing(Enum):
-    """How wide the size classes are."""
+    """Widths of the size classes."""
 
     EQUAL = "equal"
     """Classes of one width; the last also has all larger blocks."""
@@ -42,7 +42,10 @@ class Series(Enum):
 
 
 class CoalescingTime(Enum):
-    """When adjacent free blocks merge (Wilson et al. 1995, 3.11; Bryant & O'Hallaron, 9.9.10)."""
+    """Time at which adjacent free blocks merge (Wilson et al.
+
+    1995, 3.11; Bryant & O'Hallaron, 9.9.10).
+    """
 
     IMMEDIATE = "immediate"
     """At every free."""

@@ -8,10 +8,10 @@ from math import gcd
 
 @dataclass(frozen=True)
 class Overhead:
-    """How a request becomes the size of a block, in scaled bytes (docs/policies.md, Parts).
+    """The overhead of a request, in scaled bytes (docs/policies.md, Parts).
 
     A request of `n` bytes takes a block of `n + header + footer`, rounded up to a multiple of
-    `alignment`, and of `minimum` at least.
+    `alignment`, and of at least `minimum`.
     """
 
     header: int = 0

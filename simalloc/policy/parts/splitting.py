@@ -1,4 +1,4 @@
-"""How blocks are split and how the heap grows and shrinks, where blocks are cut at any byte."""
+"""Splitting of blocks, and growth and trimming of the heap, if blocks are cut at any byte."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

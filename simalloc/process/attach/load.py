@@ -34,7 +34,7 @@ from simalloc.trace.recorder import (
 )
 
 LIBRARY: Final = "libsimalloc_record-"
-"""How the name of the library's copies begins; the digest of the file follows."""
+"""Start of the names of the library's copies; the digest of the file follows."""
 
 _RTLD_NOW: Final = 2
 _ATTACH: Final = "simalloc_attach"

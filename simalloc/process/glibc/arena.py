@@ -48,7 +48,7 @@ class Piece:
     """A part of an arena without gaps: chunks from `first` on, then the top, or fences."""
 
     start: int
-    """Where the arena's memory begins; in a heap there are the arena's own words up to `first`."""
+    """Start of the arena's memory; a heap has the arena's own words up to `first`."""
     first: int
     last: int
     """The top, or the last fence; others may be right before it."""

@@ -23,7 +23,7 @@ STATE_NAMES: Final = ("live", "tcache", "fastbin", "bin", "top", "mmapped", "own
 """The states of a block, by their numbers above."""
 
 DONE, FULL, FENCED, WRONG_SIZE, OUTSIDE, BROKEN = range(6)
-"""How a walk in C ended (chains.h)."""
+"""End of a walk in C (chains.h)."""
 
 _REASONS: Final = {
     FULL: "has more items than the arena has chunks",

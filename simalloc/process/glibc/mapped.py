@@ -27,7 +27,7 @@ class MappedBlock:
     """A block that was mapped on its own."""
 
     start: int
-    """Where its pages begin."""
+    """Start of its pages."""
     pages_size: int
     address: int
     """The chunk's address: beyond `start` if the block has a larger alignment."""

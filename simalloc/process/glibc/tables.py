@@ -24,7 +24,7 @@ Words = Callable[[NDArray[np.uint64]], NDArray[np.uint64]]
 
 @dataclass(frozen=True)
 class Slot:
-    """Where each thread keeps the pointer to its table."""
+    """Location of each thread's pointer to its table."""
 
     offset: int
     """Relative to the thread pointer, below 0."""

@@ -21,7 +21,7 @@ OVERVIEW: Final = (800, 400)
 _MOST_CELLS: Final = 4096
 """Columns, and rows, of a window at the most, whatever a script asks for."""
 _LEVEL: Final = 1
-"""How hard the overview is deflated: soon shown, and small enough to be kept in a notebook."""
+"""Compression of the overview: fast, and small enough to be kept in a notebook."""
 
 Answer: TypeAlias = tuple[dict[str, Any], list[bytes]]
 

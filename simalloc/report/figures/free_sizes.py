@@ -1,4 +1,4 @@
-"""How large free blocks are over time."""
+"""Sizes of free blocks over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every figure looks: its theme, and its size on paper."""
+"""Style of every figure: its theme, and its size on paper."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings, Mapped
 
 _LEVEL: Final = 6
-"""How hard cells are deflated: a page is sent to people."""
+"""Compression of cells, at a level for a page that is sent to people."""
 
 
 def map_data(mapped: Mapped, findings: Findings, oldest: float, top: float) -> dict[str, Any]:

@@ -61,7 +61,7 @@ FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}
 
 
 class Writer(NamedTuple):
-    """How a trace is written in a format, and what that has."""
+    """A function that writes a trace in a format, and the kinds of events of the format."""
 
     write: Callable[[Header, Iterable[CheckedEvents]], Iterator[bytes]]
     has_reallocs: bool

@@ -76,7 +76,7 @@ UNBOUNDED: Final = Bounds()
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the command ended, as a shell says it, and the traces that were written."""
+    """Exit code of the command, as a shell reports it, and the traces that were written."""
 
     exit_code: int
     recorded: Sequence[Recorded]

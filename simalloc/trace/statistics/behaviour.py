@@ -12,7 +12,7 @@ from simalloc.trace.statistics.life_reader import LifeEvents, LifeReader
 
 @dataclass(frozen=True)
 class Reallocs:
-    """How objects are reallocated."""
+    """Statistics of reallocations."""
 
     events: int
     grew: int

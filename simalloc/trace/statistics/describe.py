@@ -52,7 +52,7 @@ class Counts:
 class Statistics(ShownAsTable):
     """The statistics of a trace: tables 1, 2, 5, 6 and 7 of Johnstone and Wilson 1998, and more.
 
-    Bytes are bytes requested. Where reallocs matter they make new objects.
+    Bytes are requested bytes. Wherever reallocs matter, a realloc makes a new object.
     """
 
     name: str

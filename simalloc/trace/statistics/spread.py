@@ -1,4 +1,4 @@
-"""How a trace's objects and their bytes are spread over sizes and over lifetimes."""
+"""Distribution of a trace's objects and their bytes over sizes and lifetimes."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ struct family {
     const char *const *list_names;
     size_t list_count;
     void (*report)(const struct heap *heap, uint64_t *figures);
-    /* Where an object's bytes are; NULL: at its block's address. */
+    /* Returns the location of an object's bytes. NULL: the block's address. */
     void (*locate)(const struct heap *heap, uint32_t block, struct location *location);
     bool counts_frees; /* always, not only on request */
     /* Returns whether the list is in address order, so that a walk along it finds a freed block's

@@ -29,7 +29,7 @@ ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *t
     }
 }
 
-/* How blocks are split, and how the heap grows and shrinks, where the description derives from
+/* Splitting of blocks, and growth and trimming of the heap, for descriptions that derive from
  * Splitting. The family's parameters have SPLITTING_PARAMETERS, its init() calls splitting_init(),
  * and its layer has take_out(). */
 struct splitting {

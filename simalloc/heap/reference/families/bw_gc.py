@@ -39,7 +39,7 @@ class ObjectPage:
 
 @dataclass(eq=False)
 class SizeLists:
-    """Where objects of one size come from."""
+    """Sources of objects of one size."""
 
     free: list[int] = field(default_factory=list)
     """Free objects, taken from the end."""

@@ -105,7 +105,7 @@ class CsriHeap(Heap):
 
     @property
     def _top(self) -> int:
-        """Where the memory ends that blocks are cut from."""
+        """End of the memory that blocks are cut from."""
         return self.brk if self._end_tag is None else self._end_tag
 
     def _take(self, block: int, size: int) -> None:

@@ -1,4 +1,4 @@
-"""How the program's calls reach a family's heap: freed blocks may wait, and the break may fall."""
+"""The program's calls of a family's heap: freed blocks may wait, and the break may fall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a request becomes the size of a block."""
+"""The size of a block for a request."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Place(Enum):
-    """Where a block is at the moment."""
+    """Present place of a block."""
 
     HELD = "held"
     UNSEARCHABLE = "unsearchable"

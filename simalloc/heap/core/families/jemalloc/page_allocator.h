@@ -1,4 +1,4 @@
-/* How an arena of jemalloc gets pages, and gives them back. */
+/* The page allocator of an arena of jemalloc. */
 #ifndef SIMALLOC_JEMALLOC_PAGE_ALLOCATOR_H
 #define SIMALLOC_JEMALLOC_PAGE_ALLOCATOR_H
 

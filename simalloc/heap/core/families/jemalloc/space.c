@@ -4,7 +4,8 @@
 #define LEAF_SPAN (UINT64_C(1) << 30)      /* addresses that a leaf of the tree of addresses has */
 #define LEAF_BYTES (UINT64_C(2) << 20)
 
-/* Where Linux puts a mapping: below the last; whole huge pages at a multiple of one. */
+/* Returns the address that Linux gives a mapping: below the last; whole huge pages at a multiple of
+ * one. */
 static uint64_t place_mapping(struct jemalloc *state, uint64_t size, uint64_t alignment)
 {
     if (size % HUGE_PAGE == 0 && alignment < HUGE_PAGE)

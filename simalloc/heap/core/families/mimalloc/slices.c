@@ -101,7 +101,7 @@ static uint32_t next_bit(const struct chunk *chunk, uint32_t from, bool set)
     return CHUNK;
 }
 
-/* Where eight free slices begin at a multiple of eight. */
+/* Returns the first of eight free slices at a multiple of eight, or CHUNK. */
 static uint32_t find_eight(const struct chunk *chunk)
 {
     const uint64_t low = UINT64_C(0x0101010101010101);
@@ -117,7 +117,7 @@ static uint32_t find_eight(const struct chunk *chunk)
     return CHUNK;
 }
 
-/* Where a run of free slices begins in a chunk; CHUNK: nowhere. */
+/* Returns the start of a run of free slices in a chunk, or CHUNK. */
 static uint32_t find_run(const struct chunk *chunk, uint32_t count)
 {
     if (count == 8)
@@ -160,7 +160,7 @@ static uint32_t find_of_kind(struct slice_map *map, uint32_t group, const struct
     return NO_SLICE;
 }
 
-/* Where a run of wholly free chunks begins that has `count` slices. */
+/* Returns the start of a run of entirely free chunks with `count` slices, or NO_SLICE. */
 static uint32_t find_chunks(const struct slice_map *map, uint32_t count)
 {
     uint32_t wanted = (count + CHUNK - 1) / CHUNK;

@@ -59,7 +59,7 @@ bool slices_init(struct slice_map *map, uint32_t chunks);
 
 bool slices_are_free(const struct slice_map *map, uint32_t index);
 
-/* Where `count` slices are free for the thread of a number; NO_SLICE: nowhere. */
+/* Returns the first of `count` free slices for the thread of a number, or NO_SLICE. */
 uint32_t slices_find(struct slice_map *map, uint32_t count, uint32_t sequence);
 
 /* Uses slices that are free. */

@@ -52,7 +52,7 @@ static uint64_t scatter(uint64_t choices, uint32_t slices, uint64_t absolute)
     return (hash >> 48) * choices >> 16;
 }
 
-/* Where the first block lies in a page. */
+/* Returns the offset of the first block in a page. */
 static uint64_t first_block(uint64_t size, uint32_t slices, uint64_t absolute)
 {
     uint64_t room = slices * SLICE;

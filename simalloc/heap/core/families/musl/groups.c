@@ -1,4 +1,4 @@
-/* How groups of slots of musl's malloc are made and given up. */
+/* Allocation and release of groups of slots in musl's malloc. */
 #include <stdlib.h>
 
 #include "families/musl/musl.h"
@@ -177,7 +177,7 @@ static void lay_out(struct musl *state, uint32_t number, uint32_t id)
     }
 }
 
-/* How large the mapping of a group is, and how many slots it has then. */
+/* Returns the size of a group's mapping, and stores its number of slots. */
 static uint64_t mapping_size(const struct musl *state, uint32_t class, uint64_t request,
                              bool is_kept, uint32_t *count)
 {

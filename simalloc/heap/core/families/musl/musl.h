@@ -124,7 +124,7 @@ ALWAYS_INLINE uint64_t slot_start(const struct musl_group *group, uint32_t slot)
     return group->first + slot * group->stride;
 }
 
-/* Where the bytes end that an object in a slot may have. */
+/* Returns the end of the bytes that an object in a slot may have. */
 ALWAYS_INLINE uint64_t slot_end(const struct musl *state, struct musl_slot slot)
 {
     const struct musl_group *group = group_of(state, slot.group);

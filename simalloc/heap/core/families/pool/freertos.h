@@ -10,7 +10,7 @@ ALWAYS_INLINE uint64_t freertos_header(const struct pool *pool)
     return round_up(2 * pool->heap.setting.word, pool->heap.setting.alignment);
 }
 
-/* Where the first block begins. */
+/* Returns the address of the first block. */
 ALWAYS_INLINE uint64_t freertos_start(const struct pool *pool, uint64_t address)
 {
     uint64_t absolute = pool->skew + address;

@@ -10,7 +10,7 @@ struct lwip {
     uint64_t errors; /* requests for which there was no room */
 };
 
-/* Where the first header lies. */
+/* Returns the address of the first header. */
 static uint64_t first_address(const struct lwip *state)
 {
     const struct pool *pool = &state->walked.pool;

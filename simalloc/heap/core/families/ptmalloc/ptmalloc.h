@@ -161,7 +161,7 @@ static inline struct arena *arena_of(const struct ptmalloc *state, uint32_t id)
     return state->arenas[state->heap.blocks[id].family_data];
 }
 
-/* Where the memory of an arena ends. */
+/* Returns the end of an arena's memory. */
 static inline uint64_t arena_end(const struct ptmalloc *state, const struct arena *arena)
 {
     if (arena->number == 0)

@@ -1,4 +1,4 @@
-/* How glibc's malloc searches an arena for a block, and merges freed ones. */
+/* The search of glibc's malloc in an arena, and the merging of freed blocks. */
 #include "families/ptmalloc/cache.h"
 #include "families/ptmalloc/lists.h"
 

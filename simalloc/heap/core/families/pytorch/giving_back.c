@@ -1,4 +1,4 @@
-/* How memory goes back to the device. */
+/* Returns of memory to the device. */
 #include "families/pytorch/pytorch.h"
 
 #include "space/segment.h"

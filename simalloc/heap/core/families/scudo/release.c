@@ -1,4 +1,4 @@
-/* When Scudo gives pages of small blocks back to the system. */
+/* Releases of small blocks' pages to the system by Scudo. */
 #include <string.h>
 
 #include "families/scudo/parts.h"

@@ -28,13 +28,13 @@ void scudo_give_back(struct scudo *state, uint64_t address, uint64_t size)
     state->madvise_bytes += size;
 }
 
-/* Where the program's bytes begin in a block. */
+/* Returns the address of the program's bytes in a block. */
 static uint64_t position_of(const struct scudo *state, uint32_t id)
 {
     return state->heap.blocks[id].address + payload_of(state);
 }
 
-/* Where the memory ends that a block could have. */
+/* Returns the end of the memory that a block could have. */
 static uint64_t end_of(const struct scudo *state, uint32_t id)
 {
     const struct block *block = &state->heap.blocks[id];

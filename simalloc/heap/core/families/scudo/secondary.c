@@ -15,7 +15,8 @@ static uint64_t guard_of(const struct scudo *state)
     return state->heap.setting.mechanism ? PAGE : 0;
 }
 
-/* Where in a mapping a block of `size` bytes lies for the program: as high as can be. */
+/* Returns the address of a block of `size` bytes for the program in a mapping, as high as
+ * possible. */
 static uint64_t place_in(const struct mapping *mapping, uint64_t size, uint64_t alignment)
 {
     return (mapping->end - size) / alignment * alignment;

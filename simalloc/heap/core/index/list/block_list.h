@@ -17,7 +17,7 @@
 
 #define NO_NODE UINT32_MAX
 
-/* Where a node stands in the tree. */
+/* Position of a node in the tree. */
 struct place {
     uint32_t parent; /* NO_NODE of the root; while the node is unused, the next unused one */
     uint32_t slot;   /* in the parent */
@@ -269,7 +269,7 @@ ALWAYS_INLINE uint32_t home_of(uint32_t leaf, uint32_t slot)
     return leaf * SLOTS + slot;
 }
 
-/* Where a block of the list stands. */
+/* Returns the position of a block in the list. */
 ALWAYS_INLINE struct cursor block_list_locate(const struct block *blocks, uint32_t block)
 {
     uint32_t index_slot = blocks[block].index_slot;
@@ -327,7 +327,7 @@ ALWAYS_INLINE uint32_t block_list_distance(const struct block_list *list, struct
     return (rank < first ? rank + list->blocks : rank) - first;
 }
 
-/* Where a block with this address belongs in a list ordered by address. */
+/* Returns the position for a block with this address in a list ordered by address. */
 ALWAYS_INLINE struct cursor block_list_position(const struct block_list *list, uint64_t address)
 {
     uint32_t key = short_key(list, address);

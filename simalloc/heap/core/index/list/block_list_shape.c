@@ -1,4 +1,4 @@
-/* How a list's tree changes its shape: splitting, merging and spreading nodes. */
+/* Changes of the shape of a list's tree: splitting, merging and spreading nodes. */
 #include "index/list/block_list_edit.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-"""How jemalloc gives pages back in the course of time, and its random numbers."""
+"""jemalloc's purging of pages over time, and its random numbers."""
 
 from __future__ import annotations
 

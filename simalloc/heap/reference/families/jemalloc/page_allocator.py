@@ -1,4 +1,4 @@
-"""How an arena of jemalloc gets pages, and gives them back."""
+"""The page allocator of an arena of jemalloc."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
 
 _TOP: Final = 0x7FFFE5800000
-"""Where the first mapping ends; each later one lies below those before."""
+"""End of the first mapping; each later one is below the earlier ones."""
 _WINDOW: Final = 1 << 30
 """Segments have the addresses of Linux modulo this number."""
 _LEAF_SPAN: Final = 1 << 30

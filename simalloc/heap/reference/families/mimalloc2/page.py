@@ -23,7 +23,7 @@ LARGEST_IN_SEGMENT = 16 * MIB
 """Above this each block has a segment of its own."""
 
 _FIRST_BLOCK = 384
-"""Where blocks begin in a page if they have up to 1 KiB."""
+"""Offset of the first block in a page of blocks of up to 1 KiB."""
 
 
 class Delayed(Enum):

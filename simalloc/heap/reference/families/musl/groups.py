@@ -66,7 +66,7 @@ class Group:
     number: int
     mapping: Mapping
     first: int
-    """Where slot 0 begins."""
+    """Address of slot 0."""
     stride: int
     count: int
     active: int

@@ -1,4 +1,4 @@
-"""How glibc's malloc searches an arena, and merges (simalloc/policy/families/ptmalloc.md)."""
+"""glibc malloc's search in an arena, and its merging (simalloc/policy/families/ptmalloc.md)."""
 
 from __future__ import annotations
 

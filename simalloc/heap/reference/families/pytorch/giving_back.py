@@ -1,4 +1,4 @@
-"""How PyTorch's caching allocator gives memory back to the device."""
+"""Returns of memory to the device by PyTorch's caching allocator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When Scudo gives pages of small blocks back to the system (policy/families/scudo.md)."""
+"""Scudo's releases of small blocks' pages to the system (policy/families/scudo.md)."""
 
 from __future__ import annotations
 
