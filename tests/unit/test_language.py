@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 COMMENTED = ("simalloc", "experiments", "tests", "benchmarks")
 
 HEADLESS = re.compile(
-    r"(?:And |So |But )?(?:What(?! to\b)|Whether\b|How (?:many|much|far|often|long)\b"
+    r"(?:And |So |But )?(?:What(?! to\b)|Whether\b|How(?! to\b)\b|(?:When|Where|Why)\b[^,]*$"
     r"|Who(?:ever|se)?\b|Which\b|Of (?:these|those|them|which)\b"
     r"|Nor\b|Those of\b|That of\b|There (?:is|are) no\w*\b)"
 )
@@ -190,6 +190,7 @@ def test_sentences_name_their_subject(kind):
     [
         "What is resident of the heap then is printed.",
         "- Whether the heap was ever refused a request",
+        "Where the next search begins in the list.",
         "| Pages of which a part was purged | 12 |",
         "The heap is larger. Of these blocks none is free.",
         "The policy 'list' is no policy.",
@@ -207,6 +208,7 @@ def test_a_fault_is_found(text):
         "Which malloc needs the least memory?",
         "The heap is no larger than `what is` live.",
         "What to do next is printed.",
+        "Where blocks are cut, the rest is free.",
         "```\nWhat is resident of the heap then is printed.\n```",
     ],
 )
