@@ -187,10 +187,12 @@ def _read_heap(
     reading = _Reading(target, libc, parameters, target.threads(), others)
     reading.order = arenas_of(target, libc)
     arenas = {state.address for state in reading.order}
+    foreign = {state.address for one in others for state in arenas_of(target, one)}
     for _ in range(_SLOT_TRIES if isinstance(target, LiveProcess) else 1):
         # A thread that begins or ends has no table of its own for a moment.
         reading.threads = target.threads()
-        reading.slot = find_slot(target, reading.threads, target.mappings(), libc, arenas)
+        mappings = target.mappings()
+        reading.slot = find_slot(target, reading.threads, mappings, libc, arenas, foreign)
         if reading.slot is not None:
             break
     _read_running(reading)

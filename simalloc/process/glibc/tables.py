@@ -80,10 +80,12 @@ def find_slot(
     mappings: Sequence[Mapping],
     libc: Libc,
     arenas: Collection[int],
+    foreign: Collection[int] = (),
 ) -> Slot | None:
     """Return where threads keep the pointers to their tables, or None if no place fits.
 
-    At that place every thread has the address of a table of its own, or none.
+    At that place every thread has the address of a table of its own, or none. Near the place of
+    another libc of the process, threads have one of its arenas (`foreign`).
     """
     pointers = [thread.pointer for thread in threads if thread.pointer is not None]
     reach = min([_BELOW_POINTER, *(_below(mappings, pointer) for pointer in pointers)])
@@ -99,12 +101,16 @@ def find_slot(
     for layout in tables_of(libc.layout):
         is_table: NDArray[np.bool_] = _are_tables(target, blocks, layout)
         arena = np.roll(blocks, -(layout.arena // 8), axis=1)
-        has_arena = np.isin(arena, np.array(sorted(arenas), np.uint64))
+        has_arena, is_foreign = (
+            np.isin(arena, np.array(sorted(known), np.uint64)) for known in (arenas, foreign)
+        )
         for column in np.flatnonzero(np.any(is_table[:, : reach // 8], axis=0)).tolist():
             held = blocks[is_table[:, column], column]
             others = np.unique(blocks[~is_table[:, column], column])
             dummies = 1 if layout.counts_free_places else 0
             if len(np.unique(held)) != len(held) or np.count_nonzero(others) > dummies:
+                continue
+            if (is_table[:, column] & is_foreign[:, column]).any():
                 continue
             with_arena = is_table[:, column] & has_arena[:, column]
             score = (int(np.count_nonzero(with_arena)), len(held))
