@@ -6,6 +6,7 @@ every arena, and every arena's figures have to add up to the arena's own total.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,10 +18,14 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import click
+import numpy as np
 
 from benchmarks.command import say
 from simalloc.errors import SimallocError
 from simalloc.process import LiveProcess, ProcessError, Snapshot, take_snapshot
+from simalloc.process.mappings import PAGE
+from simalloc.process.region import ABSENT
+from simalloc.process.target import runs_of
 
 
 @dataclass
@@ -59,8 +64,12 @@ class Outcome:
     """The longest of each snapshot, in seconds."""
     stopped: float = 0.0
     """In seconds, all together."""
+    waiting: float = 0.0
+    """Seconds of these until all threads had stopped outside of malloc."""
     stopped_bytes: int = 0
     """The bytes of arenas that were read under a stop, all together."""
+    copying: list[float] = field(default_factory=list)
+    """Seconds in which the machine copies 1 GiB of the program, measured after each snapshot."""
     cpu: float = 0.0
     """Seconds of CPU of the reader."""
 
@@ -102,8 +111,31 @@ def sums_agree(snapshot: Snapshot) -> bool:
     return True
 
 
-def examine(process: int, count: int, limit: float) -> Outcome:
-    """Take snapshots of a process, until a number of seconds is over."""
+def copying_time(number: int) -> float:
+    """Return the seconds in which `process_vm_readv` alone copies 1 GiB of a process.
+
+    The process is stopped, its resident memory is copied, and the memory for the copy was touched.
+    """
+    process = LiveProcess(number)
+    start, length = [], []
+    for run in process.busy_runs():
+        first, end = runs_of(process.pages(run.start, run.end) != ABSENT)
+        start.append(run.start + PAGE * first)
+        length.append(PAGE * (end - first))
+    starts, lengths = (np.concatenate(one).astype(np.uint64) for one in (start, length))
+    into = np.ones(int(lengths.sum()), np.uint8)
+    with process.stopped([], []):
+        began = time.perf_counter()
+        process.copy(starts, lengths, np.cumsum(lengths) - lengths, into)
+        seconds = time.perf_counter() - began
+    return seconds / len(into) * 2**30
+
+
+def examine(process: int, count: int, limit: float, *, compare: bool = False) -> Outcome:
+    """Take snapshots of a process, until a number of seconds is over.
+
+    With `compare`, `copying_time` is measured after each one.
+    """
     found, until = Outcome(), time.monotonic() + limit
     while found.taken < count and time.monotonic() < until:
         found.taken += 1
@@ -123,6 +155,8 @@ def examine(process: int, count: int, limit: float) -> Outcome:
         found.stops += snapshot.pauses.stops
         found.pauses.append(snapshot.pauses.longest)
         found.stopped += snapshot.pauses.total
+        found.copying += [copying_time(process)] if compare else []
+        found.waiting += snapshot.pauses.waiting
         found.stopped_bytes += snapshot.pauses.arena_bytes
     return found
 
@@ -138,7 +172,7 @@ def main(snapshots: int, threads: int, mebibytes: int, limit: float) -> None:
         time.sleep(2)
         free_rate = loaded.rate(3)
         before, began = loaded.rounds(), time.perf_counter()
-        found = examine(loaded.child.pid, snapshots, limit)
+        found = examine(loaded.child.pid, snapshots, limit, compare=True)
         seconds = time.perf_counter() - began
         rate = (loaded.rounds() - before) / seconds
     longest = max(found.pauses, default=0.0)
@@ -148,8 +182,13 @@ def main(snapshots: int, threads: int, mebibytes: int, limit: float) -> None:
                f"other problems {len(found.problems)}")  # fmt: skip
     click.echo(f"pause of a snapshot: median {1e3 * median(found.pauses or [0.0]):.1f} ms, "
                f"longest {1e3 * longest:.1f} ms; {found.stopped:.1f} s in total")  # fmt: skip
-    per_byte = found.stopped / max(found.stopped_bytes, 1)
-    click.echo(f"pause for 1 GiB of arenas read under a stop: {1e3 * per_byte * 2**30:.0f} ms")
+    gibibytes = max(found.stopped_bytes, 1) / 2**30
+    reading = found.stopped - found.waiting
+    click.echo("pause for 1 GiB of arenas read under a stop: "
+               f"{1e3 * found.stopped / gibibytes:.0f} ms, {1e3 * reading / gibibytes:.0f} ms of "
+               "it after all threads had stopped")  # fmt: skip
+    click.echo(f"copying 1 GiB on this machine: {1e3 * median(found.copying or [0.0]):.0f} ms, "
+               f"load {os.getloadavg()[0]:.0f}")  # fmt: skip
     click.echo(f"CPU of a snapshot: {1e3 * found.cpu / max(found.taken, 1):.0f} ms")
     click.echo(f"blocks a second: {free_rate:,.0f} alone, {rate:,.0f} while it was read")
     for text in dict.fromkeys([*found.errors, *found.problems]):

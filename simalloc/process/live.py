@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,9 @@ class Pause:
     """A time for which the process was stopped."""
 
     seconds: float
+    """From the first thread that stopped to the last that went on."""
+    waiting: float
+    """The first part of these seconds, until all threads had stopped outside of malloc."""
     arena_bytes: int
     """The bytes of the arenas that were read meanwhile."""
     threads: int
@@ -41,6 +44,18 @@ class Pause:
     """The number of times that threads with a lock were let go for a moment."""
     held: bool
     """True if a lock was still held at the end."""
+
+
+class Stopped:
+    """Threads of a process that are stopped."""
+
+    def __init__(self, stop: _walker.Stop | None) -> None:
+        self._stop = stop
+
+    def keep(self, threads: Collection[int]) -> None:
+        """Let all threads go on but those with these numbers."""
+        if self._stop is not None:
+            self._stop.keep(np.array(sorted(threads), np.uint64))
 
 
 class LiveProcess(Target):
@@ -167,7 +182,7 @@ class LiveProcess(Target):
     @contextmanager
     def stopped(
         self, locks: Sequence[int], code: Sequence[Mapping], arena_bytes: int = 0
-    ) -> Iterator[None]:
+    ) -> Iterator[Stopped]:
         """Stop all threads while the block runs. None of them holds one of the locks.
 
         `locks` are the addresses of the words; threads in `code` are let go until none is set.
@@ -181,16 +196,17 @@ class LiveProcess(Target):
                 stop = _walker.Stop(self.process)
             except OSError as error:
                 raise self.explained(error) from error
-            rounds = 0
+            rounds, waiting = 0, 0.0
             try:
                 rounds = stop.settle(addresses, pairs)
-                yield
+                waiting = time.perf_counter() - began
+                yield Stopped(stop)
             finally:
                 threads = stop.threads
                 stop.release()
                 seconds = time.perf_counter() - began
                 self.pauses.append(
-                    Pause(seconds, arena_bytes, threads, max(rounds, 0), held=rounds < 0)
+                    Pause(seconds, waiting, arena_bytes, threads, max(rounds, 0), held=rounds < 0)
                 )
 
     def _status(self) -> dict[str, str]:

@@ -63,6 +63,14 @@ def memory_of(regions: Iterable[Region]) -> Memory:
     return Memory([(region.start, region.data) for region in ordered])
 
 
+def in_regions(regions: Iterable[Region], address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which addresses are in one of the regions."""
+    found = np.zeros(len(address), np.bool_)
+    for region in regions:
+        found |= (address >= region.start) & (address < region.end)
+    return found
+
+
 def down(address: int, grain: int = PAGE) -> int:
     """Round down to a multiple of a power of two."""
     return address & -grain

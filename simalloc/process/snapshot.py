@@ -134,6 +134,8 @@ class Pauses:
     """Number of times that threads with a lock were released for a moment."""
     arena_bytes: int = 0
     """The bytes of the arenas that were read under a stop."""
+    waiting: float = 0.0
+    """Seconds of the total until all threads had stopped outside of malloc."""
 
 
 @dataclass(frozen=True, eq=False)

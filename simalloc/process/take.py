@@ -53,6 +53,7 @@ def _taken(target: Target, *, content: bool) -> Snapshot:
             sum(one.seconds for one in pauses),
             sum(one.rounds for one in pauses),
             sum(one.arena_bytes for one in pauses),
+            sum(one.waiting for one in pauses),
         ),
         seconds=time.perf_counter() - began,
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simalloc.process import _walker
 from simalloc.process.attach.loaded import AllocatorMemory, LoadedObject, objects_of
-from simalloc.process.live import LiveProcess
+from simalloc.process.live import LiveProcess, Stopped
 from simalloc.process.mappings import PAGE, Mapping
 from simalloc.process.target import ProcessError
 
@@ -62,9 +62,9 @@ class HeldProcess(LiveProcess):
         locks: Sequence[int],  # noqa: ARG002 - as LiveProcess
         code: Sequence[Mapping],  # noqa: ARG002
         arena_bytes: int = 0,  # noqa: ARG002
-    ) -> Iterator[None]:
+    ) -> Iterator[Stopped]:
         """Do nothing: the threads are stopped, and none is amid its allocator."""
-        yield
+        yield Stopped(None)
 
 
 class Held:

@@ -310,6 +310,17 @@ static PyObject *stop_pointers(PyObject *object, PyObject *unused)
     return list;
 }
 
+static PyObject *stop_keep(PyObject *object, PyObject *given)
+{
+    struct column kept = {.name = "threads", .width = 8};
+    Py_ssize_t count;
+    if (!columns_hold(&kept, &given, 1, &count))
+        return NULL;
+    tracer_keep(tracer_of(object), kept.view.buf, (size_t)count);
+    columns_release(&kept, 1);
+    Py_RETURN_NONE;
+}
+
 static PyObject *stop_release(PyObject *object, PyObject *unused)
 {
     (void)unused;
@@ -339,6 +350,8 @@ static PyMethodDef stop_methods[] = {
      "write(address, bytes)\n--\n\nWrite bytes into the process."},
     {"thread_pointers", stop_pointers, METH_NOARGS,
      "thread_pointers() -> list\n--\n\nThe thread pointers of stopped threads; 0: unknown."},
+    {"keep", stop_keep, METH_O,
+     "keep(threads)\n--\n\nLet all threads go on but those with these numbers."},
     {"release", stop_release, METH_NOARGS, "release()\n--\n\nLet all threads go on."},
     {NULL, NULL, 0, NULL},
 };

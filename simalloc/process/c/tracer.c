@@ -319,6 +319,25 @@ int tracer_settle(struct tracer *tracer, const uint64_t *locks, size_t lock_coun
     return rounds;
 }
 
+static void detach(struct thread *thread)
+{
+    restart_call(thread->number);
+    ptrace(PTRACE_DETACH, thread->number, NULL, (long)thread->signal);
+    thread->state = THREAD_GONE;
+}
+
+void tracer_keep(struct tracer *tracer, const uint64_t *kept, size_t count)
+{
+    for (size_t i = 0; i < tracer->count; i++) {
+        struct thread *thread = &tracer->threads[i];
+        bool is_kept = false;
+        for (size_t j = 0; j < count; j++)
+            is_kept = is_kept || kept[j] == (uint64_t)thread->number;
+        if (!is_kept && thread->state == THREAD_STOPPED)
+            detach(thread);
+    }
+}
+
 void tracer_release(struct tracer *tracer)
 {
     int64_t deadline = tracer_now() + RELEASE_NS;
@@ -327,11 +346,8 @@ void tracer_release(struct tracer *tracer)
             struct thread *thread = &tracer->threads[i];
             if (pass == 1)
                 tracer_await(thread, deadline);
-            if (thread->state != THREAD_STOPPED)
-                continue;
-            restart_call(thread->number);
-            ptrace(PTRACE_DETACH, thread->number, NULL, (long)thread->signal);
-            thread->state = THREAD_GONE;
+            if (thread->state == THREAD_STOPPED)
+                detach(thread);
         }
     free(tracer->threads);
     *tracer = (struct tracer){0};

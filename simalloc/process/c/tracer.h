@@ -58,6 +58,9 @@ void tracer_pause(long nanoseconds);
 /* Lets all threads go on, with the signals that they were about to get. */
 void tracer_release(struct tracer *tracer);
 
+/* Lets all stopped threads go on that are not among the `kept` ones. They are no longer attached. */
+void tracer_keep(struct tracer *tracer, const uint64_t *kept, size_t count);
+
 /* Copies ranges of another process's memory to `bytes` + place[i]; returns the number of bytes that
  * could not be read, which are zero there, or -1 with errno set if nothing can be. A range has at
  * most 1 GiB. */

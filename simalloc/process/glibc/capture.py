@@ -18,18 +18,20 @@ from simalloc.process.glibc.state import Libc, State, arenas_of, find_libcs
 from simalloc.process.glibc.tables import (
     Lists,
     Slot,
+    Table,
+    Words,
     find_slot,
     mark_cached,
     orphans,
     read_lists,
     read_tables,
 )
-from simalloc.process.live import LiveProcess
+from simalloc.process.live import LiveProcess, Stopped
 from simalloc.process.mappings import Mapping
-from simalloc.process.region import memory_of
+from simalloc.process.region import in_regions, memory_of
 from simalloc.process.target import Target, Thread, TooLargeError
 
-_AT_ONCE: Final = 64 << 20
+_AT_ONCE: Final = 256 << 20
 """Bytes of arenas that are copied under one stop; a larger arena has a stop of its own."""
 _TRIES: Final = 4
 """Stops for an arena before it is reported as damaged."""
@@ -127,13 +129,18 @@ class _Reading:
         _, number = self.libc.parameters_layouts[0]
         return (True,) if number else (self.masked, not self.masked)
 
-    def lists(self) -> Lists:
-        """Read all caches as they are now."""
-        tables = read_tables(self.target, self.threads, self.slot) if self.slot else []
+    def tables(self) -> Sequence[Table]:
+        """Read the tables of all threads as they are now."""
+        return read_tables(self.target, self.threads, self.slot) if self.slot else ()
+
+    def lists(self, tables: Sequence[Table] | None = None, words: Words | None = None) -> Lists:
+        """Read all caches as they are now; `words` returns words of memory."""
+        words = words or self.target.words
+        tables = self.tables() if tables is None else tables
         places = self.parameters.cache_count
-        found = read_lists(self.target.words, tables, places, masked=self.masked)
+        found = read_lists(words, tables, places, masked=self.masked)
         if found.amid and PARAMETERS[self.libc.parameters_layouts[0][1]].heap_page is None:
-            other = read_lists(self.target.words, tables, places, masked=not self.masked)
+            other = read_lists(words, tables, places, masked=not self.masked)
             if other.amid < found.amid:
                 self.masked = not self.masked
                 return other
@@ -235,22 +242,16 @@ def _read_stopped(reading: _Reading, target: LiveProcess, mappings: Sequence[Map
     code = [one for one in mappings if "x" in one.permissions and _is_code_of(one, reading.libc)]
     tries: dict[int, int] = {}
     while left := [state for state in reading.order if state.address not in reading.done]:
-        copied = []
-        few = _next_few(left)
+        few, is_first = _next_few(left, tries)
         arena_bytes = sum(state.system_mem for state in few)
-        with target.stopped([state.address for state in few], code, arena_bytes):
-            reading.threads = target.threads()
-            reading.parameters = reading.libc.parameters(target) or reading.parameters
-            order = arenas_of(target, reading.libc)
-            lists = reading.lists()
-            for state in few:
-                if not _still_right(reading, state, order):
-                    reading.copy(state)
-                copied.append(state.address)
+        with target.stopped([state.address for state in few], code, arena_bytes) as stop:
+            order, lists = _copy_stopped(reading, few, stop if is_first else None)
         known = {state.address for state in reading.order}
         reading.order += [state for state in order if state.address not in known]
-        for address in copied:
+        for address in (state.address for state in few):
             tries[address] = tries.get(address, 0) + 1
+            if is_first and not (_is_steady(reading, address) and not lists.amid):
+                continue  # a thread that was let go may have changed it
             walked = address in reading.walks or reading.walk(address)
             if walked and reading.settle(address, lists):
                 continue
@@ -260,14 +261,68 @@ def _read_stopped(reading: _Reading, target: LiveProcess, mappings: Sequence[Map
                 _give_up(reading, address, state, lists)
 
 
+def _copy_stopped(
+    reading: _Reading, few: Sequence[State], stop: Stopped | None
+) -> tuple[list[State], Lists]:
+    """Copy arenas of stopped threads; return all arenas and the caches as they are now.
+
+    With `stop`, each thread is let go as soon as its own arena has been copied.
+    """
+    reading.threads = reading.target.threads()
+    reading.parameters = reading.libc.parameters(reading.target) or reading.parameters
+    order = arenas_of(reading.target, reading.libc)
+    tables = reading.tables()
+    changed = [state for state in few if not _still_right(reading, state, order)]
+    is_all = len(changed) == len(order)
+    lists = None if is_all else reading.lists(tables)
+    for number, state in enumerate(changed):
+        if stop is not None:
+            stop.keep(_threads_of(reading, tables, order, changed[number:]))
+        reading.copy(state)
+    return order, lists or reading.lists(tables, _copied_words(reading))
+
+
+def _threads_of(
+    reading: _Reading, tables: Sequence[Table], order: Sequence[State], left: Sequence[State]
+) -> set[int]:
+    """Return the threads whose arena is one of those left, or is unknown."""
+    others = {state.address for state in order} - {state.address for state in left}
+    free = {table.thread for table in tables if table.arena in others}
+    return {thread.number for thread in reading.threads} - free
+
+
+def _copied_words(reading: _Reading) -> Words:
+    """Return a function for words of memory, which reads only what no copy of an arena has."""
+    regions = [region for copy in reading.copies.values() for region in copy.regions]
+    memory = memory_of(regions)
+
+    def words(address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        found = np.empty(len(address), np.uint64)
+        if memory.words(np.ascontiguousarray(address), found):
+            outside = ~in_regions(regions, address)
+            found[outside] = reading.target.words(address[outside])
+        return found
+
+    return words
+
+
+def _is_steady(reading: _Reading, address: int) -> bool:
+    return address in reading.copies and reading.copies[address].steady
+
+
 def _is_code_of(mapping: Mapping, libc: Libc) -> bool:
     return mapping.path == libc.file
 
 
-def _next_few(left: Sequence[State]) -> list[State]:
-    """Return the first arenas that are left, up to the size that one stop can read."""
-    sizes = np.cumsum([state.system_mem for state in left])
-    return list(left[: max(1, int(np.searchsorted(sizes, _AT_ONCE)))])
+def _next_few(left: Sequence[State], tries: dict[int, int]) -> tuple[list[State], bool]:
+    """Return the smallest arenas that are left, up to `_AT_ONCE` bytes.
+
+    Arenas that were tried before come last. The second value is True if they are all new.
+    """
+    new = [state for state in left if state.address not in tries]
+    ordered = sorted(new or left, key=lambda state: state.system_mem)
+    sizes = np.cumsum([state.system_mem for state in ordered])
+    return ordered[: max(1, int(np.searchsorted(sizes, _AT_ONCE)))], bool(new)
 
 
 def _still_right(reading: _Reading, state: State, now: Sequence[State]) -> bool:

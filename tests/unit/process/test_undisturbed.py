@@ -1,6 +1,9 @@
 """Snapshots go unnoticed by a server (the long run: `python -m benchmarks.undisturbed`)."""
 
+from pathlib import Path
+
 import pytest
+from process_programs import running
 
 from benchmarks.undisturbed import disturbances, server
 from simalloc.process import LiveProcess, take_snapshot
@@ -41,3 +44,20 @@ def test_threads_that_are_let_go_and_stopped_again_lose_no_signal():
 
     _, counts = examined(disturb)
     assert not any(disturbances(counts).values()), disturbances(counts)
+
+
+def test_threads_that_are_not_kept_go_on(compiled):
+    with running(compiled("blocks"), "threads") as told:
+        process = LiveProcess(told.process)
+        numbers = process.thread_numbers()
+        with process.stopped([], []) as stop:
+            assert {traced(process, one) for one in numbers} == {True}
+            stop.keep(numbers[:1])
+            assert [traced(process, one) for one in numbers] == [True] + [False] * 3
+        assert {traced(process, one) for one in numbers} == {False}
+
+
+def traced(process, thread):
+    """Return whether a debugger is attached to a thread."""
+    status = Path(f"/proc/{process.process}/task/{thread}/status").read_text("utf-8")
+    return "TracerPid:\t0\n" not in status
