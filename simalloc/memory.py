@@ -91,7 +91,7 @@ def _available() -> int | None:
 
 
 def _left_in_groups() -> list[int]:
-    """Return what each control group with a limit, from this process's own up, has left."""
+    """Return the bytes left in each control group with a limit, from this process's own up."""
     found = re.search(r"^0::/(.*)$", system_text("/proc/self/cgroup"), re.MULTILINE)
     if found is None:
         return []

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Say how many there are: `1 event`, `2,000 events`; `many` if it is not `one` with an s."""
+    """Return a number with its noun: `1 event`, `2,000 events`; `many` for an irregular plural."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

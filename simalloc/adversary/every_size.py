@@ -46,7 +46,7 @@ def _thinned(game: Game, placed: Placed, size: int) -> Placed:
 
 
 def spare(placed: Placed, size: int) -> NDArray[np.bool_]:
-    """Return which objects, by address, can be freed without leaving a gap of `size` bytes.
+    """Return a mask of the objects, by address, to free without leaving a gap of `size` bytes.
 
     In a run of neighbours that could each be freed alone, the first, the third and so on are freed.
     The last object stays, because the space behind it is the end of the heap and not a gap.

@@ -116,7 +116,7 @@ class Game:
         return address
 
     def trace(self, name: str, provenance: Mapping[str, object]) -> Trace:
-        """Return what has been asked so far as a trace, which can be run under every policy."""
+        """Return the requests so far as a trace, which can be run under every policy."""
         empty = (np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
         op, number, size = (np.concatenate(part) for part in zip(empty, *self._parts, strict=True))
         return Trace.from_events(op, number, size, name=name, provenance=provenance)

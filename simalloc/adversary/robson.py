@@ -28,7 +28,7 @@ def robson(game: Game, live: int, largest: int) -> None:
 
 
 def occupying(placed: Placed, offset: int, step: int) -> NDArray[np.bool_]:
-    """Return which objects cover an address that is `offset` modulo `step`."""
+    """Return a mask of the objects that cover an address that is `offset` modulo `step`."""
     return (offset - placed.address) % step < placed.size
 
 

@@ -124,12 +124,12 @@ def advise(
 
 
 def events_of_advice(source: EventSource) -> int:
-    """Return how many events `advise` replays at most."""
+    """Return the maximum number of events that `advise` replays."""
     return events_of_variation(source) + len(source)
 
 
 def _refusal(source: EventSource, now: Setting, process: Recorded, part: Share | None) -> str:
-    """Say why no setting can be judged, or why none can help; empty: nothing is against it."""
+    """Return the reason why no setting can be judged, or none can help; empty without a reason."""
     if process.built_in:
         return sentences.built_in(process.built_in)
     if has_two_mallocs(source, process):
@@ -181,7 +181,7 @@ def _unchanged(choice: Choice, settings: Sequence[Setting]) -> list[str]:
 
 
 def _alternatives(choice: Choice, budget: float) -> list[str]:
-    """Say what would save more and is not recommended."""
+    """Return sentences on settings that would save more and are not recommended."""
     return [
         sentences.beyond(choice.beyond, budget) if choice.beyond else "",
         sentences.refused(choice.refused, choice.now) if choice.refused else "",
@@ -209,7 +209,7 @@ def _arenas(
 
 
 def _remote(source: EventSource, settings: Sequence[Setting]) -> str:
-    """Say where a sequential replay misses memory."""
+    """Return a sentence on the memory that a sequential replay misses."""
     if not are_of_mimalloc(settings):
         return ""
     found = remote_frees(source, IN_MEMORY)

@@ -53,11 +53,11 @@ def before_after(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> BeforeAfter:
-    """Return what has changed between two traces.
+    """Return the changes between two traces.
 
-    Both are replayed under `policy`, or else each under the model of the malloc that served it.
-    `progress` is called with the number of events done since its last call. Raises `PolicyError`
-    for a policy that there is not.
+    Both are replayed under `policy`, or by default each under the model of the malloc that served
+    it. `progress` is called with the number of events done since its last call. Raises
+    `PolicyError` for an unknown policy.
     """
     runs = [
         simulate(trace, policy or policy_in_use(trace), resident=True, progress=progress)

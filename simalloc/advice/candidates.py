@@ -225,9 +225,9 @@ class Candidate:
         return f"export PYTHONMALLOC=malloc {line.removeprefix('export ')}".rstrip()
 
     def line_where(self, served: str) -> str:
-        """Return what to type for a program that another malloc has `served`.
+        """Return the line to type for a program that another malloc has `served`.
 
-        If that is preloaded or linked, glibc's has to be preloaded in its place.
+        If that malloc is preloaded or linked, glibc's has to be preloaded instead.
         """
         if self.below == "glibc" != served and self.can_be_set:
             return f"export LD_PRELOAD={GLIBC} {self.line.removeprefix('export ')}".rstrip()

@@ -142,7 +142,7 @@ def _uncached(ops: list[int], keys: list[int], small: list[bool], cache: Cache) 
 
 
 def _together(wants: _Wants, arenas: int) -> int:
-    """Return how many requests come right after one of another thread to the same arena."""
+    """Return the number of requests right after a request of another thread to the same arena."""
     arena = wants.owner % arenas
     order = np.argsort(arena, kind="stable")
     time, thread, arena = wants.time[order], wants.thread[order], arena[order]

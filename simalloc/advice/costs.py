@@ -47,7 +47,7 @@ def cost_of(run: Run, now: Run, prices: Prices, cpu_seconds: float | None) -> Co
 
 
 def _past_cache(run: Run) -> int:
-    """Return how many requests no thread cache serves as it holds nothing; 0 if there is one."""
+    """Return the number of requests past an empty thread cache; 0 with a thread cache."""
     given = run.policy.parameters
     is_off = (
         given.get("tcache_count") == 0

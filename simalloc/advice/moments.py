@@ -84,7 +84,7 @@ def marks_of(trace: Trace, unused: int) -> Marks:
 
 
 def shifted(marks: Marks, every: int, objects: int) -> NDArray[np.int64]:
-    """Return where marks are in a trace with one more event before each `every`-th.
+    """Return the marks in a trace with one more event before each `every`-th.
 
     The events are counted from the first behind the allocations of `objects` live at the start.
     """

@@ -119,7 +119,7 @@ def settings_of(
 
 
 def events_of_settings(source: EventSource, tried: Sequence[Candidate]) -> int:
-    """Return how many events `settings_of` replays at most."""
+    """Return the maximum number of events that `settings_of` replays."""
     return len(source) * (len(tried) + 2)
 
 
@@ -165,7 +165,7 @@ def _used(tried: Sequence[Candidate], process: Recorded) -> Candidate:
 
 
 def in_use(settings: Sequence[Setting], process: Recorded) -> Setting:
-    """Return what the program uses, as far as the trace tells: else the first."""
+    """Return the setting that the program uses, as far as the trace has it, or else the first."""
     used = _used([one.candidate for one in settings], process)
     return next(one for one in settings if one.candidate == used)
 

@@ -114,5 +114,5 @@ def _path() -> Path:
 
 
 def _machine() -> str:
-    """Return what the prices depend on."""
+    """Return the circumstances that the prices depend on."""
     return f"{platform.release()} {platform.machine()} {core_count()}"

@@ -61,7 +61,7 @@ def _glibc() -> str:
 
 
 def _path_of(library: str) -> Path | None:
-    """Return where a library lies in the folders of the system."""
+    """Return the path of a library in the folders of the system, or None."""
     folders = [Path(folder) for folder in _FOLDERS]
     places = [*folders, *(inner for folder in folders for inner in folder.glob("*-linux-gnu"))]
     return next((place / library for place in places if (place / library).is_file()), None)

@@ -44,7 +44,7 @@ def live_at(setting: Setting, moment: Moment) -> float:
 
 
 def share_of_process(share: Share | None) -> str:
-    """Say which share of the process malloc's heap is."""
+    """Return a sentence on the share of malloc's heap in the process."""
     if share is None:
         return ""
     return (
@@ -54,7 +54,7 @@ def share_of_process(share: Share | None) -> str:
 
 
 def _rest(share: Share) -> str:
-    """Say what the process has besides malloc's heap, if that is known."""
+    """Return a sentence on the process's memory besides malloc's heap, if that is known."""
     if share.files is None or share.other is None:
         return ""
     named = f" ({spelled(share.mapped)} mapped by {share.mapped_by})" if share.mapped_by else ""
@@ -135,7 +135,7 @@ def elsewhere(choice: Choice) -> str:
 
 
 def second(choice: Choice, moments: Sequence[Moment]) -> str:
-    """Say what another malloc would do at the first of the moments."""
+    """Return a sentence on the effect of another malloc at the first of the moments."""
     if choice.second is None or not moments:
         return ""
     to = spelled(choice.second.moments[moments[0]])
@@ -143,7 +143,7 @@ def second(choice: Choice, moments: Sequence[Moment]) -> str:
 
 
 def by_moment(choice: Choice) -> str:
-    """Say what helps at one moment and holds more at another."""
+    """Return a sentence on settings that help at one moment and hold more at another."""
     now = choice.now
     parts = []
     for moment, setting in choice.by_moment:
@@ -239,7 +239,7 @@ def _price(spent: Cost) -> str:
 
 
 def beyond(setting: Setting, budget: float) -> str:
-    """Say what would save more and costs too much."""
+    """Return a sentence on a setting that would save more and costs too much."""
     most = helped_words(setting)
     return (
         f"`{setting.line}` would reduce it to {most}, but costs about {_price(setting.cost)}. That "

@@ -81,7 +81,7 @@ def _came(
     marks: Marks,
     progress: Callable[[int], None] | None,
 ) -> list[dict[Moment, float]]:
-    """Return what each setting holds at each moment of another trace."""
+    """Return the resident bytes of each setting at each moment of another trace."""
     replayed = [_replayed(trace, one) for one in settings]
     found = replay_marked(replayed, [marks.event] * len(settings), progress)
     return [
@@ -91,7 +91,7 @@ def _came(
 
 
 def events_of_variation(source: EventSource) -> int:
-    """Return how many events `variation` replays at most."""
+    """Return the maximum number of events that `variation` replays."""
     return PERTURBED * 3 * len(source)
 
 

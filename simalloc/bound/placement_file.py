@@ -74,7 +74,7 @@ def write_placement(placement: Placement, stream: BinaryIO) -> None:
 
 
 def _times(table: Timetable) -> tuple[Ints, Ints, list[str]]:
-    """Return when lives with gaps begin and end, and their gaps, in events of their pieces."""
+    """Return the begins and ends of lives with gaps, and their gaps, in events of their pieces."""
     assert table.pieces is not None
     parts = table.pieces.table
     columns = (table.pieces.owner, parts.born, parts.died, table.pieces.low, parts.size)

@@ -182,7 +182,7 @@ def _take(free: list[tuple[int, int]], begin: int, length: int, size: int) -> No
 
 
 def _highest(values: Ints, begin: Ints, end: Ints) -> Ints:
-    """Return where the highest of the values from `begin` to before `end` is, the first of equals.
+    """Return the index of the highest value from `begin` to before `end`, the first of equals.
 
     Every power of two has a table of the highest values in spans of that length.
     """

@@ -118,7 +118,7 @@ class Timetable:
         return int(self.live.max(initial=0))
 
     def born_until(self, event: int) -> int:
-        """Return how many lives have begun after an event."""
+        """Return the number of lives that have begun after an event."""
         return int(np.searchsorted(self.born, event, side="right"))
 
     def live_after(self, event: int) -> NDArray[np.int64]:

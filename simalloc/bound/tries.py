@@ -35,7 +35,7 @@ class Try(Protocol):
         """Place them; None if that takes `limit` bytes or more."""
 
     def words(self, found: Layout) -> str:
-        """Say how they were placed."""
+        """Return the method of the placement in words."""
 
 
 class FromEvent(NamedTuple):

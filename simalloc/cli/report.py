@@ -148,7 +148,7 @@ def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
 
 
 def _beside(given: str) -> Path:
-    """Return where a page goes: beside the trace's file or folder, or here if a name was given."""
+    """Return the path of a page: beside the trace's file or folder, or here for a name."""
     if Path(given).is_dir():
         return Path(given).resolve().with_suffix(".html")
     return Path(given).with_suffix(".html") if Path(given).is_file() else Path(f"{given}.html")
@@ -171,9 +171,9 @@ def _apart(name: str, taken: set[str]) -> str:
 
 
 def _natives(source: EventSource, allocators: Sequence[Allocator], most: int) -> list[NativeRun]:
-    """Return what the allocators need that can replay the trace; one that cannot is left out.
+    """Return the replays by the allocators that can replay the trace.
 
-    So are all if the trace has more than `most` events.
+    They are all left out if the trace has more than `most` events.
     """
     if len(source) > most:
         return []

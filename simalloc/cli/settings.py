@@ -242,7 +242,7 @@ def _print(found: _Found, form: Format, *, native: bool) -> None:
 
 
 def _print_apart(source: EventSource, used: Setting) -> None:
-    """Say which code's objects had best an arena of their own, if that saves enough."""
+    """Print the code whose objects should have a separate arena, if that saves enough."""
     with progress(f"{source.name}: separate arenas", events_of_best_apart(source)) as advance:
         found = best_apart(source, used.run, most=1, progress=advance)
     for proposal in found:

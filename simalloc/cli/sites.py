@@ -248,7 +248,7 @@ def _print_tree(name: str, tree: Tree, measure: str, least: float, form: Format)
 
 
 def _measure(profile: Profile, wanted: str | None) -> str:
-    """Return what rows are ordered by."""
+    """Return the measure that orders rows."""
     if wanted is None:
         return profile.measures[0] if "pinned_bytes" in profile.values else "live_bytes"
     if wanted not in profile.values:

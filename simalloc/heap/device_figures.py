@@ -77,7 +77,7 @@ def device_figures(
 
 
 def _own(description: Device, reported: Mapping[str, int]) -> dict[str, int | float]:
-    """Return what an allocator reports of itself after a run, by its own names; bytes and counts.
+    """Return an allocator's own figures after a run, by its own names; bytes and counts.
 
     PyTorch's are keys of `torch.cuda.memory_stats`.
     """

@@ -82,7 +82,7 @@ def _of_one(setting: Setting, *, addresses: bool = False) -> int:
 
 
 def _groups(setting: Setting, page: int) -> int:
-    """Return how many groups of pages objects can begin or end in, if a heap is twice its data."""
+    """Return the number of groups of pages with ends of objects, if a heap is twice its data."""
     source = setting.source
     in_heap = 2 * source.max_live_bytes // (page * _GROUP_PAGES) + 2
     return min(2 * source.slots, in_heap)

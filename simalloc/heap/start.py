@@ -333,7 +333,7 @@ def _in_segments(
 
 
 def _places(ordered: NDArray[np.int64], address: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where addresses are in an ordered array; -1 if they are not there."""
+    """Return the indices of addresses in an ordered array; -1 for a missing one."""
     place = np.minimum(np.searchsorted(ordered, address), len(ordered) - 1)
     return np.where(ordered[place] == address, place, -1)
 

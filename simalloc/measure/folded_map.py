@@ -41,7 +41,7 @@ class Folding(NamedTuple):
         return max(1, len(self.chunk)) * CHUNK
 
     def folded(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where scaled addresses in chunks that are used lie."""
+        """Return the folded positions of scaled addresses in used chunks."""
         chunk, inside = np.divmod(address, CHUNK)
         return np.searchsorted(self.chunk, chunk) * CHUNK + inside
 
@@ -145,7 +145,7 @@ class _Folded:
 
 
 def _used(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:
-    """Return which cells lie in chunks that were used by then: (rows, columns)."""
+    """Return a mask of the cells in chunks that were used by then: (rows, columns)."""
     rows, columns = drawn.live.shape
     if not len(folding.chunk):
         return np.zeros((rows, columns), np.bool_)

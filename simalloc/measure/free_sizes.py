@@ -40,10 +40,10 @@ def free_sizes(
     count: int = COUNT,
     progress: Callable[[int], None] = lambda _: None,
 ) -> FreeSizes:
-    """Return how large a run's free blocks are at `count` moments.
+    """Return the sizes of a run's free blocks at `count` moments.
 
-    The trace is replayed for it; `progress` is called with the number of events done since its last
-    call. Raises `SimallocError` if the run is not the trace's.
+    The trace is replayed; `progress` is called with the number of events done since its last call.
+    Raises `SimallocError` if the run is not of the trace.
     """
     classes = FreeClasses(run, count)
     watch(source, run, observers=[classes], progress=progress)
@@ -67,7 +67,7 @@ class FreeClasses:
         self._seen += 1
 
     def sizes(self) -> FreeSizes:
-        """Return what all moments had, in the classes that any of them has blocks in."""
+        """Return the sums of all moments, in the classes that any of them has blocks in."""
         blocks, amount = self._sums[:, 0].T, self._sums[:, 1].T
         used = np.flatnonzero(blocks.any(axis=1))
         first, last = (int(used[0]), int(used[-1])) if len(used) else (-LOWEST_POWER, -LOWEST_POWER)

@@ -161,7 +161,7 @@ class WasteSums:
         self._largest_free = heap.largest_free()
 
     def waste(self) -> Waste:
-        """Return where the bytes are."""
+        """Return the bytes by kind."""
         parts = dict(self._bytes)
         at_top = _free_at_top(self._top, self._run.scale)
         parts["free_inside"] -= at_top

@@ -100,7 +100,7 @@ def curve(traces: Sequence[Trace], found: Answer, points: int = 48) -> tuple[lis
 
 
 def _refused(trace: Trace, policy: Policy) -> int:
-    """Return how many requests are refused to a program that goes on."""
+    """Return the number of requests refused to a program that goes on."""
     setting = Setting.of(trace, policy, on_refusal="go-on")
     simulation = setting.simulation()
     replay_all(simulation, setting)

@@ -157,7 +157,7 @@ class _Lives:
         return found
 
     def _live_counts(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return how many objects of each size are live, where a birth is followed by a death.
+        """Return the live objects of each size at births that are followed by a death.
 
         Between two such moments no number is larger than at the later one, so the peaks are kept.
         """

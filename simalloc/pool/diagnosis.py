@@ -78,7 +78,7 @@ class Diagnosis:
 def diagnose(
     trace: Trace, policy: Policy, capacity: int, others: Sequence[Policy] | None = None
 ) -> Diagnosis | None:
-    """Return why a pool of `capacity` bytes refused its first request; None if it refused none.
+    """Return the reason why a pool of `capacity` bytes refused its first request, or None.
 
     `others` are the policies that are tried in a pool of the same size; by default @pool.
     """

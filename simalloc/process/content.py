@@ -65,7 +65,7 @@ def _live(found: Capture) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 
 def _left_by_malloc(found: Capture, word: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which words point into an arena: links of a free block, not written over since."""
+    """Return a mask of the words that point into an arena: links left of a free block."""
     left = np.zeros(len(word), np.bool_)
     for heap in found.heaps:
         for state in (arena.state for arena in heap.arenas):
@@ -88,7 +88,7 @@ def _keys(
 
 
 def _are_text(word: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which words begin with letters, and have only zeros behind them."""
+    """Return a mask of the words that begin with letters and have only zeros behind them."""
     letters = word.view(np.uint8).reshape(-1, 8)
     printed = (letters >= _FIRST_LETTER) & (letters <= _LAST_LETTER)
     length = np.where(printed.all(axis=1), 8, np.argmin(printed, axis=1))

@@ -227,7 +227,7 @@ class LiveProcess(Target):
             raise self.explained(error) from error
 
     def explained(self, error: OSError) -> ProcessError:
-        """Return what an error of the kernel means, and what to do."""
+        """Return the error for a kernel's error, with a remedy."""
         if isinstance(error, (FileNotFoundError, ProcessLookupError)):
             return GoneError(f"{self.name} ended while it was read")
         if isinstance(error, PermissionError):
@@ -237,7 +237,7 @@ class LiveProcess(Target):
         return ProcessError(f"{self.name} cannot be read: {error.strerror}")
 
     def _without_memory(self, status: dict[str, str]) -> str:
-        """Return why a process has no memory, from the lines of its status."""
+        """Return the reason why a process has no memory, from the lines of its status."""
         what = f"{self.name} ({self.command})"
         if status.get("State", "").startswith("Z"):
             return (
@@ -312,7 +312,7 @@ def _is_of_the_kernel(root: Path) -> bool:
 
 
 def _yama() -> int:
-    """Return how far the kernel restricts ptrace; 0 if it does not."""
+    """Return the kernel's level of restriction of ptrace; 0 for none."""
     try:
         return int(Path("/proc/sys/kernel/yama/ptrace_scope").read_text("ascii"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Says why a process has no heap that can be read, and what to do about it."""
+"""Reasons why a process has no readable heap, and remedies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALLOCATORS: Final = ("jemalloc", "mimalloc", "snmalloc", "tcmalloc")
 
 
 def no_heap(target: Target, found: Capture) -> str:
-    """Return why no heap was found in a target, and what to do about it."""
+    """Return the reason why no heap was found in a target, and the remedy."""
     paths = sorted({one.path for one in target.mappings() if one.inode})
     allocator = next((path for path in paths if any(name in path for name in _ALLOCATORS)), None)
     if allocator is not None:

@@ -20,7 +20,7 @@ RESERVED: Final = "address space kept for arenas"
 
 
 def others(target: Target, found: Capture, foreign: Sequence[Foreign]) -> list[Other]:
-    """Return what the process has mapped beside all heaps, by kind, the largest first."""
+    """Return the process's mappings besides all heaps, by kind, the largest first."""
     taken = _taken(found)
     heaps = [arena.state.address for heap in found.heaps for arena in heap.arenas if not arena.main]
     pointers = [one.pointer for one in found.threads if one.pointer is not None]

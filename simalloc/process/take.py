@@ -149,7 +149,7 @@ def _without_pages(part: Part) -> Part:
 
 
 def _cached(found: Capture) -> NDArray[np.bool_]:
-    """Return which of the blocks mapped alone are in a thread's cache."""
+    """Return a mask of the separately mapped blocks in a thread's cache."""
     chunk = np.array([block.address for block in found.mapped.blocks], np.uint64)
     cached: NDArray[np.bool_] = np.isin(
         chunk, np.concatenate([np.empty(0, np.uint64), *(x.elsewhere for x in found.heaps)])
@@ -223,7 +223,7 @@ def blocks_of(found: Capture) -> Blocks:
 
 
 def _keepers(found: Sequence[Pins]) -> list[Keeper]:
-    """Return what keeps free memory in all arenas, by size, the most first."""
+    """Return the blocks that keep free memory in all arenas, by size, the most first."""
     if not found:
         return []
     size = np.concatenate([one.size for one in found])
@@ -238,7 +238,7 @@ def _keepers(found: Sequence[Pins]) -> list[Keeper]:
 
 
 def _problems(found: Capture) -> list[str]:
-    """Return what could not be read, or does not agree."""
+    """Return sentences on unreadable and contradictory parts."""
     said = []
     for heap in found.heaps:
         for arena in heap.arenas:

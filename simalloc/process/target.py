@@ -102,7 +102,7 @@ class Target(ABC):
         return [(one, 0) for one in mappings]
 
     def busy_runs(self) -> list[Mapping]:
-        """Return what `joined` does, without mappings that are huge or known to be absent."""
+        """Return the result of `joined`, without mappings that are huge or known to be absent."""
         there = [one for one, resident in self.residents(self.mappings()) if resident]
         runs = [run for run in joined(self.mappings()) if run.size <= _HUGE]
         if not self.knows_pages:
@@ -199,7 +199,7 @@ def _room(start: int, end: int, pages: NDArray[np.uint8], old: Region | None) ->
 
 
 def runs_of(marked: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the runs of marked items begin, and where they end."""
+    """Return the starts and the ends of runs of marked items."""
     edges = np.diff(np.concatenate(([0], marked.view(np.int8), [0])))
     return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
 
@@ -216,7 +216,7 @@ def _split(
 
 
 def in_any(mappings: Sequence[Mapping], address: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which addresses some mapping contains; the mappings are ordered."""
+    """Return a mask of the addresses that some mapping contains; the mappings are ordered."""
     starts = np.array([one.start for one in mappings], np.uint64)
     ends = np.array([one.end for one in mappings], np.uint64)
     place = np.searchsorted(starts, address, side="right").astype(np.int64) - 1

@@ -103,7 +103,7 @@ def in_notebook() -> bool:
 
 
 def _display() -> Display:
-    """Return where bars are shown; what draws them is imported once there is one to show."""
+    """Return the display of bars, whose module is imported at the first bar."""
     display: Display = import_module(f"{__name__}.{place()}").new_display()
     return display
 
@@ -116,7 +116,7 @@ def place() -> str:
 
 
 def words(bar: Bar) -> str:
-    """Say how far a bar has come, and how long the rest takes at that speed."""
+    """Return the progress of a bar in words, with the time left at its speed."""
     parts = [bar.label, bar.text]
     if bar.total:
         parts.insert(1, f"{100 * bar.done / bar.total:.0f} %")

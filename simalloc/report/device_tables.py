@@ -29,7 +29,7 @@ def device_tables(found: WhatIf) -> list[Table]:
 
 
 def model_table(found: WhatIf) -> Table:
-    """Return what the real allocator did beside what the model does with the same settings."""
+    """Return the figures of the real allocator beside the model's with the same settings."""
     real, model = found.recorded or {}, found.model
     taken = real.get("segment_alloc", 0) + real.get("segment_map", 0)
     back = real.get("segment_free", 0) + real.get("segment_unmap", 0)

@@ -42,7 +42,7 @@ def pages_table(runs: Sequence[Run], of: Quantity | None = None) -> Table:
 
 
 def _rows(run: Run, of: Quantity | None) -> list[tuple[str, Footprint]]:
-    """Return what the first column of a row says, and the bytes of the row."""
+    """Return the text of a row's first column, and the bytes of the row."""
     rows = [(format_size(size), occupied) for size, occupied in run.occupied.items()]
     return rows if of is None else [*rows, (of, footprint(run, of))]
 

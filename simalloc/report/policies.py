@@ -80,7 +80,7 @@ def _summary(policy: Policy) -> str:
 
 
 def _overhead(policy: Policy) -> str:
-    """Say what the allocator's own mechanism adds to a request, if that can be left out."""
+    """Return the overhead of the allocator's own mechanism in words, if that can be left out."""
     if not isinstance(policy.description, HeapFamily):
         return ""
     overhead = asdict(policy.description.overhead)

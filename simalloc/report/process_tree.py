@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def process_tree_verdict(tree: ProcessTree) -> str:
-    """Say what all processes hold together at most, and which of them has most of it."""
+    """Return a sentence on the maximum of all processes together, and the largest part of it."""
     resident = tree.resident
     place = int(resident.argmax())
     most = max(tree.processes, key=lambda one: float(one.resident[place]))

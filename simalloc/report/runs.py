@@ -66,7 +66,7 @@ def sorted_runs(
 
 
 def incompleteness(run: Run) -> tuple[bool, bool]:
-    """Return what orders runs before any figure: whether it was stopped, and whether it refused."""
+    """Return the first sort key of runs: whether it was stopped, and whether it refused."""
     return not run.finished, run.refused > 0
 
 

@@ -126,7 +126,7 @@ document.querySelectorAll(".simalloc-steps:not([data-ready])").forEach(function 
 
 
 def _shown_end(steps: Steps) -> float:
-    """Return where drawings end: a little behind the last block that was ever used."""
+    """Return the end of drawings: a little behind the last block that was ever used."""
     used = max((_used_end(step) for step in steps.steps), default=0)
     whole = max((step.end for step in steps.steps), default=0)
     return min(whole, used * 1.15) or 1

@@ -73,7 +73,7 @@ class _Dispatch:
         self._threads = _Threads(client)
 
     def outcomes(self, tasks: Sequence[Task]) -> Generator[list[Outcome]]:
-        """Yield what comes of the tasks, several batches at a time if several have come."""
+        """Yield the outcomes of the tasks, several batches at a time if several have arrived."""
         batches = _batches(tasks, self._threads.count())
         try:
             self._fill(batches)

@@ -60,6 +60,6 @@ def _path(parsed: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _common(path: tuple[str, ...], key: tuple[str, ...]) -> int:
-    """Return how many names at the beginning of `path` and `key` are the same."""
+    """Return the number of common names at the beginning of `path` and `key`."""
     same = (ours == wanted for ours, wanted in zip(path, key, strict=False))
     return sum(takewhile(bool, same))

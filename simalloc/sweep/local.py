@@ -75,7 +75,7 @@ def run_locally(
 def _batches(
     ended: SimpleQueue[Outcome | BaseException | None], jobs: int
 ) -> Generator[list[Outcome]]:
-    """Yield what has come out of the queue, until each of the threads has put its None."""
+    """Yield the contents of the queue, until each of the threads has put its None."""
     while jobs:
         batch = []
         item = _next(ended)
@@ -114,7 +114,7 @@ def _replay(
 
 
 def _progress(observer: Observer, stopped: Event) -> Callable[[int], None]:
-    """Return what tells the observer of a run's progress, and ends it when the sweep stops."""
+    """Return a function that reports a run's progress, and ends the run with the sweep."""
 
     def progress(events: int) -> None:
         if stopped.is_set():

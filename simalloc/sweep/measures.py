@@ -83,7 +83,7 @@ class Measure:
 
 
 def _absent(column: str) -> str:
-    """Return what to say of a column that the results do not have."""
+    """Return the message for a column that the results do not have."""
     missing = [of for of in QUANTITIES if of.replace("-", "_") in column]
     if missing:
         of = missing[0]

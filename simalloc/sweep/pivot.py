@@ -139,7 +139,7 @@ class Pivot:
         return Table(title, columns, rows, () if full else self.notes())
 
     def varying(self) -> list[str]:
-        """Return what tells the rows apart: the policy, and whatever is not the same for all."""
+        """Return the columns that distinguish the rows: the policy, and all that vary."""
         rows = [setting._asdict() for setting in self.settings]
         return ["policy", *varying(rows, Setting._fields[1:])]
 

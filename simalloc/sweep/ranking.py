@@ -170,11 +170,11 @@ def _plain(value: float) -> float | None:
 
 
 def chances(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how probable each pair's difference is if no two rows differed (rows x rows).
+    """Return the probability of each pair's difference if no two rows differed (rows x rows).
 
     The statistic of a pair is the mean of its differences over their root mean square, which orders
-    assignments of signs as Student's t does. Each pair's is compared with the largest of any pair
-    under every assignment of signs to the columns (or `DRAWN` ones, and the one given).
+    assignments of signs as Student's t does. Each pair's statistic is compared with the largest of
+    any pair under every assignment of signs to the columns (or `DRAWN` ones, and the given one).
     """
     squares = _root_mean_squares(values)
     observed = _statistic(values, np.ones(values.shape[1]), squares)

@@ -35,7 +35,7 @@ _ADVICE: Final = {
 
 
 def complaint(path: str | PathLike[str], error: sqlite3.Error) -> ResultsError:
-    """Return what an error of SQLite means, and what to do about it."""
+    """Return the error for an error of SQLite, with a remedy."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
     if code == sqlite3.SQLITE_NOTADB:
         return ResultsError(f"{path}: is not a file of results")

@@ -146,7 +146,7 @@ class Store:
         return {_folded(column[1]) for column in described}
 
     def failed(self, tasks: Iterable[Task]) -> int:
-        """Return how many of the tasks have ended with an error."""
+        """Return the number of tasks that have ended with an error."""
         with self._lock, self._errors():
             found = (self._connection.execute(_STATE, task.key).fetchone() for task in tasks)
             return sum(state is not None and state[1] for state in found)

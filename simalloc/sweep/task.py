@@ -141,7 +141,7 @@ def failure(task: Task, error: BaseException) -> Outcome:
 
 
 def words_of(error: BaseException) -> str:
-    """Return what an error says, behind its kind if that is not simalloc's own."""
+    """Return the message of an error, behind its kind if that is not simalloc's own."""
     kind = "" if isinstance(error, SimallocError) else f"{type(error).__name__}: "
     return f"{kind}{error}"
 

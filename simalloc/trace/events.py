@@ -63,19 +63,19 @@ class Op(IntEnum):
 
 
 def begins(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which events allocate a new object."""
+    """Return a mask of the events that allocate a new object."""
     new: NDArray[np.bool_] = (op == Op.MALLOC) | (op == Op.CALLOC)
     return new
 
 
 def allocates(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which events ask for bytes."""
+    """Return a mask of the events that request bytes."""
     asks: NDArray[np.bool_] = begins(op) | (op == Op.REALLOC)
     return asks
 
 
 def is_of_none(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which events are of no object."""
+    """Return a mask of the events without an object."""
     of_none: NDArray[np.bool_] = (op == Op.EMPTY) | (op == Op.THREAD_END)
     return of_none
 

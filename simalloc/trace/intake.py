@@ -76,9 +76,9 @@ class Intake(ABC):
             raise TraceError(text, event=self.events)
 
     def append_valid(self, events: ReadEvents) -> tuple[int, Reason]:
-        """Take in the events up to the first that is not valid.
+        """Take in the events up to the first invalid one.
 
-        Returns how many were taken in, and why no more (`Reason.NONE` if that was all).
+        Returns the number of events taken in, and the reason for the end (`Reason.NONE` for all).
         """
         self._begin_columns(events)
         done = 0

@@ -95,7 +95,7 @@ def thread_numbers_in(chunks: Iterable[CheckedEvents]) -> frozenset[int]:
 
 
 def entries_at(source: EventSource, column: str, events: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Return what some events have in an optional column; None if the trace does not have it."""
+    """Return the values of some events in an optional column; None if the trace lacks it."""
     return _picked(source, events, lambda chunk: chunk.columns.get(column))
 
 
@@ -110,7 +110,7 @@ def _picked(
     events: NDArray[np.int64],
     column: Callable[[CheckedEvents], NDArray[Any] | None],
 ) -> NDArray[Any] | None:
-    """Return what some events have in a column; the trace is read up to the last of them."""
+    """Return the values of some events in a column; the trace is read up to the last of them."""
     found: NDArray[Any] | None = None
     first, end = 0, int(events.max(initial=-1)) + 1
     with closing(source.chunks()) as chunks:

@@ -172,7 +172,7 @@ def _start(model: Any, number: int, highest: int, alignment: int) -> Any:
 def _piece(
     model: Any, problem: dict[str, Any], starts: list[Any], spans: list[Any], number: int
 ) -> tuple[Any, Any, int]:
-    """Return when a piece is live, its addresses, and the bytes that it uses, in units."""
+    """Return the time interval of a piece, its addresses, and the bytes that it uses, in units."""
     unit, owner, first = problem["unit"], problem["owner"][number], problem["first"][number]
     low, high = problem["low"][number], problem["high"][number]
     length = problem["last"][number] - first

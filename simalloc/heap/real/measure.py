@@ -127,7 +127,7 @@ def _footprint(trace: Trace, samples: NDArray[np.int64], start: int) -> Footprin
 
 
 def passes(repeats: int) -> int:
-    """Return how often `replay_natively` replays the trace through each allocator."""
+    """Return the number of replays through each allocator by `replay_natively`."""
     return repeats + 2
 
 

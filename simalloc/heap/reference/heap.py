@@ -110,7 +110,7 @@ class Heap(ABC):
         """Give cached memory back, as the program asks by malloc_trim or the like."""
 
     def figures(self) -> dict[str, int]:
-        """Return what the allocator itself reports, by its own names."""
+        """Return the allocator's own figures, by its own names."""
         return {}
 
     def locate(self, address: int) -> tuple[int, int, int]:

@@ -48,5 +48,5 @@ RUNNERS: Final[Mapping[str, Runner]] = {
 
 
 def runner_of(policy: Policy) -> Runner:
-    """Return what runs a policy."""
+    """Return the runner of a policy."""
     return RUNNERS[policy.description.runner]

@@ -71,7 +71,7 @@ class _Lane:
         return isinstance(self.setting.policy.description, UserCode)
 
     def run(self) -> Run:
-        """Return what has come out."""
+        """Return the run so far."""
         return run_of(self.simulation, self.setting, addresses=self.addresses, seconds=self.seconds)
 
     def advance(self, stopped: Callable[[], bool]) -> int:

@@ -102,11 +102,11 @@ def replay(
     address: NDArray[np.int64] | None = None,
     sight: Mapping[str, NDArray[Any]] | None = None,
 ) -> int:
-    """Carry out a run of events, or raise `SimallocError` naming the one that could not be.
+    """Replay a run of events, or raise `SimallocError` with the event that failed.
 
-    Returns how many there were: fewer than given where a program ends that was refused a request.
+    Returns the number of replayed events, which is lower if a refused request ends the program.
 
-    `address`, if given, is filled with the objects', and so are the columns of a `sight`.
+    `address`, if given, is filled with the objects' addresses, and so are the columns of a `sight`.
     """
     op, size, slot, live, spans, optional = events
     told = {name: values for name, values in optional.items() if values.any()}  # quicker without

@@ -115,7 +115,7 @@ class OfflineHeap:
         self._tiling: Tiling | None = None
 
     def block_count(self) -> int:
-        """Return how many blocks tile the heap."""
+        """Return the number of blocks that tile the heap."""
         return len(self._tiles().address)
 
     def blocks(
@@ -127,7 +127,7 @@ class OfflineHeap:
     ) -> int:
         """Fill arrays with the blocks by address: scaled bytes, and the object's slot or -1.
 
-        The arrays begin with block number `first`. Returns how many blocks were filled in.
+        The arrays begin with block number `first`. Returns the number of blocks filled in.
         """
         tiles = [values[first : first + len(address)] for values in self._tiles()]
         for column, values in zip((address, size, slot), tiles, strict=True):

@@ -48,7 +48,7 @@ class _SlotContents:
         self._events += len(events.op)
 
     def snapshot(self, tiling: Tiling, scale: int) -> HeapSnapshot:
-        """Return what the blocks of a heap hold after the latest event."""
+        """Return the contents of a heap's blocks after the latest event."""
         address, size, slot = tiling
         taken = slot >= 0
         number, requested, since = slot.copy(), np.zeros_like(slot), np.full_like(slot, -1)
@@ -159,7 +159,7 @@ class HeapReplay:
                     self._let_look()
 
     def free_sizes(self) -> NDArray[np.int64]:
-        """Return how many free blocks there are of each size: (2, `SIZE_POWERS`).
+        """Return the number and the bytes of free blocks of each size: (2, `SIZE_POWERS`).
 
         A block belongs to the largest power of two of the program's bytes that it has, from
         `LOWEST_POWER` on. The rows are the number of blocks, and their scaled bytes.
@@ -178,7 +178,7 @@ class HeapReplay:
             yield self._contents.snapshot(tiling, self._setting.scale)
 
     def reported(self) -> dict[str, int]:
-        """Return what the allocator itself reports now, by its own names, in unscaled bytes."""
+        """Return the allocator's own figures now, by its own names, in unscaled bytes."""
         heap = self._heap
         if not isinstance(heap, Simulation):
             return {}
@@ -195,9 +195,9 @@ class HeapReplay:
     def in_pages(
         self, snapshot: HeapSnapshot
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return how many scaled bytes of each block of a piece lie in pages that are resident.
+        """Return the scaled bytes of each block of a piece in resident pages, and in touched ones.
 
-        Then those in pages that are or were, since they were mapped. None: it is not known.
+        Touched pages are or were resident since they were mapped. None: unknown.
         """
         if not isinstance(self._heap, Simulation) or not self._setting.options.resident:
             return None

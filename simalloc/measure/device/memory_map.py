@@ -82,7 +82,7 @@ def _shown(trace: Trace, replay: DeviceReplay, segments: Segments) -> Run:
 
 
 def _mapped(drawn: HeapMap, segments: Segments, memory: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which cells lie in memory of the device, at the middle of each."""
+    """Return a mask of the cells in memory of the device, at the middle of each."""
     mapped = np.zeros(drawn.live.shape, np.bool_)
     for start, size, since, until in np.column_stack(
         (segments.moved(memory[:, 0]), memory[:, 1:])

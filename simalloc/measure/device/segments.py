@@ -37,7 +37,7 @@ class Segments:
         return np.searchsorted(self.address, addresses, side="right") - 1
 
     def moved(self, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where addresses are shown; those below 0 stay."""
+        """Return the shown positions of addresses; negative ones stay."""
         if not len(self):
             return addresses
         number = self.of(addresses)

@@ -57,18 +57,37 @@ def best_apart(
     wrappers: Sequence[str] | None = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[Proposal]:
-    """Return whose objects had best a heap of their own; those proposals that save most first.
+    """Return functions whose objects should have a separate heap, the largest saving first.
 
-    At most `most` of them, none that saves less than 1 % or that moves more than a better one and
-    all that it moves; and none at all if the trace does not say
-    where its calls are, or is a sample. Of the functions that hold most of the free memory of the
-    heap under `policy` four are tried alone, and the first two and three in one arena, each time by
-    a replay in two heaps. Only the first `events` of the trace are replayed, and each proposal says
-    how many those are. A run of the whole trace is not made anew, and what its sites hold is taken
-    from its `profile` if that is given. `progress` is called with the number of events done since
-    its last call, of at most `events_of_best_apart`. `wrappers` are patterns of more functions that
-    allocate for others; None leaves all in. Raises as `simulate` does, and `SimallocError` for a
-    policy that is not replayed event by event.
+    Parameters
+    ----------
+    source, policy
+        The trace, and the policy or its run, which is not replayed anew if it is of the whole
+        trace.
+    profile
+        Measures of the sites under the run, if they are known.
+    most
+        Maximum number of proposals.
+    events
+        Maximum number of first events to replay; each proposal states the number.
+    page, progress
+        As in `held_under`; at most `events_of_best_apart` events are replayed.
+    wrappers
+        Patterns of more functions that allocate for others; None keeps all.
+
+    Returns
+    -------
+    list of Proposal
+        Each saves at least 1 %, and does not move everything that a better one moves and more.
+        Empty if the trace has no call sites, or is a sample. Of the functions with the most free
+        memory in the heap, four are tried alone, and the first two and three in one arena, by
+        replays in two heaps.
+
+    Raises
+    ------
+    SimallocError
+        If the policy is not replayed event by event, and as `simulate` does.
+
     """
     trace = source.prefix(events) if len(source) > events else source.in_memory()
     if trace.site is None or not len(trace) or sampled_every(trace.provenance):
@@ -124,7 +143,7 @@ def _gain(proposal: Proposal) -> float:
 
 
 def events_of_best_apart(source: EventSource, events: int = TRIED_EVENTS) -> int:
-    """Return how many events `best_apart` replays at most."""
+    """Return the maximum number of events that `best_apart` replays."""
     return min(len(source), events) * (2 + _ALONE + len(_TOGETHER))
 
 

@@ -91,7 +91,7 @@ def _edges(
 
 
 def _mapped(snapshot: HeapSnapshot, pages: NDArray[np.int64], page: int) -> NDArray[np.int64]:
-    """Return how many bytes of some pages are mapped."""
+    """Return the mapped bytes of some pages."""
     mapped = snapshot.object != HOLE
     start, size = snapshot.exact_address[mapped], snapshot.exact_size[mapped]
     below = np.concatenate((np.zeros(1, np.int64), np.cumsum(size)))

@@ -122,7 +122,7 @@ _ALSO_CALLED: Final = {"glibc": ["ptmalloc"], "malloc": ["ptmalloc"], "python": 
 
 
 def _hint(name: str) -> str:
-    """Say what somebody may have meant who gave a name that no policy has."""
+    """Return a hint for a name that no policy has."""
     if name.endswith(".py"):
         return f"a class in a file is given as {name}:CLASS"
     near = _ALSO_CALLED.get(name) or get_close_matches(name.lower(), CATALOGUE, n=3, cutoff=0.55)

@@ -88,9 +88,9 @@ def _read(key: str, value: str, text: str) -> tuple[str, Value] | None:
 
 
 def range_length(reserve: str, total: int) -> int:
-    """Return how long a range of expandable segments is on a device of `total` bytes.
+    """Return the length of a range of expandable segments on a device of `total` bytes.
 
-    It is what `expandable_segments_reserve` says, and 9/8 of the device at most.
+    It is the value of `expandable_segments_reserve`, and at most 9/8 of the device.
     """
     longest = -(-total * 9 // 8)
     if not reserve:

@@ -44,7 +44,7 @@ class Device(Family):
         return super().core_parameters() | {"capacity": self.capacity} | self._own_parameters()
 
     def _own_parameters(self) -> dict[str, int]:
-        """Return what the core knows of this allocator, besides the capacity."""
+        """Return the core's parameters of this allocator, besides the capacity."""
         return {}
 
     @property

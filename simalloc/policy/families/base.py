@@ -273,7 +273,7 @@ class HeapFamily(Family):
 
 @cache
 def parameter_types(family: Any) -> dict[str, Any]:
-    """Return what each parameter takes, the family's own before those it shares with others."""
+    """Return the type of each parameter, the family's own before those shared with others."""
     return {name: hint for name, hint, _ in _hints(family)}
 
 

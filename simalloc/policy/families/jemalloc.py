@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
 
 def _spans(name: str, text: str) -> tuple[Span, ...]:
-    """Return what an option such as `1-4096:17|100-200:1` gives, as jemalloc reads it."""
+    """Return the spans in an option such as `1-4096:17|100-200:1`, as jemalloc reads it."""
     found = [_SPAN.fullmatch(part) for part in text.split("|")] if text else []
     spans = [Span(*map(int, match.groups())) for match in found if match]
     if len(spans) < len(found) or len(spans) > _MOST_SPANS or any(a > b for a, b, _ in spans):
@@ -248,7 +248,7 @@ class Jemalloc(HeapFamily):
         )
 
     def seeds(self) -> tuple[int, int, int]:
-        """Return where the random numbers of threads, of dirty and of muzzy decays begin."""
+        """Return the seeds of the random numbers of threads, of dirty and of muzzy decays."""
         recorded = _RECORDED_SEEDS[self.version]
         given = (self.seed, self.dirty_seed, self.muzzy_seed)
         thread, dirty, muzzy = (own or other for own, other in zip(given, recorded, strict=True))

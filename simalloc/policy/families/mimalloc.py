@@ -206,7 +206,7 @@ class Mimalloc(HeapFamily):
         return self.arena_purge_min_size or (_HUGE_PAGE if self.allow_thp == 2 else _SLICE)
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return what the core of the version takes."""
+        """Return the parameters of the version's core."""
         given = super().core_parameters() | {"purge_unit": self.purge_unit}
         is_old = self.version is MimallocVersion.V2_0_9
         foreign = _OF_3 | {"purge_unit"} if is_old else _OF_2 | {"arena_purge_min_size"}

@@ -37,7 +37,7 @@ class Musl(HeapFamily):
         return f"{region}:{offset}"
 
     def figure_columns(self, names: Sequence[str]) -> Sequence[str]:
-        """Return where the object is, and the names of the figures."""
+        """Return the columns of the object's location, and of the figures."""
         return ("map", "offset", *names)
 
     def spell_figures(

@@ -111,7 +111,7 @@ class Scudo(HeapFamily):
         return self.config is Config.ANDROID
 
     def core_parameters(self) -> dict[str, int | str]:
-        """Return what the core has: an interval plus 1, or 0 for none."""
+        """Return the parameters as the core takes them: an interval plus 1, or 0 for none."""
         given = super().core_parameters()
         for name in ("release_to_os_interval_ms", "cache_size_max", "tsds_count_max"):
             del given[name]
@@ -140,5 +140,5 @@ class Scudo(HeapFamily):
         return [*values[:_FIRST_SLOT], " ".join(classes)]
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
-        """Return where a block is: in a class's region, or in a mapping."""
+        """Return the location of a block: in a class's region, or in a mapping."""
         return f"{'s' if region else 'c'}{number}:{offset}"

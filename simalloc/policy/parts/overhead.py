@@ -41,7 +41,7 @@ class Aligning:
 
     @classmethod
     def by_pages(cls, alignment: int, page: int) -> Aligning:
-        """Return how pages are aligned: by nature up to a page, above by taking more of them."""
+        """Return the rule of pages: alignment by nature up to a page, above by more pages."""
         return cls(gcd(alignment, page), natural_limit=page, least_remainder=page, unit=page)
 
     def __str__(self) -> str:

@@ -15,9 +15,10 @@ def control_bytes(word: int, doublings: int, division: int) -> int:
 
 
 def core_parameters(*, control: int, top: int, division: int = 5) -> dict[str, int | str]:
-    """Return what the core knows of a TLSF in a pool, as Conte's TLSF has it.
+    """Return the core's parameters of a TLSF in a pool, as in Conte's TLSF.
 
-    `control` are the bytes in front of the first block, and no block holds `top` bytes.
+    `control` is the number of bytes in front of the first block, and every block is smaller than
+    `top` bytes.
     """
     return {
         "control": control,

@@ -63,7 +63,7 @@ class Pool(Family):
         return super().core_parameters() | given
 
     def _own_parameters(self) -> dict[str, int | str]:
-        """Return what the core knows of this allocator: here, its own parameters as they are."""
+        """Return the core's parameters of this allocator: here, its own parameters unchanged."""
         shared = {part.name for part in fields(Pool)}
         own = {
             part.name: getattr(self, part.name) for part in fields(self) if part.name not in shared

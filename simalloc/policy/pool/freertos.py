@@ -56,7 +56,7 @@ class Heap1(FreeRtos):
         return True
 
     def least_from(self, high_water: int) -> int:
-        """Return what the mark has reached, with the bytes that stay unused."""
+        """Return the final mark, with the bytes that stay unused."""
         start = -self.skew % self.align
         return max(high_water - start + 2 * self.align, self.least_capacity)
 

@@ -212,7 +212,7 @@ class Held:
 
 
 def _entry_of(process: int) -> int:
-    """Return where the program began: code that does not run again."""
+    """Return the address where the program began: code that does not run again."""
     content = Path(f"/proc/{process}/auxv").read_bytes()
     found = dict(struct.iter_unpack("<QQ", content[: len(content) // 16 * 16]))
     return int(found[_AT_ENTRY])

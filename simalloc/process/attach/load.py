@@ -149,7 +149,7 @@ def _begin(held: Held, recorder: LoadedObject, told: bytes) -> None:
 
 
 def _base_of(process: LiveProcess, name: str) -> int:
-    """Return where a library is in the process's memory, or 0."""
+    """Return the address of a library in the process's memory, or 0."""
     found = (one for one in process.mappings() if one.offset == 0 and one.path.endswith(f"/{name}"))
     return next((one.start for one in found), 0)
 

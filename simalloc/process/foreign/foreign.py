@@ -61,7 +61,7 @@ def _present(target: Target, low: int, high: int) -> int:
 
 
 def pointers_to(region: Region, runs: Sequence[Mapping], room: int) -> NDArray[np.int64]:
-    """Return which words of a region point to memory with `room` bytes from there on."""
+    """Return the indices of a region's words that point to `room` bytes of memory or more."""
     long = [run for run in runs if run.size >= room]
     words = region.words
     starts = np.array([run.start for run in long], np.uint64)

@@ -52,7 +52,7 @@ def find_jemalloc(
 def _roots(
     target: Target, region: Region, runs: Sequence[Mapping]
 ) -> Iterator[list[tuple[int, int]]]:
-    """Yield what may be the entries of a root: which GiB of addresses, and its leaf."""
+    """Yield possible entries of a root: the GiB of addresses, and its leaf."""
     if len(region.words) < _LEAF_WORDS:
         return
     place = pointers_to(region, runs, _LEAF_WORDS * 8)

@@ -75,7 +75,7 @@ def _heap(target: Target, segments: Sequence[int]) -> Foreign:
 
 
 def _freed(target: Target, block: int, most: int) -> int:
-    """Return how many blocks other threads have freed; the owner has not taken them back yet."""
+    """Return the number of blocks freed by other threads and not collected by the owner."""
     count = 0
     while block and count < most:
         count += 1

@@ -100,14 +100,14 @@ class Walk:
         return sum(piece.end - piece.start for piece in self.pieces)
 
     def contains(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return which addresses are in the arena's memory."""
+        """Return a mask of the addresses in the arena's memory."""
         found = np.zeros(len(address), np.bool_)
         for piece in self.pieces:
             found |= (address >= piece.start) & (address < piece.writable_end)
         return found
 
     def place(self, wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return where chunks are, by their addresses; -1 for one that the arena has not."""
+        """Return the indices of chunks by their addresses; -1 for one outside of the arena."""
         place = places_of(self.address[self.order], wanted)
         if not len(self.order):
             return place
@@ -256,7 +256,7 @@ def _words(memory: Memory, addresses: Sequence[int]) -> list[int]:
 
 
 def _free(chunks: Chunks, end_word: int) -> NDArray[np.bool_]:
-    """Return which chunks are free: the next one's size word says so."""
+    """Return a mask of the free chunks, by the next one's size word."""
     following = np.append(chunks.word[1:], np.uint64(end_word))[: len(chunks)]
     free: NDArray[np.bool_] = (following & np.uint64(PREVIOUS_IN_USE)) == 0
     return free

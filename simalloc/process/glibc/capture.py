@@ -125,7 +125,7 @@ class _Reading:
         return False
 
     def _maskings(self) -> tuple[bool, ...]:
-        """Return how links may be stored: 2.31 does not mask them, and later versions do."""
+        """Return the possible storages of links: 2.31 does not mask them, and later versions do."""
         _, number = self.libc.parameters_layouts[0]
         return (True,) if number else (self.masked, not self.masked)
 
@@ -432,7 +432,7 @@ def _taken(heaps: Sequence[Heap]) -> list[tuple[int, int]]:
 
 
 def _counted(target: Target, heaps: Sequence[Heap]) -> tuple[int, int]:
-    """Return how many blocks all heaps count as mapped on their own, and their bytes."""
+    """Return the number of blocks that all heaps count as mapped separately, and their bytes."""
     number = size = 0
     for heap in heaps:
         parameters = heap.libc.parameters(target) or heap.parameters

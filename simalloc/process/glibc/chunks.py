@@ -107,7 +107,7 @@ def ring(memory: Memory, head: int, item: NDArray[np.uint64]) -> int:
 
 
 def places_of(addresses: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return where each wanted address is in an ordered array; -1 if it is not there."""
+    """Return the index of each wanted address in an ordered array; -1 for a missing one."""
     if not len(addresses):
         return np.full(len(wanted), -1, np.int64)
     place = np.minimum(np.searchsorted(addresses, wanted), len(addresses) - 1)

@@ -55,7 +55,7 @@ def copy_main(
 
 
 def break_end(target: Target, parameters: Parameters) -> int | None:
-    """Return where the process's break is; None if the arena is not below it."""
+    """Return the process's break; None if the arena is not below it."""
     heap = _run_of_break(joined(target.mappings()), parameters.sbrk_base)
     return None if heap is None else heap.end
 
@@ -78,7 +78,7 @@ def _top_piece(start: int, top: int, end: int) -> Piece:
 
 
 def _top_end(target: Target, state: State) -> int:
-    """Return where the top chunk of an arena ends."""
+    """Return the end of an arena's top chunk."""
     word = int.from_bytes(target.bytes_at(state.top + 8, 8), "little")
     return state.top + (word & ~FLAGS)
 

@@ -64,9 +64,9 @@ def find_mapped(
     taken: Sequence[tuple[int, int]],
     chunk_less: int,
 ) -> list[MappedBlock]:
-    """Return what has the shape of such blocks, in mappings outside of the ranges `taken`.
+    """Return the blocks with the shape of mapped ones, in mappings outside of the ranges `taken`.
 
-    `chunk_less` is by how much a chunk is smaller than its pages.
+    `chunk_less` is the difference of a chunk from its pages in bytes.
     """
     found = []
     for start, end in _outside(runs, taken):
@@ -99,7 +99,7 @@ def _outside(
 def _headers(
     target: Target, start: int, end: int, present: NDArray[np.bool_], chunk_less: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield where pages begin with a header that fits, and the bytes of its pages; none overlap."""
+    """Yield the addresses of headers that fit, and the bytes of their pages; none overlap."""
     places = start + PAGE * np.flatnonzero(present)
     at, batch = 0, 1
     while at < len(places):

@@ -30,7 +30,7 @@ class ArenaInfo:
 
 
 def arena_info(walk: Walk, *, main: bool) -> ArenaInfo:
-    """Return what `malloc_info` would report of an arena."""
+    """Return the figures of `malloc_info` for an arena."""
     fast, free = walk.kind == FAST, walk.kind == BINNED
     count = int(np.count_nonzero(free))
     state = walk.state
@@ -50,7 +50,7 @@ def arena_info(walk: Walk, *, main: bool) -> ArenaInfo:
 
 
 def mallinfo(heap: Heap, mapped: MappedBlocks) -> dict[str, int] | None:
-    """Return what `mallinfo2` would report; None if an arena could not be walked."""
+    """Return the figures of `mallinfo2`; None if an arena could not be walked."""
     walks: Sequence[Walk] = [arena.walk for arena in heap.arenas if arena.walk is not None]
     if len(walks) < len(heap.arenas):
         return None

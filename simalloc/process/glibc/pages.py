@@ -24,7 +24,7 @@ class Amount:
 
 
 def amounts(walk: Walk) -> dict[str, Amount]:
-    """Return what an arena has in each state, by the state's name."""
+    """Return the amounts of an arena in each state, by the state's name."""
     resident = resident_bytes(walk)
     found = {}
     for number, name in enumerate(STATE_NAMES):
@@ -66,7 +66,7 @@ class Pins:
 
 
 def pins(walk: Walk, trim: Trim) -> Pins:
-    """Return which blocks in use keep free memory resident."""
+    """Return the blocks in use that keep free memory resident."""
     free = np.isin(walk.kind, (BINNED, FAST))
     used = ~free & ~np.isin(walk.kind, (TOP, OWN))
     sizes, weights, kept_bytes = [], [], 0
@@ -92,7 +92,7 @@ def pins(walk: Walk, trim: Trim) -> Pins:
 def _ends(
     walk: Walk, region: Region, which: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where chunks begin and end in a region."""
+    """Return the starts and ends of chunks in a region."""
     start = (walk.address[which] - np.uint64(region.start)).astype(np.int64)
     end = np.minimum(start + walk.size[which].astype(np.int64), len(region.data))
     return start, end

@@ -222,7 +222,7 @@ def _is_state(target: Target, region: Region, address: int, layout: StateLayout)
 def _parameters(
     region: Region, arena: int, mappings: Sequence[Mapping]
 ) -> Iterator[tuple[int, int]]:
-    """Yield where the parameters of an arena may be, the likeliest first."""
+    """Yield possible addresses of an arena's parameters, the likeliest first."""
     near = [arena - distance for distance in PARAMETERS_BEFORE_ARENA]
     others = range(arena - 0x80, max(arena - _FAR_BELOW, region.start) - 1, -8)
     for address in [*near, *(one for one in others if one not in near)]:

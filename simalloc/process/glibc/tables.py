@@ -82,9 +82,9 @@ def find_slot(
     arenas: Collection[int],
     foreign: Collection[int] = (),
 ) -> Slot | None:
-    """Return where threads keep the pointers to their tables, or None if no place fits.
+    """Return the place of the threads' pointers to their tables, or None if no place fits.
 
-    At that place every thread has the address of a table of its own, or none. Near the place of
+    At that place every thread has the address of a separate table, or none. Near the place of
     another libc of the process, threads have one of its arenas (`foreign`).
     """
     pointers = [thread.pointer for thread in threads if thread.pointer is not None]
@@ -128,7 +128,7 @@ def _below(mappings: Sequence[Mapping], pointer: int) -> int:
 def _are_tables(
     target: Target, blocks: NDArray[np.uint64], layout: TableLayout
 ) -> NDArray[np.bool_]:
-    """Return which words point to a chunk of a table's size."""
+    """Return a mask of the words that point to a chunk of a table's size."""
     likely = (blocks % np.uint64(16) == 0) & (blocks > 1 << 16) & (blocks < 1 << 47)
     words = np.zeros(blocks.shape, np.uint64)
     words[likely] = target.words(blocks[likely] - np.uint64(8))
@@ -196,7 +196,7 @@ def read_lists(words: Words, tables: Sequence[Table], places: int, *, masked: bo
 def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
     """Mark an arena's chunks that caches and their tables take.
 
-    Returns which of the cached chunks the arena contains, and those that cannot be in a cache: they
+    Returns a mask of the cached chunks in the arena, and the chunks that cannot be in a cache: they
     are not in use, of another size, or in the arena's memory without being a chunk.
     """
     place = walk.place(lists.chunk)

@@ -38,7 +38,7 @@ class Trim:
 
 
 def predict_trim(walk: Walk, parameters: Parameters, break_end: int | None, pad: int = 0) -> Trim:
-    """Return what `malloc_trim(pad)` would return of an arena now.
+    """Return the memory of an arena that `malloc_trim(pad)` would return now.
 
     `break_end` is the end of the break for a main arena that grows by `sbrk`, else None.
     """
@@ -68,13 +68,13 @@ def predict_trim(walk: Walk, parameters: Parameters, break_end: int | None, pad:
 
 
 def _top_falls(size: int, grain: int, pad: int) -> int:
-    """Return by how much the break falls when the top has this size."""
+    """Return the bytes by which the break falls for a top of this size."""
     free = size - _LEAST_TOP
     return down(free - pad, grain) if free > pad else 0
 
 
 def _merged(walk: Walk) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return where free memory begins and ends once fast chunks are merged, and where the top does.
+    """Return the starts and ends of free memory after merging fast chunks, and the top's start.
 
     Free memory that reaches the top becomes a part of it.
     """

@@ -15,10 +15,10 @@ _MOST_BYTES: Final = 64 << 20
 
 
 def read_statistics(path: Path) -> Statistics:
-    """Return what an allocator reports in a file.
+    """Return an allocator's report in a file.
 
-    The file holds the XML of glibc's `malloc_info`, the JSON of jemalloc's `malloc_stats_print` or
-    the text of tcmalloc's `GetStats`. Raises `ProcessError` if it holds none of them.
+    The file contains the XML of glibc's `malloc_info`, the JSON of jemalloc's `malloc_stats_print`
+    or the text of tcmalloc's `GetStats`. Raises `ProcessError` for any other content.
     """
     if path.stat().st_size > _MOST_BYTES:
         raise ProcessError(f"{path} is too long to be an allocator's statistics")

@@ -40,7 +40,7 @@ def packed(planes: bytes, level: int) -> str:
 
 
 def raster(shown: HeapMap) -> dict[str, Any]:
-    """Return where a map's cells lie, as the script's class Raster has it."""
+    """Return the positions of a map's cells, as the script's class Raster has them."""
     rows, columns = shown.live.shape
     return {
         "columns": columns,

@@ -45,7 +45,7 @@ class Explored:
         return self.atlas.window(columns=columns, rows=rows)
 
     def state(self, oldest: float, top: float) -> dict[str, Any]:
-        """Return what the script knows before it asks; the scales are shared by maps compared."""
+        """Return the script's initial data; maps that are compared share the scales."""
         return {
             "policy": spell(self.run.policy),
             "caption": beside(
@@ -98,7 +98,7 @@ class Explored:
         return {"block": block}, []
 
     def pins(self) -> Answer:
-        """Return what pins the heap when it first has its peak, the worst first."""
+        """Return the objects that pin the heap at its first peak, the worst first."""
         if not self.run.events:
             return {"event": 0, "heap": 0, "live": 0, "free": 0, "pins": []}, []
         found = pins(self.trace, self.run)

@@ -63,7 +63,7 @@ class Explorer(AnyWidget):
         self.send({"number": question["number"], **answer}, buffers)
 
     def answer(self, question: dict[str, Any]) -> Answer:
-        """Return what the script wants to know of a map: a window of it, a block, or its pins."""
+        """Return the script's requested part of a map: a window of it, a block, or its pins."""
         run: Explored = self._runs[question["map"]]
         given = question["given"]
         match question["ask"]:

@@ -53,5 +53,5 @@ def share_axis(axes: Axes, values: Sequence[float]) -> None:
 
 
 def share_formatter() -> FuncFormatter:
-    """Return what spells the round fractions at the marks of an axis, in percent."""
+    """Return a formatter of the round fractions at the marks of an axis, in percent."""
     return FuncFormatter(lambda value, _: spell_share(value))

@@ -142,7 +142,7 @@ def mark_pins(axes: Axes, pins: Sequence[Pin], until: int, palette: Palette) -> 
 
 
 def _label_places(axes: Axes, pins: Sequence[Pin]) -> list[tuple[float, float]]:
-    """Return where numbers stand, in events and bytes: left of their objects, the lowest first."""
+    """Return places of numbers in events and bytes: left of their objects, the lowest first."""
     wide, tall = (
         share * (high - low)
         for share, (low, high) in zip(_LABEL, (axes.get_xlim(), axes.get_ylim()), strict=True)

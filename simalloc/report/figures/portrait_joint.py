@@ -242,7 +242,7 @@ def _log(values: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _labels(marks: NDArray[np.int64], apart: float) -> list[tuple[float, str]]:
-    """Return where marks are labelled, and how: those less than `apart` doublings share a label."""
+    """Return the places and labels of marks; those less than `apart` doublings apart share one."""
     labels: list[tuple[float, str]] = []
     for at, share in zip(_log(marks).tolist(), SHARES, strict=False):
         text = f"{100 * share:.4g}"

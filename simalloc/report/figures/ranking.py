@@ -25,7 +25,7 @@ _MEANING: Final = {
 
 
 def meaning(measure: int, of: str) -> str:
-    """Return what a measure of the mapped or resident bytes is, for an axis."""
+    """Return the meaning of a measure of the mapped or resident bytes, for an axis."""
     held = "resident" if of == "resident" else "heap"
     return f"measure #{measure} ({_MEANING[measure].format(held=held)})"
 

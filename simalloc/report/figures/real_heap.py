@@ -59,7 +59,7 @@ def draw_real_heap(snapshot: Snapshot, *, theme: Theme = "light") -> Picture:
 
 
 def bytes_by_kind(snapshot: Snapshot, arena: int, cell: float) -> NDArray[np.float64]:
-    """Return how many bytes of each of `KINDS` each cell of an arena has: (kinds, cells).
+    """Return the bytes of each of `KINDS` in each cell of an arena: (kinds, cells).
 
     `cell` is the number of bytes in a cell. The resident bytes of a block count as spread over it.
     """

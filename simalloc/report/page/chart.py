@@ -46,7 +46,7 @@ class Axis:
     is_log: bool = False
 
     def places(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Return where values are, from 0 to 1."""
+        """Return the positions of values, from 0 to 1."""
         ends = np.array([self.low, self.high], np.float64)
         given = np.asarray(values, np.float64)
         if self.is_log:
@@ -195,7 +195,7 @@ def _short(name: str) -> str:
 
 
 def key(*entries: tuple[str, str]) -> str:
-    """Return what the colours stand for: each as a style in CSS, and its name."""
+    """Return the legend of colours: each as a style in CSS, and its name."""
     spelled = "".join(
         f'<span><i style="{style}"></i> {escape(name)}</span> ' for style, name in entries
     )

@@ -199,7 +199,7 @@ def _advised(trace: EventSource, process: Recorded, stage: Stage) -> tuple[list[
 
 
 def _role_of_now(process: Recorded) -> str:
-    """Say what the setting that others are compared with is to the program."""
+    """Return the role of the setting that others are compared with."""
     if not process.has_model:
         return "nearest model of the current malloc"
     return "current" if process.is_named else "assumed"
@@ -276,7 +276,7 @@ def _really(native: NativeRun) -> Waste:
 
 
 def _wastes(trace: EventSource, looked_at: Sequence[Mapped], stage: Stage) -> list[Waste]:
-    """Return what the heaps' peaks consist of, with mechanism, at scale 1, by their names."""
+    """Return the kinds of bytes of the heaps' peaks, with mechanism, at scale 1, by their names."""
     found = [replace(one.waste, policy=one.name) for one in looked_at if one.waste is not None]
     policies = [one.run.policy for one in looked_at if one.waste is None]
     policies = [one for one in with_and_without_mechanism(policies) if one.description.mechanism]

@@ -38,7 +38,7 @@ def map_data(mapped: Mapped, findings: Findings, oldest: float, top: float) -> d
 
 
 def _code_of(mapped: Mapped, findings: Findings) -> dict[str, Any]:
-    """Return which code has what on the map, if the trace tells: each object's site, and cells."""
+    """Return the code on the map, if the trace has call sites: each object's site, and cells."""
     if findings.code is None or mapped.code is None:
         return {}
     used, sites = np.unique(findings.code.site[mapped.stays.since], return_inverse=True)

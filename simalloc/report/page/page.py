@@ -104,7 +104,7 @@ def _title(all_findings: Sequence[Findings | DeviceFindings], *, is_diff: bool) 
 
 
 def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
-    """Yield what the page does, for each kind of trace on it."""
+    """Yield an introduction to the page, for each kind of trace on it."""
     heaps = [each for each in all_findings if isinstance(each, Findings)]
     if heaps:
         yield (
@@ -120,7 +120,7 @@ def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
 
 
 def _together(tree: ProcessTree | None) -> str:
-    """Return what several processes have together."""
+    """Return the section on several processes together."""
     if tree is None:
         return ""
     return (
@@ -131,7 +131,7 @@ def _together(tree: ProcessTree | None) -> str:
 
 
 def _changes(found: BeforeAfter | None) -> str:
-    """Return what has changed between two traces."""
+    """Return the section on the changes between two traces."""
     if found is None:
         return ""
     tables = "".join(
@@ -153,7 +153,7 @@ def _overview(all_findings: Sequence[Findings | DeviceFindings]) -> str:
 
 
 def _theory(all_findings: Sequence[Findings | DeviceFindings]) -> str:
-    """Return what policies alone make of all traces, if there are several."""
+    """Return the section on policies alone over all traces, if there are several."""
     heaps = [each for each in all_findings if isinstance(each, Findings)]
     if len(heaps) <= 1:
         return ""

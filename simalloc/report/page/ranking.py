@@ -107,5 +107,5 @@ def _percent(share: float) -> str:
 
 
 def _heat(share: float) -> str:
-    """Return how much of the warm colour a cell takes: all of it from 100 % on."""
+    """Return a cell's share of the warm colour: all of it from 100 % on."""
     return "0%" if math.isnan(share) else f"{100 * min(max(share, 0.0), 1.0) ** 0.5:.0f}%"

@@ -47,7 +47,7 @@ def holds(run: Run) -> str:
 
 
 def excess(run: Run) -> str:
-    """Return by how much a run's heap exceeds peak live."""
+    """Return the excess of a run's heap over peak live in words."""
     if not run.max_live_bytes:
         return "although nothing is ever live"
     return f"{spell_percent(run.peak_heap_bytes / run.max_live_bytes - 1)} more"

@@ -24,7 +24,10 @@ WRITERS: Final[Mapping[str, Callable[[Profile, str, str], bytes]]] = {
 
 
 def writer_for(path: str | os.PathLike[str]) -> Callable[[Profile, str, str], bytes]:
-    """Return what writes a profile to such a file. Raises `SimallocError` if nothing does."""
+    """Return the function that writes a profile to such a file.
+
+    Raises `SimallocError` without one.
+    """
     name = Path(path).name
     for end, writer in WRITERS.items():
         if name.endswith(end):

@@ -71,7 +71,7 @@ class LifetimesTable(NamedTuple):
     gaps: list[Use]
 
     def uses(self) -> Iterator[Use]:
-        """Yield when each buffer uses which of its bytes, in order of rows and of time."""
+        """Yield the times and the bytes of each buffer's uses, in order of rows and of time."""
         gaps: dict[int, list[Use]] = {}
         for gap in self.gaps:
             gaps.setdefault(gap.row, []).append(gap)
@@ -180,7 +180,7 @@ def read_table(log: Log, title: Title, first_line: int) -> LifetimesTable:
 
 
 def _alive(log: Log, rows: Rows, lower: Ints, upper: Ints) -> NDArray[np.bool_]:
-    """Return which rows are buffers; complain of the ones that end before they begin."""
+    """Return a mask of the rows that are buffers; complain of rows that end before they begin."""
     object_ = rows.op != NO_EVENT
     empty = object_ & (lower >= upper)
     if empty.any():

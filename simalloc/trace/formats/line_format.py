@@ -62,6 +62,6 @@ class LineFormat:
             yield change(log, rows) if change else rows
 
     def interpreter(self, log: Log) -> Interpreter:
-        """Return what makes events of the lines of a log."""
+        """Return the interpreter that makes events of the lines of a log."""
         hexadecimal = any("{key:" in pattern for pattern in self.grammar.patterns)
         return Interpreter(log, self.columns, pointers=self.pointers, hexadecimal=hexadecimal)

@@ -74,7 +74,7 @@ def _named(call: str, *, entries: bool) -> str:
 
 
 def _prefix(found: re.Match[bytes]) -> tuple[str, str, bool]:
-    """Return what stands before all lines of a log and before its calls, as one of them has it.
+    """Return the prefix of all lines of a log and of its calls, as in one of them.
 
     And whether its calls are entries.
     """

@@ -128,7 +128,7 @@ def _content(log: Log) -> bytes:
 
 
 def _history(log: Log, loaded: entries.Loaded) -> History:
-    """Return what happened on the device that was chosen, or the only one."""
+    """Return the history of the chosen device, or the only one."""
     snapshot = loaded.whole if isinstance(loaded.whole, dict) else {}
     traces = snapshot.get("device_traces")
     if not isinstance(traces, list) or not all(isinstance(each, list) for each in traces):

@@ -119,7 +119,7 @@ class History:
         return np.isin(action, TAKES).astype(np.int64) - np.isin(action, GIVES)
 
     def recorded(self) -> dict[str, int]:
-        """Return what the allocator did, for the trace's provenance."""
+        """Return the allocator's actions, for the trace's provenance."""
         action = self.column("action")
         counts = np.bincount(action, minlength=entries.WRONG + 1)
         return {

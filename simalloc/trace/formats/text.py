@@ -152,13 +152,13 @@ def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
 
 
 class _Change:
-    """Finds where a column changes, from its first event on."""
+    """Finds changes of a column, from its first event on."""
 
     def __init__(self) -> None:
         self._last: int | None = None
 
     def of(self, column: NDArray[Any] | None, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which of the next events have another value than the one before; only `where`."""
+        """Return a mask of the events in `where` whose value differs from the previous one."""
         changes = np.zeros(len(where), np.bool_)
         at = np.flatnonzero(where)
         if column is None or not len(at):
@@ -178,7 +178,7 @@ def _clock(chunk: CheckedEvents) -> NDArray[np.int64] | None:
 
 
 def _kinds(chunk: CheckedEvents) -> NDArray[np.uint8]:
-    """Return which line each event is."""
+    """Return the kind of line of each event."""
     alignment = chunk.columns.get("alignment")
     if alignment is None:
         return chunk.op

@@ -106,7 +106,7 @@ class Signals:
         self.leave()
 
     def leave_to(self, process: subprocess.Popen[bytes]) -> None:
-        """Say which process the signals are for, now that it has been started."""
+        """Set the process that the signals are for, after its start."""
         self._process = process
         while self._early:
             process.send_signal(self._early.pop())

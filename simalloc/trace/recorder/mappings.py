@@ -59,7 +59,7 @@ class OwnMappings:
 
     @classmethod
     def of(cls, raw: RawRecording, before: int = EVERY_RECORD) -> OwnMappings:
-        """Return what the program had mapped before a record."""
+        """Return the program's mappings before a record."""
         found = cls()
         for call in _calls(raw, before):
             found._unmap(call.start, call.end)
@@ -90,7 +90,7 @@ class OwnMappings:
 
 
 def _calls(raw: RawRecording, before: int) -> Iterator[_Call]:
-    """Yield what the records say that come before a record; what makes no sense ends them."""
+    """Yield the calls in the records before a record; an invalid record ends them."""
     content, at = raw.mapping_records, 0
     paths: dict[int, str] = {}
     while at + _RECORD.size <= len(content):

@@ -218,7 +218,7 @@ class RawRecording:
 
 
 def reason_of(number: int) -> str:
-    """Say why a recording ends early: an errno, or `LOST_BY_SECCOMP` of preload/format.h."""
+    """Return the reason of an early end: an errno, or `LOST_BY_SECCOMP` of preload/format.h."""
     if number == _LOST_BY_SECCOMP:
         return "from there on it allows itself only some system calls (seccomp)"
     return os.strerror(number)

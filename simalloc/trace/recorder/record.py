@@ -59,7 +59,7 @@ class Bounds:
     bytes: int | None = None
 
     def reached(self, seconds: float, directory: Path) -> str:
-        """Say why the recording is to end by now; "" if it is to go on."""
+        """Return the reason to end the recording now; "" to continue."""
         if (directory / ASKED).exists():
             return "on demand"
         if self.seconds is not None and seconds >= self.seconds:

@@ -50,9 +50,9 @@ def lifetimes_of(reader: LifeReader, objects: int, allocated: int) -> Lifetimes:
 
 
 class NeighbourWaits:
-    """Finds when given shares of objects and bytes have both temporal neighbours free.
+    """Finds the waits until given shares of objects and bytes have both temporal neighbours free.
 
-    The waits are added and `narrow` called, again and again until `found` is there.
+    The waits are added and `narrow` is called, repeatedly until `found` is set.
     """
 
     def __init__(self, allocated: int) -> None:
@@ -77,7 +77,7 @@ class NeighbourWaits:
 
 
 def neighbours_of(lives: Lives, *, freed_only: bool = False) -> Neighbours:
-    """Return when given shares of objects and bytes have both temporal neighbours free.
+    """Return the waits until given shares of objects and bytes have both temporal neighbours free.
 
     With `freed_only`, objects that are never freed count only as neighbours, not in the shares.
     """

@@ -101,7 +101,7 @@ def curve_of(source: EventSource) -> LiveCurve:
 
 
 def spans_of(starts: NDArray[np.int64], first: int, events: int) -> tuple[slice, NDArray[np.int64]]:
-    """Return which spans a run of events touches, and where each begins within the run."""
+    """Return the spans that a run of events touches, and the start of each within the run."""
     begun = int(np.searchsorted(starts, first, side="right")) - 1
     end = int(np.searchsorted(starts, first + events))
     return slice(begun, end), np.maximum(starts[begun:end] - first, 0)

@@ -102,7 +102,7 @@ class SizeCounts:
         return tuple(self._size[place].tolist())
 
     def sizes(self) -> Sizes:
-        """Return which sizes are requested, and how many of them matter."""
+        """Return the requested sizes, and the number that matters."""
         size, objects = self._size, self._objects
         order = np.argsort(-objects, kind="stable")
         reached = np.append(0, np.cumsum(objects[order]))

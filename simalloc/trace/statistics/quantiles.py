@@ -83,7 +83,7 @@ class Quantiles:
 
 
 def passes(largest: int) -> int:
-    """Return how often values up to `largest` are gone through."""
+    """Return the number of passes over values up to `largest`."""
     return max(1, -(-largest.bit_length() // _BITS))
 
 

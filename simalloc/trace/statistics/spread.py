@@ -44,7 +44,7 @@ class Spread:
 
 
 def spread_of(source: EventSource, *, progress: Callable[[float], None] = lambda _: None) -> Spread:
-    """Return how a trace's objects are spread; a realloc makes a new object.
+    """Return the distribution of a trace's objects; a realloc makes a new object.
 
     A trace file is read meanwhile. `progress` is called with the number of events done since its
     last call.

@@ -82,7 +82,7 @@ class ThreadCounts:
         )
 
     def threads(self) -> tuple[Thread, ...]:
-        """Return what each thread does, by number."""
+        """Return the statistics of each thread, by number."""
         return tuple(
             Thread(thread, **asdict(self._tallies[thread])) for thread in sorted(self._tallies)
         )

@@ -76,6 +76,6 @@ def _exponent(sizes: NDArray[np.int64], mean: float) -> float:
 
 
 def _weights(sizes: NDArray[np.int64], exponent: float) -> NDArray[np.float64]:
-    """Return how often each size comes; the most frequent end of the range comes once."""
+    """Return the frequency of each size; the most frequent end of the range has 1."""
     most = sizes[0] if exponent > 0 else sizes[-1]
     return np.asarray(np.exp(-exponent * np.log(sizes / most)))

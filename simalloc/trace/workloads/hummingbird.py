@@ -118,7 +118,7 @@ def _mean(shares: tuple[float, float]) -> float:
 
 
 def _unique_share() -> float:
-    """Return what share of the files is unique: allocated for the first time."""
+    """Return the share of unique files: allocated for the first time."""
     allocated = (_FILES[1] + _LARGE_FILES[1]) / 100 * _AVERAGE * OBJECTS
     return _UNIQUE_BYTES / allocated
 
@@ -212,11 +212,11 @@ def _evictions(
     choice: FreeChoice,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return when files end: at random, as many bytes of them as must make room at each allocation.
+    """Return the random ends of files, which make the required room at each allocation.
 
-    Where e of l bytes of files go, each file is at a risk of e / l. Time runs by that risk, so a
-    file lives for an exponentially distributed time, and whatever comes or goes live memory stays
-    at its bound. `until` has the ends of all other objects.
+    If e of l bytes of files are evicted, each file is at a risk of e / l. Time runs by that risk,
+    so a file lives for an exponentially distributed time, and live memory always stays at its
+    bound. `until` has the ends of all other objects.
     """
     objects = len(size)
     of_files, others = np.zeros(objects), size.astype(np.float64)
@@ -235,10 +235,10 @@ def _evictions(
 def _stays(
     choice: FreeChoice, generator: np.random.Generator, filling: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return how long files stay, 1 on average.
+    """Return the stays of files, 1 on average.
 
-    While memory is `filling` nothing is evicted. Files that are there when it is full are in the
-    proportion of a steady state: those that stay long are more.
+    While memory is `filling` no file is evicted. Files that are live when it is full are in the
+    proportion of a steady state: the long-lived ones are more.
     """
     frequent = generator.random(len(filling)) < np.where(
         filling, choice.frequent * choice.stay, choice.frequent

@@ -73,10 +73,10 @@ def hyper(seed: int = SEED) -> Trace:
 
 
 def _travel_times(generator: np.random.Generator) -> NDArray[np.float64]:
-    """Return how long each message travels, in an unknown unit.
+    """Return the travel time of each message, in an unknown unit.
 
-    A burst crosses each dimension in which its destination differs from its source, which takes
-    a gamma distributed time: here a sum of exponential ones.
+    A burst crosses each dimension in which its destination differs from its source, which takes a
+    gamma distributed time: here a sum of exponential ones.
     """
     bursts = -(-_MESSAGES // _BURST)
     differs = generator.random((bursts, _DIMENSION)) < 0.5
@@ -88,7 +88,7 @@ def _travel_times(generator: np.random.Generator) -> NDArray[np.float64]:
 def _arrivals_with_average(
     size: NDArray[np.int64], travel: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Return when each object is freed, the travel times scaled to the printed average lifetime."""
+    """Return the event of each free, the travel times scaled to the printed mean lifetime."""
     objects, fixed = len(size), len(_FIXED)
     allocated = np.append(0, np.cumsum(size))
     until = np.full(objects, objects)

@@ -70,7 +70,7 @@ struct family {
      * if memory is exhausted. NULL: no initialisation. */
     bool (*init)(void *state);
     void (*release)(void *state); /* what the state has besides its heap; NULL: nothing */
-    /* Returns what carries out the events of the next batch, in the form that is due; NULL when
+    /* Returns the layer for the events of the next batch, in the form that is due, or NULL when
      * memory is exhausted. */
     const struct layer *(*next_layer)(struct heap *heap);
     const char *(*check)(const void *state); /* returns a description of the first fault in the

@@ -450,8 +450,8 @@ uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignme
  * it, or, with the heap's failure set, if memory or addresses are exhausted. Makes two blocks. */
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
-/* Maps a segment that takes the place of a block of `replaced` bytes, as mremap() does: only the
- * difference counts against the capacity. The caller gives that block back next. Returns what
+/* Maps a segment that replaces a block of `replaced` bytes, as mremap() does: only the difference
+ * counts against the capacity. The caller frees that block next. Returns the new block as
  * heap_map_segment() does. */
 uint32_t heap_map_in_place_of(struct heap *heap, uint64_t size, uint64_t replaced);
 

@@ -10,7 +10,7 @@ from simalloc.policy import Family
 
 
 def _instead(description: Family) -> str:
-    """Say what stands in place of a reference engine."""
+    """Return the reason why a family has no reference engine."""
     if description.recordings:
         return "recordings of the real code are what it is compared with (tests/truth)"
     return "it is compiled alone"

@@ -231,6 +231,6 @@ class GnuHeap(PagedHeap):
             self._free_pages(page.address)
 
     def _room(self, page: FragmentPage) -> int:
-        """Return how many fragments of a page are free."""
+        """Return the number of free fragments of a page."""
         uncut = 0 if page.uncut is None else self.block_size(page.uncut) // page.size
         return len(page.freed) + uncut

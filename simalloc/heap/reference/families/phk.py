@@ -202,7 +202,7 @@ class PhkHeap(PagedHeap):
             self._free_pages(page.address)
 
     def _place(self, pages: list[ChunkPage], address: int) -> int:
-        """Return where a page enters its list; the original stops one before where it belongs."""
+        """Return a page's place in its list; the original stops one before the right place."""
         if self._order is PageOrder.NEWEST:
             return 0
         place = sum(page.address < address for page in pages)
@@ -256,6 +256,6 @@ class PhkHeap(PagedHeap):
         return descriptor
 
     def _room(self, page: ChunkPage) -> int:
-        """Return how many chunks of a page are free."""
+        """Return the number of free chunks of a page."""
         uncut = 0 if page.uncut is None else self.block_size(page.uncut) // page.size
         return len(page.freed) + uncut

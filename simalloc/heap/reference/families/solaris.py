@@ -85,7 +85,7 @@ class SolarisHeap(Heap):
         return [*self._tree, *([] if self._bottom is None else [self._bottom])]
 
     def cached(self) -> list[int]:
-        """Return what waits in the ring, and the cells."""
+        """Return the blocks that wait in the ring, and the cells."""
         return [*self._waiting, *self._cells.free_cells()]
 
     def _use_last_freed(self, size: int) -> int | None:

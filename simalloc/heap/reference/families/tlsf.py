@@ -92,7 +92,7 @@ class TlsfHeap(Heap):
         return held - held % self._step(held)
 
     def _step(self, held: int) -> int:
-        """Return how far apart the lists of about such blocks begin."""
+        """Return the distance between the sizes of consecutive lists near a block size."""
         step = self._granule
         while held >= 64 * step:
             step *= 2

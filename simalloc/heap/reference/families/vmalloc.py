@@ -178,10 +178,10 @@ class VmallocHeap(Heap):
             self._slot = rest
 
     def _reclaim(self, from_size: int, wanted: int | None = None) -> int:
-        """Merge what waits, the catch-all list first, then the caches down to a size.
+        """Merge the waiting blocks, the catch-all list first, then the caches down to a size.
 
-        Returns how many entries the lists had. A cache whose block was merged on the way is done
-        too. The block `wanted` stays as it is then, in no list.
+        Returns the number of entries of the lists. A cache whose block was merged on the way is
+        processed too. The block `wanted` then stays as it is, in no list.
         """
         if self._slot is not None:
             self._catch_all.append(self._slot)

@@ -60,7 +60,7 @@ class CoalescingHeap(Heap):
         return self._merge_freed(address, self._leave)
 
     def _growth_for(self, size: int) -> int:
-        """Return how far the break has to rise for a block of `size` bytes to end there."""
+        """Return the rise of the break in bytes after which a block of `size` bytes ends there."""
         last = self.blocks.last
         if self._parts.count_tail and self.merges_new_memory and self.blocks.is_free(last):
             size -= self.block_size(last)

@@ -223,7 +223,7 @@ static bool go_on(uint8_t code, uint64_t number, const uint8_t **at, const struc
     }
 }
 
-/* Says where a register is. */
+/* Sets the location of a register. */
 static bool change_register(uint8_t code, uint64_t number, const uint8_t **at, int64_t measure,
                             const struct state *first, struct state *state)
 {
@@ -261,7 +261,7 @@ static bool change_register(uint8_t code, uint64_t number, const uint8_t **at, i
     }
 }
 
-/* Says where the frame ends. */
+/* Sets the end of the frame. */
 static bool change_end(uint8_t code, const uint8_t **at, int64_t measure, struct state *state)
 {
     uint64_t number;

@@ -53,8 +53,8 @@ static void swap_far_down(struct jemalloc *state, struct stack *stack,
     }
 }
 
-/* Moves objects far from the slab in use to the bottom of a stack. Returns how many to flush:
- * `count`, or all that are far. */
+/* Moves objects far from the slab in use to the bottom of a stack. Returns the number to flush:
+ * `count`, or all far objects. */
 static uint32_t gather_far(struct jemalloc *state, const struct thread *thread,
                                   uint32_t class, struct stack *stack, uint32_t count)
 {

@@ -13,8 +13,8 @@ uint32_t jemalloc_pairing_least(struct extent *at, struct pairing *heap);
 /* Takes a node out; its children are joined and take its place. */
 void jemalloc_pairing_remove(struct extent *at, struct pairing *heap, uint32_t node);
 
-/* Lists the first nodes, breadth first from the root on, of each its child, then its sibling.
- * Returns how many; `found` has room for twice as many and one. */
+/* Lists the first nodes, breadth first from the root on, for each its child, then its sibling.
+ * Returns their number; `found` has room for 2 * `most` + 1. */
 unsigned jemalloc_pairing_list(const struct extent *at, const struct pairing *heap, unsigned most,
                                uint32_t *found);
 

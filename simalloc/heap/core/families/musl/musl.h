@@ -163,7 +163,7 @@ uint32_t musl_remap(struct musl *state, uint32_t number, uint64_t size);
 void musl_drop_group(struct musl *state, uint32_t number);
 void musl_groups_release(struct musl *state);
 
-/* memory.c. Says where in its slot an object goes, which is by turns if there is room. */
+/* memory.c. Returns the place of an object in its slot, which changes by turns if it has room. */
 uint64_t musl_place(const struct musl *state, struct musl_slot slot, uint64_t size);
 /* Write the header of an object, and what tells its size. */
 void musl_begin(struct musl *state, struct musl_slot slot, uint64_t at);

@@ -22,8 +22,8 @@ bool sbrk_list_reserve(struct heap *heap);
 void sbrk_list_release(void *memory);
 const char *sbrk_list_check(const void *memory);
 
-/* Joins a waste block with its free neighbours, but not with the room, and enters it. Returns how
- * many chunks of the list are in front. */
+/* Joins a waste block with its free neighbours, but not with the room, and enters it. Returns the
+ * number of chunks in front in the list. */
 uint64_t sbrk_list_give_back(struct sbrk_list *state, uint32_t id);
 /* All but the low `size` bytes of a waste block become a free chunk. */
 void sbrk_list_cut(struct sbrk_list *state, uint32_t id, uint64_t size);

@@ -4,7 +4,7 @@
 
 enum { CHUNK = 128 * 1024, LEAF = 2 << 20, LEAF_PAGES = 1 << 18 };
 
-/* Returns where `size` bytes more of the piece are, or of a new one. */
+/* Returns the address of `size` more bytes of the piece, or of a new one. */
 static uint64_t take(struct tcmalloc *state, uint64_t size)
 {
     struct metadata *metadata = &state->metadata;

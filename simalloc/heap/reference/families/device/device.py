@@ -185,7 +185,7 @@ class DeviceHeap(Heap):
     def merge(self, address: int) -> tuple[int, int]:
         """Merge a block, or a hole, with the neighbours of its kind and stream.
 
-        It is in no list, and they are in theirs. Returns where it begins then, and their bytes.
+        It is in no list, and they are in theirs. Returns its new start, and the neighbours' bytes.
         """
         kind = State.HOLE if self.is_hole(address) else State.FREE
         whole = self.block_size(address)

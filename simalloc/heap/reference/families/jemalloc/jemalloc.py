@@ -417,7 +417,7 @@ class JemallocHeap(Heap):
         return [stack for cache in caches for stack in cache.stacks]
 
     def _slab_span(self, thread: Thread, number: int) -> range | None:
-        """Return where the slab lies that a thread takes from, as Linux would have placed it."""
+        """Return the addresses of a thread's current slab, as Linux would have placed it."""
         slab = thread.own_arena.bins[number].next_slab
         if slab is None:
             return None

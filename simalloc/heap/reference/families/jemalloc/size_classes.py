@@ -109,13 +109,13 @@ class Sizes:
         return class_above(floor, PAGE)
 
     def batched(self, size: int) -> int:
-        """Return how much is taken at once of addresses that are not in use, for `size`."""
+        """Return the bytes to take at once of unused addresses, for `size`."""
         if not self.page_multiples:
             return size
         return min(class_above(size, 16), round_up(size, HUGE_PAGE))
 
 
 def offset_step(alignment: int) -> int:
-    """Return what an object's random offset in its first page is a multiple of."""
+    """Return the unit of an object's random offset in its first page."""
     width = round_up(max(alignment, 1), _CACHE_LINE)
     return 1 << (width.bit_length() - 1)

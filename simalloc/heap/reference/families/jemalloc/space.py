@@ -128,7 +128,7 @@ class JemallocSpace:
         return list(self._starting.values())
 
     def _place(self, size: int, alignment: int = PAGE) -> int:
-        """Return where Linux puts a mapping: below the last; whole huge pages at one."""
+        """Return Linux's address of a mapping: below the last; whole huge pages at a multiple."""
         self._top -= size
         self._top -= self._top % max(alignment, HUGE_PAGE if size % HUGE_PAGE == 0 else PAGE)
         return self._top

@@ -21,7 +21,7 @@ _SMALL_COLLECTED: Final = 4
 
 
 def capacities(description: Jemalloc) -> list[int]:
-    """Return how many objects of each class a cache holds; larger classes are not cached."""
+    """Return the capacity of a cache for each class; larger classes are not cached."""
     most = max(2, description.tcache_nslots_small_max // 2 * 2)
     least = min(max(2, _even(description.tcache_nslots_small_min)), most)
     found = []
@@ -178,9 +178,9 @@ class ThreadCache:
         return count > 0
 
     def _gather_far(self, stack: Stack, count: int) -> int:
-        """Move objects far from the slab in use to where the oldest are.
+        """Move objects far from the slab in use to the oldest end.
 
-        Returns how many objects to flush: `count`, or all that are far.
+        Returns the number of objects to flush: `count`, or all far objects.
         """
         slab = self._span_of(stack.number)
         if slab is None:

@@ -48,7 +48,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
 
     @abstractmethod
     def _theap_of_caller(self) -> TheapT:
-        """Return what the request's thread has, which is made at its first malloc."""
+        """Return the state of the request's thread, made at its first malloc."""
 
     @abstractmethod
     def _allocate_generic(self, theap: TheapT, size: int) -> int:

@@ -83,11 +83,11 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         self._segments.purge_cache(self._now, force=True)
 
     def figures(self) -> dict[str, int]:
-        """Return what `mi_process_info` reports."""
+        """Return the figures of `mi_process_info`."""
         return {"committed": self._segments.committed}
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return how far an object lies behind the segment of the program's first one."""
+        """Return the distance of an object from the segment of the program's first one."""
         segment = self._page_of(address).segment
         return 0, 0, segment.relative + address - segment.start - (self._origin or 0)
 
@@ -117,7 +117,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         self._collect_abandoned(theap, force=not ends)
 
     def _theap_of_caller(self) -> Theap:
-        """Return what the request's thread has, which is made at its first malloc."""
+        """Return the state of the request's thread, made at its first malloc."""
         thread = self.request.thread
         if thread not in self._theaps:
             self._theaps[thread] = Theap(record=self._take_record())

@@ -49,7 +49,7 @@ class Page(SomePage):
 
 
 def slices_for(size: int) -> int:
-    """Return how many slices a page for blocks of a size has."""
+    """Return the number of slices of a page for blocks of a size."""
     if size <= LARGEST_SMALL:
         return 1
     if size <= LARGEST_MEDIUM:
@@ -58,5 +58,5 @@ def slices_for(size: int) -> int:
 
 
 def first_offset(size: int) -> int:
-    """Return how far behind its page's start the first block of a size lies."""
+    """Return the offset of the first block of a size in its page."""
     return _FIRST_BLOCK if size <= KIB else 0

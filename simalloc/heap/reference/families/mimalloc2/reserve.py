@@ -65,7 +65,7 @@ class Reserve:
             blocks.join(self.start + (first - 1) * _PART)
 
     def free_runs(self) -> list[int]:
-        """Return where each run of free parts begins."""
+        """Return the start of each run of free parts."""
         starts = [
             part for part, free in self._free.items() if free and not self._free.get(part - 1)
         ]

@@ -243,7 +243,7 @@ class Segments:
         return [segment for segment, _ in self._cache.values()]
 
     def free_parts(self) -> list[int]:
-        """Return where free parts of the reserve begin."""
+        """Return the starts of free parts of the reserve."""
         return self._reserve.free_runs() if self._reserve else []
 
     def _map(self, size: int, *, is_huge: bool) -> Segment:

@@ -64,7 +64,7 @@ class SliceMap:
                 self.kind[chunk] = kind_of(count)
 
     def find(self, count: int, sequence: int) -> int | None:
-        """Return where `count` slices are free for the thread of a number; None: nowhere."""
+        """Return the first of `count` free slices for the thread of a number, or None."""
         if count > CHUNK:
             return self._find_chunks(count)
         kinds = [kind for kind in Kind if kind <= kind_of(count) or kind is Kind.NONE]

@@ -65,11 +65,11 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         self._arenas.purge(0 if theap is None else theap.sequence, self._now, force=True)
 
     def figures(self) -> dict[str, int]:
-        """Return what `mi_process_info` reports."""
+        """Return the figures of `mi_process_info`."""
         return {"committed": max(self._arenas.committed, 0)}
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return how far behind the first arena an object lies."""
+        """Return the distance of an object from the first arena."""
         page = self._page_of(address)
         return 0, 0, self._arenas.absolute(page.mapping, address) - self._options.base
 
@@ -80,7 +80,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
             yield from arena.free_runs()
 
     def _theap_of_caller(self) -> Theap:
-        """Return what the request's thread has, which is made at its first malloc."""
+        """Return the state of the request's thread, made at its first malloc."""
         thread = self.request.thread
         if thread not in self._theaps:
             retain = self._options.page_full_retain
@@ -188,7 +188,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return None if candidate is None else self._prepare(queue, candidate)
 
     def _better(self, candidate: Page | None, page: Page) -> Page:
-        """Return which of two pages with room is used; an empty candidate is freed if not."""
+        """Return the one of two pages with room to use; an empty candidate is freed if not used."""
         if candidate is None:
             return page
         if candidate.used == 0:

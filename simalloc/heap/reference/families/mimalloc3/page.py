@@ -49,7 +49,7 @@ class Page(SomePage):
 
 
 def slices_for(size: int, *, mechanism: bool) -> int:
-    """Return how many slices a page for blocks of a size has."""
+    """Return the number of slices of a page for blocks of a size."""
     if size > LARGEST_BLOCK:
         return round_up(size + (FARTHEST_OFFSET if mechanism else 0), SLICE) // SLICE
     if size <= LARGEST_SMALL:
@@ -58,7 +58,7 @@ def slices_for(size: int, *, mechanism: bool) -> int:
 
 
 def natural_alignment(size: int) -> int:
-    """Return what divides the addresses of all blocks of a size."""
+    """Return the largest power of two that divides the addresses of all blocks of a size."""
     if size == lowest_bit(size) <= 4096 or size <= KIB:
         return lowest_bit(size)
     if size % 4096 == 0:
@@ -67,7 +67,7 @@ def natural_alignment(size: int) -> int:
 
 
 def first_block(size: int, slices: int, start: int) -> int:
-    """Return where the first block lies in a page that begins at an absolute address."""
+    """Return the offset of the first block in a page that begins at an absolute address."""
     room = slices * SLICE
     if size <= LARGEST_SMALL:
         unit = size if size == lowest_bit(size) <= 4096 or size <= KIB else HEADER

@@ -84,7 +84,7 @@ class Group:
         return (1 << self.count) - 1
 
     def start(self, slot: int) -> int:
-        """Return where a slot begins."""
+        """Return the start of a slot."""
         return self.first + slot * self.stride
 
     def activate(self) -> None:

@@ -41,9 +41,10 @@ def class_of(size: int) -> int:
 
 
 def slot_count(number: int, usage: int, head: int) -> int:
-    """Return how many slots a new group of a class has at first sight.
+    """Return the initial number of slots of a new group of a class.
 
-    It has many if the class has many slots already: `usage` of them. `head` bytes are in front.
+    The number is large if the class has many slots already: `usage` of them. `head` bytes are in
+    front.
     """
     size = SIZES[number]
     if number < len(_SMALL_COUNTS):
@@ -59,7 +60,7 @@ def slot_count(number: int, usage: int, head: int) -> int:
 
 
 def lowered_count(number: int, count: int) -> int:
-    """Return how many slots a group with a mapping of its own has if the class has few."""
+    """Return the number of slots of a group with a separate mapping if the class has few."""
     size = SIZES[number] * count
     if number % 4 == 1 and size > 8 * PAGE:
         return 2

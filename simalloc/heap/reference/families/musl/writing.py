@@ -37,7 +37,7 @@ class WritingHeap(Heap):
         self._objects: dict[int, Held] = {}
 
     def _offset(self, group: Group, slot: int, size: int) -> int:
-        """Return how many units into its slot an object goes: by turns, if there is room."""
+        """Return an object's offset in its slot in units: by turns, if it has room."""
         if not self._has_headers:
             return 0
         slack = (group.stride - self._tag - size) // UNIT

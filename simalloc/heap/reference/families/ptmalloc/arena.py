@@ -81,7 +81,7 @@ class Arena:
         return next(iter(self._small[size]), None)
 
     def best_of(self, size: int) -> int | None:
-        """Return which of the smallest binned blocks of at least `size` bytes is taken."""
+        """Return the one to use of the smallest binned blocks of at least `size` bytes, or None."""
         small = [have for have, blocks in self._small.items() if blocks and have >= size]
         if small:
             return self.oldest_of(min(small))

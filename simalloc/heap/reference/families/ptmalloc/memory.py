@@ -228,7 +228,7 @@ class PtmallocMemory(Heap):
             self._reopen(arena, before, tail)
 
     def _tail_of(self, heap: ArenaHeap) -> int:
-        """Return where the fence of a heap begins, and the free block before it if there is one."""
+        """Return the start of a heap's fence, or of the free block before it, if any."""
         tail = heap.end
         last = self.blocks.ending_at(tail)
         if last is not None and self.blocks.state[last] is State.WASTE:

@@ -43,5 +43,5 @@ class ThreadCache:
         return None
 
     def _list_of(self, size: int) -> tuple[bool, int]:
-        """Return which list has the blocks of a size: whether it is a large one, and its number."""
+        """Return the list of blocks of a size: whether it is a large one, and its number."""
         return (True, size.bit_length()) if size > self._small else (False, size)

@@ -139,7 +139,7 @@ class PymallocHeap(Heap):
                 block = self.blocks.after(block)
 
     def rounded(self, size: int) -> int:
-        """Return what the allocator below says."""
+        """Return the size by the allocator below."""
         return self.below.rounded(size)
 
     def check(self) -> None:
@@ -147,7 +147,7 @@ class PymallocHeap(Heap):
         self.below.check()
 
     def figures(self) -> dict[str, int]:
-        """Return what the allocator below reports."""
+        """Return the figures of the allocator below."""
         return self.below.figures()
 
     def locate(self, address: int) -> tuple[int, int, int]:

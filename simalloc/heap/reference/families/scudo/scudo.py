@@ -264,7 +264,7 @@ class ScudoHeap(Heap):
             self.touch(chunk.position, chunk.mapping.end - chunk.position)
 
     def _end(self, chunk: Chunk) -> int:
-        """Return where the memory ends that the chunk could have."""
+        """Return the end of the memory that the chunk could have."""
         if chunk.mapping is not None:
             return chunk.mapping.end
         return chunk.block + self._regions[chunk.number].memory.block

@@ -69,7 +69,7 @@ class Secondary:
         self._number = 0
 
     def allocate(self, size: int, alignment: int) -> tuple[int, Mapping]:
-        """Return where the program's bytes begin, and the mapping that they are in."""
+        """Return the address of the program's bytes, and their mapping."""
         needed = round_up(size + self._header, PAGE)
         mapping = None
         if alignment < PAGE and needed <= self._largest:
@@ -143,7 +143,7 @@ class Secondary:
         return Mapping(number, base, gross, start, end)
 
     def _place(self, mapping: Mapping, size: int, alignment: int) -> int:
-        """Return where in a mapping a block lies for the program: as high as can be."""
+        """Return the address of a block for the program in a mapping, as high as possible."""
         return (mapping.end - size) // alignment * alignment
 
     def _cut(self, mapping: Mapping, position: int) -> None:

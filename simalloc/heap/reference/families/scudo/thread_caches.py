@@ -44,7 +44,7 @@ class Locals:
         return local
 
     def end(self, thread: int) -> Local | None:
-        """Return what only a thread has had, which ends; None if there is nothing."""
+        """Return the cache of a thread that ends, or None if it was shared or missing."""
         return None if self._shared else self._own.pop(thread, None)
 
     def reached(self, thread: int) -> list[Local]:

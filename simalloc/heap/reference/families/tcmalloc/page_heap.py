@@ -104,7 +104,7 @@ class SpanHeap(Heap):
         return address
 
     def free_pages(self, kind: Kind) -> int:
-        """Return how many pages the free spans of a kind have."""
+        """Return the number of pages in the free spans of a kind."""
         return self._free[kind].pages
 
     def allocate_span(self, pages: int) -> int:

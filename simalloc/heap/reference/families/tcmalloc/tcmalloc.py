@@ -110,7 +110,7 @@ class TcmallocHeap(SpanHeap):
         self.release_spans(self.free_pages(Kind.NORMAL))
 
     def figures(self) -> dict[str, int]:
-        """Return what the library says of itself."""
+        """Return the library's own figures."""
         return {
             "heap": self.system * self.page,
             "ph_free": self.free_pages(Kind.NORMAL) * self.page,
@@ -122,7 +122,7 @@ class TcmallocHeap(SpanHeap):
         }
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return where a block is, by the start of the first memory for spans."""
+        """Return the location of a block, relative to the first memory for spans."""
         return 0, 0, address - (METADATA_PIECE if self.metadata else 0)
 
     def listed(self) -> list[int]:
