@@ -33,7 +33,7 @@ def agreement_table(results: Results) -> Table:
     columns = [
         f"{what}\n{table}"
         for table in ("table 9, same runs", "table 10, all")
-        for what in ("least", "median", "most", "near")
+        for what in ("minimum", "median", "maximum", "near")
     ]
     note = f"Near is within {100 * NEAR:.0f} percent."
     return Table("Measured over printed", ("allocator", *columns), rows, (note,))

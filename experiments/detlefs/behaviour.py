@@ -76,7 +76,7 @@ def buffers_table(described: Mapping[str, Statistics]) -> Table:
         ]
         added = buffers(program, one)
         rows.append((PAPER.label(program), *(Rounded(gap, 2) for gap in gaps), added))
-    columns = ("program", "in all bytes", "in the most live", "added here")
+    columns = ("program", "in total bytes", "in peak live bytes", "added here")
     return Table("Print above the traces, in stdio buffers of 8,192 bytes", columns, rows)
 
 

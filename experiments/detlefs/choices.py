@@ -96,4 +96,4 @@ def roots_table(runs: Runs, buffered: Mapping[str, int]) -> Table:
         for program in SAME_RUN
     ]
     columns = ("program", "published", *(f"roots of {roots}" for roots in ROOTS))
-    return Table("Table 9's collector by what it looks through, K of 1024", columns, rows)
+    return Table("Table 9's collector by the size of its roots, K of 1024", columns, rows)

@@ -35,5 +35,5 @@ def quotients_met(unit: int) -> tuple[int, int]:
 def units_table() -> Table:
     """Return how well each kilobyte explains table 10."""
     rows = [(unit, *quotients_met(unit)) for unit in UNITS]
-    title = "Table 10 as table 9 over the peaks of table 2, by what table 9's K is"
+    title = "Table 10 as table 9 over the peaks of table 2, by the K of table 9"
     return Table(title, ("bytes in a K", "cells met", "cells"), rows)

@@ -37,7 +37,7 @@ def work_table(results: Results) -> Table:
     A realloc counts as a malloc and a free where it moves; `visited` is the mean over the searches.
     """
     rows = [_row(results, program, name) for program in PAPER.programs for name in at_hand(PAPER)]
-    return Table("Tables 4 to 7: instructions in print, and the work seen here", _COLUMNS, rows)
+    return Table("Tables 4 to 7: instructions in print, and the work counted here", _COLUMNS, rows)
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def choices_table(walks: Walks, nanoseconds: float, printed_us: float) -> Table:
         "gain",
         "difference, % of the printed time",
     )
-    return Table("What the paper leaves open", columns, rows)
+    return Table("Choices that the paper leaves open", columns, rows)
 
 
 def _spread(values: Sequence[float], digits: int) -> str:

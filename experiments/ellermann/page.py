@@ -68,7 +68,7 @@ def methods_table(results: Results) -> Table:
     columns = (
         "sizes",
         "method",
-        "blocks looked at",
+        "blocks visited",
         "worst",
         "free blocks",
         "splits",
@@ -93,7 +93,7 @@ def walks_table(results: Results) -> Table:
         for text in WALKED
     ]
     columns = ("sizes", "method", "at an allocation", "at a free", "together", "pages of 1,000")
-    return Table("Blocks looked at in a list without boundary tags", columns, rows)
+    return Table("Blocks visited in a list without boundary tags", columns, rows)
 
 
 def page(results: Results, shown: Mapping[str, Table]) -> str:

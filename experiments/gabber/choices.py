@@ -129,7 +129,7 @@ def choices_table(kept: GabberRuns, draws: Draws) -> Table:
     of_seeds = [_row(kept, draws.seeded(seed)) for seed in draws.seeds]
     rows += [
         (f"{len(draws.seeds)} seeds, {words}", *_spelled([*map(end, *of_seeds)]))
-        for words, end in (("least", min), ("most", max))
+        for words, end in (("minimum", min), ("maximum", max))
     ]
     rows += [(words, *_spelled(_row(kept, draws.chosen(words)))) for words in draws.choices]
     columns = ("", *map(PAPER.label, names), "pairs in printed order", "PhK's rank")

@@ -72,7 +72,7 @@ def peaks_table(key: str, outcomes: GabberRuns, how: str) -> Table:
             given_back = Rounded(100 * (1 - outcome.final_heap / outcome.peak_heap), 1)
             above = Rounded(100 * (outcome.peak_heap / outcome.peak_live - 1), 1)
             rows.append((PAPER.label(name), *megabytes, given_back, above))
-    columns = ("", "peak, MB", "end, MB", "% given back", "% peak above peak live")
+    columns = ("", "peak, MB", "end, MB", "% returned", "% peak above peak live")
     return Table(f"The heap at its peak and at the end; {key}, generated, {how}", columns, rows)
 
 
@@ -106,7 +106,7 @@ def work_table(full: GabberRuns) -> Table:
             "user seconds, printed",
             "seconds, simulated",
             "visited, mean",
-            "visited, most",
+            "visited, maximum",
         )
     ]
     title = "Processor time, printed; simulated and blocks visited, on the generated traces in full"

@@ -30,7 +30,7 @@ VARIANTS: Final = {
     "pages of chunks in the order of addresses": "phk:chunk_pages=address",
     "the newest page of chunks first": "phk:chunk_pages=newest",
     "a page kept at the break": "phk:keep=4K",
-    "nothing given back": "phk:keep=1G",
+    "nothing returned": "phk:keep=1G",
     "pages of 2 KiB": "phk:page=2K",
     "pages of 8 KiB": "phk:page=8K",
 }

@@ -72,7 +72,7 @@ def _facts(results: Results) -> dict[str, Any]:
         "small_pages": varied["pages of 2 KiB"],
         "large_pages": varied["pages of 8 KiB"],
         "alone": varied["as it is"],
-        "kept_all": varied["nothing given back"],
+        "kept_all": varied["nothing returned"],
         **_choices(results),
         "phk": phk,
         "phk_peak": phk.peak_heap / MEGABYTE,

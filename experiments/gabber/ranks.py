@@ -77,7 +77,7 @@ def ranks_table(results: Results) -> Table:
         *map(heading, LIKE_EMACS),
     )
     note = "Ranks are among the allocators that the trace was replayed under."
-    return Table("Ranks by fragmentation at the end, 1 the least", columns, rows, (note,))
+    return Table("Ranks by fragmentation at the end; 1 is the lowest", columns, rows, (note,))
 
 
 def same_order(results: Results, key: str, number: int, *, full: bool) -> tuple[int, int]:

@@ -32,12 +32,12 @@ def all_tables(found: Findings) -> dict[str, Table]:
     return {
         "resident": resident_table(found),
         "resident-policies": spreads_table(
-            "How far the waste in resident pages moves over the units, points of percent",
+            "Change of the waste in resident pages over the units, percentage points",
             found.resident_spreads,
         ),
         "units": units_table(found),
         "policies": spreads_table(
-            "How far a figure moves over the units, points of percent", found.spreads
+            "Change of a figure over the units, percentage points", found.spreads
         ),
         "medians": medians_table(found),
         "far": far_table(found),
@@ -116,7 +116,7 @@ def far_table(found: Findings) -> Table:
         if found.spread(trace, policy).width > _FAR
     ]
     columns = ("policy", "trace", *map(spell_unit, UNITS))
-    return Table(f"Traces whose figure moves by more than {_FAR} point, percent", columns, rows)
+    return Table(f"Traces whose figure changes by more than {_FAR} point, percent", columns, rows)
 
 
 def resident_table(found: Findings) -> Table:
@@ -132,7 +132,7 @@ def resident_table(found: Findings) -> Table:
         if found.resident_spread(trace, policy).width > _FAR
     ]
     columns = ("policy", "trace", *map(spell_unit, UNITS))
-    title = f"Resident pages: traces whose waste moves by more than {_FAR} point, percent"
+    title = f"Resident pages: traces whose waste changes by more than {_FAR} point, percent"
     return Table(title, columns, rows)
 
 

@@ -60,7 +60,14 @@ def grids_table() -> Table:
             )
         )
     draws = by_chance.draws
-    columns = ("bytes", *map(heading, programs()), "all", "chance: mean", "most", "as many")
+    columns = (
+        "bytes",
+        *map(heading, programs()),
+        "all",
+        "chance: mean",
+        "maximum",
+        "imitations as good",
+    )
     note = (
         f"Each row assumes heaps of multiples of a unit in bytes, after division by 16. A cell has "
         f"the distinct percentages that one choice of peak live bytes explains, and their total. "
@@ -81,7 +88,7 @@ def truths_table() -> Table:
         explains = f"{sum(fit.hits for fit in fits)}/{sum(len(fit.values) for fit in fits)}"
         mean = Rounded(by_chance.mean, 1)
         rows.append((truth, explains, mean, by_chance.most, by_chance.as_many))
-    columns = ("true unit, bytes", "itself explains", "mean", "most", "as many")
+    columns = ("true unit, bytes", "itself explains", "mean", "maximum", "imitations as good")
     note = (
         f"Heaps are assumed to be multiples of the true unit only. The table counts the "
         f"percentages that steps of {PRINTED:,} bytes explain in {by_chance.draws:,} imitations of "

@@ -191,11 +191,11 @@ def excess_table(results: Results) -> Table:
         "published",
     )
     note = (
-        "Percent by which the peak heap exceeds the peak of live bytes, both so far, when that "
-        "share of the bytes is allocated; and the last in proportion to the bytes that the paper's "
-        "run allocated."
+        "Peak heap above peak live bytes, in percent, when this share of the bytes is allocated. "
+        "Scaled to print: the last share, multiplied by the bytes that the paper's run allocated "
+        "over those allocated here."
     )
-    return Table("Ghostscript: excess as it goes on, growth as printed", columns, rows, (note,))
+    return Table("Ghostscript: excess over time, growth as printed", columns, rows, (note,))
 
 
 def _excess(trace: Trace, run: Run) -> list[float]:

@@ -111,7 +111,11 @@ def outliers_table(runs: Runs) -> Table:
         rows.append((*row, *tried, equal_cells(name, runs)))
     columns = (
         "policy",
-        *(f"#{n}\n{what}" for n in (3, 4) for what in ("published", "as recorded", "so placed")),
+        *(
+            f"#{n}\n{what}"
+            for n in (3, 4)
+            for what in ("published", "as recorded", "at these places")
+        ),
         "places\ntried",
         "printed heap\nat the request",
         "both as\nprinted",
@@ -123,7 +127,7 @@ def outliers_table(runs: Runs) -> Table:
         f"the first {_STARTUP} events and of every {_STRIDE:,}th from there to event {REQUEST:,}. "
         "The last column is for the first place that gives the outlier."
     )
-    return Table("Espresso: where the missing bytes lie", columns, rows, (note,))
+    return Table("Espresso: the missing bytes at other places", columns, rows, (note,))
 
 
 def _events(places: tuple[int, ...]) -> str:

@@ -134,10 +134,19 @@ def orders_table(runs: Runs) -> Table:
         exceptions = "; ".join(map(_spell, order.turned))
         name = heading(order.program).replace("\n", ", ")
         rows.append((f"#{order.number}", name, *counts, tau, exceptions))
-    columns = ("measure", "program", "told apart", "same", "equal", "turned", "tau", "turned pairs")
+    columns = (
+        "measure",
+        "program",
+        "differ in print",
+        "same",
+        "equal",
+        "reversed",
+        "tau",
+        "reversed pairs",
+    )
     note = (
-        "Told apart: pairs of policies for which the paper prints different figures. "
-        "Equal: those that come out equal here, with the heap at the same growth step."
+        "Differ in print: pairs of policies for which the paper prints different figures. "
+        "Equal: pairs with equal figures here, the heap being at the same growth step."
     )
     return Table("Order of the nine sequential fits, growth as printed", columns, rows, (note,))
 

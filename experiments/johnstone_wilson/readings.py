@@ -42,7 +42,7 @@ class Reading:
     """One way to read the sequential fits; as it stands, the catalogue's.
 
     `enters` is for first and best fit, `past` for next fit, whose list is a circle: a remainder
-    that enters anew stays where it was there, and only the rover goes past it.
+    that inserted again stays where it was there, and only the rover goes past it.
     """
 
     high: bool = False
@@ -75,7 +75,7 @@ class Reading:
         """The four choices that are fitted, in words."""
         return (
             "high" if self.high else "low",
-            "enters anew" if self.enters else "stays",
+            "inserted again" if self.enters else "stays",
             "past it" if self.past else "on it",
             "counted" if self.tail else "not counted",
         )
@@ -94,7 +94,7 @@ CHOSEN: Final = Reading()
 CHANGES: Final[Mapping[str, Reading]] = {
     "chosen on P2C": CHOSEN,
     "high end of a split block": replace(CHOSEN, high=True),
-    "remainder enters anew": replace(CHOSEN, enters=True),
+    "remainder inserted again": replace(CHOSEN, enters=True),
     "rover past the remainder": replace(CHOSEN, past=True),
     "tail not counted": replace(CHOSEN, tail=False),
     "realloc allocates first": replace(CHOSEN, realloc=Realloc.MOVE),
@@ -104,7 +104,7 @@ CHANGES: Final[Mapping[str, Reading]] = {
 _TOLD_APART: Final = tuple(program for program in TESTED_ON if program != "perl")
 ONLY_ON: Final = {
     "high end of a split block": _TOLD_APART,
-    "remainder enters anew": _TOLD_APART,
+    "remainder inserted again": _TOLD_APART,
     "rover past the remainder": _TOLD_APART,
     "tail not counted": _TOLD_APART,
     "realloc allocates first": ("espresso", "perl"),
@@ -206,7 +206,7 @@ def fitted_table(read: ReadingRuns) -> Table:
     rows = [(*reading.cells, *_figures(fit)) for reading, fit in fits(read).items()]
     columns = (*OPEN, *_COLUMNS)
     return Table(
-        f"Sixteen readings of the nine sequential fits on {label(FITTED_ON)}", columns, rows
+        f"Sixteen combinations for the nine sequential fits on {label(FITTED_ON)}", columns, rows
     )
 
 
@@ -221,10 +221,10 @@ def tested_table(read: ReadingRuns) -> Table:
     note = (
         "Equal: of nine cells each. Steps apart: growth steps of 4,096 bytes by which heap less "
         "peak live bytes differs from print, added up over the nine rows. Median: of the distance "
-        "from print, in points. Tau: pairs in the printed order less pairs turned, over the pairs "
-        "that table 3 tells apart, and its 95 % interval over samples of the rows."
+        "from print, in points. Tau: pairs in the printed order less reversed pairs, over the "
+        "pairs that differ in table 3, and its 95 % interval over samples of the rows."
     )
-    title = "The reading chosen on P2C, and one choice otherwise, on the other genuine programs"
+    title = "The combination chosen on P2C, and one rule varied, on the other genuine programs"
     return Table(title, ("program", "reading", *_COLUMNS), rows, (note,))
 
 

@@ -91,7 +91,7 @@ def _musl(measured: Sequence[Measured]) -> Table:
         less = sum(ratio < 1 for ratio in ratios.values())
         extremes = (f"{100 * ratios[name]:.1f} ({name})" for name in (least, most))
         rows.append((time, _percent(median(ratios.values())), *extremes, less))
-    columns = ("", "median", "least", "most", "programs with less")
+    columns = ("", "median", "minimum", "maximum", "programs with less")
     return Table("Resident under musl, % of that under glibc's malloc", columns, rows)
 
 

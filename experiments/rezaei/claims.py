@@ -101,7 +101,7 @@ def _growths(results: Results) -> list[Claim]:
             "level",
             "5.2.1",
             "Segregation levels the calls of sbrk",
-            f"the most are {segregated:.0f} % above the fewest; {simple:.0f} % without "
+            f"the maximum is {segregated:.0f} % above the minimum; {simple:.0f} % without "
             f"segregation, {merged:.0f} % with coalescing",
             segregated < simple,
         ),

@@ -67,7 +67,7 @@ def _free_blocks(results: Results) -> list[Claim]:
             "level free blocks",
             "5.2.2",
             "Segregation levels their number too",
-            f"the most are {apart:.0f} % above the fewest; {simple:.0f} % without segregation",
+            f"the maximum is {apart:.0f} % above the minimum; {simple:.0f} % without segregation",
             apart < simple,
         ),
     ]

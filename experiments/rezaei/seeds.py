@@ -137,7 +137,10 @@ def spreads_table(found: Kept, policies: Sequence[str]) -> Table:
         (policy, *(end for kind in FIGURES for end in _ends(found, kind, policy)))
         for policy in policies
     ]
-    columns = ("allocator", *(f"{kind} {end}" for kind in FIGURES for end in ("least", "most")))
+    columns = (
+        "allocator",
+        *(f"{kind} {end}" for kind in FIGURES for end in ("minimum", "maximum")),
+    )
     return Table(f"Medians over eight traces, over {len(SEEDS)} seeds", columns, rows)
 
 

@@ -94,7 +94,9 @@ def shape_table(results: Results) -> Table:
         for text in SHAPED
     ]
     columns = ("allocator", "alloc.", "dealloc.", "worst", "swept: alloc.", "dealloc.", "worst")
-    return Table("Nodes searched: freed in any order, and in that of allocation", columns, rows)
+    return Table(
+        "Nodes searched: frees in random order, and in the order of allocation", columns, rows
+    )
 
 
 def _metrics_table(title: str, results: Results, texts: Sequence[str]) -> Table:
