@@ -99,8 +99,10 @@ def faults(text, allowed=(), phrase=PHRASE):
 
 
 def pages():
-    """Return the faults of README.md and the docs by file."""
-    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """Return the faults of the docs, the policies' pages and the READMEs by file."""
+    folders = ("docs", "simalloc", "tests", "traces")
+    inner = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.md")))
+    paths = [*sorted(ROOT.glob("*.md")), *inner]
     named = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
     return {name: faults(text, EXCEPTIONS.get(name, ())) for name, text in named.items()}
 
