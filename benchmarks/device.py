@@ -114,7 +114,7 @@ def read_by_the_library(path: Path) -> None:
 
 
 def _apart(path: Path) -> tuple[float, float, int]:
-    """Return what `measured` does of the standard library's reader, in a process of its own."""
+    """Return the results of `measured` for the standard library's reader, in a separate process."""
     started = time.perf_counter()
     reader = os.fork()
     if not reader:

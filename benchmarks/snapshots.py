@@ -35,7 +35,7 @@ class Loaded:
     child: subprocess.Popen[str]
 
     def rounds(self) -> int:
-        """Return how many blocks its threads have taken so far."""
+        """Return the number of blocks that its threads have taken so far."""
         if self.child.stdin is None or self.child.stdout is None or self.child.poll() is not None:
             raise SimallocError("the program under load has ended")
         self.child.stdin.write("\n")
@@ -43,7 +43,7 @@ class Loaded:
         return int(self.child.stdout.readline())
 
     def rate(self, seconds: float) -> float:
-        """Return how many blocks a second its threads take, undisturbed."""
+        """Return the number of blocks per second that its threads take, undisturbed."""
         before, began = self.rounds(), time.perf_counter()
         time.sleep(seconds)
         return (self.rounds() - before) / (time.perf_counter() - began)

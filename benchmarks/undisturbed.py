@@ -44,7 +44,7 @@ def server() -> Iterator[Server]:
 
 
 def disturbances(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return how often something happened that an undisturbed server never sees, by name."""
+    """Return the counts of events that an undisturbed server never sees, by name."""
     lost = {
         "SIGUSR1 lost": counts["sent"] - counts["taken"],
         "queued signals lost": counts["queued"] - counts["received"],

@@ -99,7 +99,7 @@ def speeds(trace: Trace, rounds: int) -> Table:
 
 
 def parts(trace: Trace, rounds: int) -> Table:
-    """Return what first fit's time consists of."""
+    """Return the parts of first fit's time."""
     one_size = Trace.from_events(
         trace.op, trace.object, np.where(trace.op == Op.FREE, 0, 16), name=trace.name
     )

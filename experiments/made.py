@@ -16,7 +16,7 @@ def pages() -> dict[str, dict[str, Any]]:
 
 
 def line(experiment: str) -> str:
-    """Return what made the page of an experiment; empty if the page is not kept."""
+    """Return the line on the origin of an experiment's page; empty if the page is not kept."""
     entry = pages().get(experiment)
     if entry is None:
         return ""

@@ -101,7 +101,7 @@ class Publication:
         return tuple(self.about["policies"])
 
     def label(self, name: str) -> str:
-        """Return how the paper writes a program or policy; any other heading as it is."""
+        """Return the paper's name of a program or policy; any other heading unchanged."""
         return str(self._names[name][0]) if name in self._names else name
 
     def name(self, printed: str) -> str:

@@ -19,7 +19,7 @@ _MEASURING: Final = ("knowing.py", "measuring.py", "small.py")
 
 @cache
 def version() -> str:
-    """Return which code a result comes from."""
+    """Return the version of the code that a result comes from."""
     adversaries = sorted(Path(simalloc.adversary.__file__).parent.glob("*.py"))
     sources = [*adversaries, *(Path(__file__).with_name(name) for name in _MEASURING)]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources))

@@ -137,5 +137,5 @@ def knows_deaths(trace: Trace) -> int:
 
 
 def _threshold(trace: Any) -> int:
-    """Return how many bytes allocated an object has to outlive: half of peak live."""
+    """Return the allocated bytes that an object has to outlive: half of peak live."""
     return int(trace.replayed.live.max(initial=0)) // 2

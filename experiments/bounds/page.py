@@ -153,7 +153,7 @@ def possible_table(rows: Sequence[Possible]) -> Table:
 
 
 def knowing_table(measured: Measured) -> Table:
-    """Return what those need who know a little, in percent beyond peak live."""
+    """Return the heaps of policies with a little knowledge, in percent beyond peak live."""
     cells: list[tuple[Value, ...]] = [
         (
             row.trace,

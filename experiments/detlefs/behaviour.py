@@ -41,7 +41,7 @@ def comparison(described: Mapping[str, Statistics]) -> Comparison:
 
 
 def buffers(program: str, described: Statistics) -> int:
-    """Return how many stdio buffers make the printed peak of the trace's.
+    """Return the number of stdio buffers that make the printed peak of the trace's.
 
     0 if no number of up to three does, to a K.
     """
@@ -65,7 +65,7 @@ def with_buffers(trace: Trace, number: int) -> Trace:
 
 
 def buffers_table(described: Mapping[str, Statistics]) -> Table:
-    """Return by how many buffers of 8192 bytes the printed totals and peaks exceed the traces'."""
+    """Return the buffers of 8192 bytes by which the printed totals and peaks exceed the traces'."""
     printed = PAPER.table(2).cells
     rows: list[tuple[Value, ...]] = []
     for program, one in described.items():

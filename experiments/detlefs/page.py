@@ -57,7 +57,7 @@ def _facts(results: Results) -> dict[str, Any]:
 
 
 def _heaps(results: Results) -> dict[str, Any]:
-    """Return how many heaps and quotients are near print, and whose order is the paper's."""
+    """Return the numbers of heaps and quotients near print, and the programs in print's order."""
     heaps = [
         here / printed
         for program, _, printed, here in table_9(results).pairs()

@@ -12,7 +12,7 @@ _AVERAGE: Final = "AVERAGE"
 
 
 def quotients_met(unit: int) -> tuple[int, int]:
-    """Return how many cells of table 10 a unit of table 9 gives to the last digit, and of how many.
+    """Return the number of cells of table 10 that a unit of table 9 gives exactly, and their total.
 
     Both inputs are rounded: a cell is met if some figures that round to them give it.
     """
@@ -33,7 +33,7 @@ def quotients_met(unit: int) -> tuple[int, int]:
 
 
 def units_table() -> Table:
-    """Return how well each kilobyte explains table 10."""
+    """Return the cells of table 10 that each kilobyte explains."""
     rows = [(unit, *quotients_met(unit)) for unit in UNITS]
     title = "Table 10 as table 9 over the peaks of table 2, by the K of table 9"
     return Table(title, ("bytes in a K", "cells met", "cells"), rows)

@@ -32,9 +32,9 @@ _COLUMNS: Final = (
 
 
 def work_table(results: Results) -> Table:
-    """Return what print counts in instructions beside blocks visited, splits, merges and growths.
+    """Return the printed instructions beside blocks visited, splits, merges and growths.
 
-    A realloc counts as a malloc and a free where it moves; `visited` is the mean over the searches.
+    A realloc counts as a malloc and a free if it moves; `visited` is the mean over the searches.
     """
     rows = [_row(results, program, name) for program in PAPER.programs for name in at_hand(PAPER)]
     return Table("Tables 4 to 7: instructions in print, and the work counted here", _COLUMNS, rows)
@@ -49,9 +49,9 @@ class Correlation:
 
 
 def rank_correlation(results: Results, name: str) -> Correlation | None:
-    """Return how an allocator's instructions a malloc in print rise with its visited blocks.
+    """Return the correlation of an allocator's printed instructions per malloc with visited blocks.
 
-    None where all programs have the same.
+    None if one of them is the same for all programs.
     """
     visited = [run_of(results, program, name).counters.visited_mean for program in PAPER.programs]
     printed = [PAPER.table(4).cells[program][name].value for program in PAPER.programs]

@@ -104,7 +104,7 @@ def at_end(kept: GabberRuns, key: str) -> dict[str, float]:
 
 
 def in_order(kept: GabberRuns, key: str) -> int:
-    """Return how many pairs of allocators are in the order of the printed table 3."""
+    """Return the number of pairs of allocators in the order of the printed table 3."""
     cells, here = PAPER.table(3).cells, at_end(kept, key)
     printed = {
         name: cells[name][PERCENT].value if PERCENT in cells[name] else float("inf")

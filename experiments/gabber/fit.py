@@ -49,7 +49,7 @@ def shares(key: str, trace: Trace) -> Comparison:
 
 
 def prose_table(traces: Mapping[str, Trace]) -> Table:
-    """Return what the prose and figures 1 and 4 say beside traces in full."""
+    """Return the statements of the prose and figures 1 and 4 beside traces in full."""
     rows = [
         (key, *row)
         for key, trace in traces.items()

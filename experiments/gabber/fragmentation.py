@@ -47,7 +47,7 @@ def policies_table(results: Results) -> Table:
 
 
 def variants_table(results: Results) -> Table:
-    """Return what PhK's malloc takes with one of its rules changed at a time."""
+    """Return the fragmentation of PhK's malloc with one of its rules changed at a time."""
     rows: list[tuple[Value, ...]] = [
         (label, *(_percent(results.outcomes.get((key, text))) for key in VARIED))
         for label, text in VARIANTS.items()

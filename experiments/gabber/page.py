@@ -121,7 +121,7 @@ def _spreads(kept: GabberRuns, keys: list[str]) -> dict[str, Any]:
 
 
 def _absent_in_full(results: Results) -> str:
-    """Say which allocators the full traces were not replayed under."""
+    """Return a sentence on the allocators without a replay of the full traces."""
     missing = {
         key: [
             PAPER.label(name)

@@ -81,7 +81,7 @@ def ranks_table(results: Results) -> Table:
 
 
 def same_order(results: Results, key: str, number: int, *, full: bool) -> tuple[int, int]:
-    """Return how many pairs of allocators that print tells apart are in its order, of how many."""
+    """Return the number of pairs of allocators in the printed order, and of all unequal pairs."""
     here = ranks(results, key, full=full)
     printed = printed_ranks(number, here)
     pairs = [(a, b) for a in printed for b in printed if printed[a] < printed[b]]

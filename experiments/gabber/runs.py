@@ -44,7 +44,7 @@ class GabberRun:
 
     @classmethod
     def of(cls, run: Run) -> GabberRun:
-        """Return what came out of a run."""
+        """Return the result of a run."""
         return cls(
             run.events,
             run.peak_heap_bytes,

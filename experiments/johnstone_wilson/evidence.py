@@ -26,7 +26,7 @@ from simalloc.report.table import Value
 
 
 def consistency_table() -> Table:
-    """Return how many printed summaries agree with the cells that they sum up."""
+    """Return the number of printed summaries that agree with the cells that they sum up."""
     kinds: dict[str, Sequence[Check]] = {
         "averages, as arithmetic means": consistency.averages(),
         "deviations, as those of a sample": consistency.deviations(),
@@ -43,7 +43,7 @@ def consistency_table() -> Table:
 
 
 def grids_table() -> Table:
-    """Return how many distinct percentages of the 4K rows of table 4 each growth unit explains."""
+    """Return the distinct percentages of the 4K rows of table 4 that each growth unit explains."""
     rows: list[tuple[Value, ...]] = []
     for grid in GRIDS:
         fits = [column_fit(program, ROWS_4K, grid) for program in programs()]
@@ -79,7 +79,7 @@ def grids_table() -> Table:
 
 
 def truths_table() -> Table:
-    """Return what steps of `PRINTED` bytes explain if the true unit is one of `TRUTHS`."""
+    """Return the percentages explained by steps of `PRINTED` bytes for each true unit."""
     found = sum(column_fit(program, ROWS_4K, PRINTED).hits for program in programs())
     rows: list[tuple[Value, ...]] = []
     for truth in TRUTHS:
@@ -98,7 +98,7 @@ def truths_table() -> Table:
 
 
 def rows_table() -> Table:
-    """Return which other rows of table 4 lie on a growth unit, the live bytes being pinned."""
+    """Return the other rows of table 4 on a growth unit, with pinned live bytes."""
     grids = (256, 512, 1024, 4096)
     rows: list[tuple[Value, ...]] = []
     for policy in (*ROWS_8K, *ROWS_OTHER):

@@ -146,7 +146,7 @@ def lacking_16k(described: Described) -> dict[str, tuple[int, int]]:
 
 
 def objects_gaps(described: Described) -> list[int]:
-    """Return how many more objects Espresso and P2C allocate here than in print."""
+    """Return the number of objects that Espresso and P2C allocate here beyond print."""
     printed = table(1).cells
     return [
         described[name].counts.lives - round(printed[name]["num objects"].value)
@@ -176,7 +176,7 @@ def scaled_excess(row: str, results: Results) -> float:
 
 
 def excess_table(results: Results) -> Table:
-    """Return how far Ghostscript's heaps exceed its live bytes as it goes on allocating."""
+    """Return the excess of Ghostscript's heaps over its live bytes as it goes on allocating."""
     trace = results.traces["ghostscript"]
     rows: list[tuple[Value, ...]] = []
     for row in _GHOSTSCRIPT_ROWS:

@@ -81,7 +81,7 @@ def summaries(number: int, summary: str, runs: Runs) -> Table:
 
 
 def growth_fit(runs: Runs) -> Table:
-    """Return how far each growth variant lies from print in the 4K rows, program by program.
+    """Return the differences of each growth variant from print in the 4K rows, by program.
 
     Points of percent: the median of the differences without their signs.
     """

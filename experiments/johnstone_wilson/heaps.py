@@ -46,7 +46,7 @@ class Interval:
         return self.low <= value <= self.high
 
     def distance(self, value: float) -> float:
-        """Return how far a value lies outside; 0 inside."""
+        """Return the distance of a value from the interval; 0 inside."""
         return max(self.low - value, value - self.high, 0.0)
 
     def spell(self) -> str:

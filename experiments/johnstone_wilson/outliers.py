@@ -82,9 +82,9 @@ def as_printed(row: str, job: Job, runs: Runs) -> bool:
 
 
 def equal_cells(outlier: str | None, runs: Runs) -> int:
-    """Return how many of `CELLS` are as printed with the missing bytes at an outlier's first place.
+    """Return the number of `CELLS` as printed with the missing bytes at an outlier's first place.
 
-    Without an outlier they lie in front of the trace.
+    Without an outlier they are in front of the trace.
     """
     replayed = {
         row: inserted(row, REACHED[outlier][0]) if outlier else in_front(PROGRAM, row)

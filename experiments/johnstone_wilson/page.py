@@ -305,7 +305,7 @@ def _other_programs(results: Results) -> dict[str, Any]:
 
 
 def _reconstructed(runs: Runs) -> dict[str, Any]:
-    """Return how many cells of the reconstructed columns are near print, and which are not."""
+    """Return the number of cells of the reconstructed columns near print, and the other cells."""
     cells, far = 0, []
     for number in NUMBERS:
         for row, program, printed, here in comparison(number, AS_PRINTED, runs).pairs():

@@ -26,7 +26,7 @@ from simalloc.trace.catalogue import catalogue
 
 
 def missing_bytes(program: str) -> int:
-    """Return by how much the paper's peak live bytes exceed our trace's; negative if they do not.
+    """Return the excess of the paper's peak live bytes over our trace's; it may be negative.
 
     The paper's are the middle one of those that table 4 pins.
     """

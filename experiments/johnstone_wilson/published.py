@@ -39,7 +39,7 @@ class PublishedTable(published.PublishedTable):
 
 
 def catalogue() -> dict[str, Any]:
-    """Return what `tables.toml` holds: captions, pages, prose figures, names."""
+    """Return the content of `tables.toml`: captions, pages, prose figures, names."""
     return _PAPER.about
 
 
@@ -56,5 +56,5 @@ def programs() -> tuple[str, ...]:
 
 
 def label(name: str) -> str:
-    """Return how the paper writes a program or policy; any other heading as it is."""
+    """Return the paper's name of a program or policy; any other heading unchanged."""
     return name if name in _SUMMARIES else _PAPER.label(name)

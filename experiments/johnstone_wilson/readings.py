@@ -173,12 +173,12 @@ class Fitness:
 
 
 def fitness(program: str, reading: Reading, read: ReadingRuns) -> Fitness:
-    """Return how near a reading brings the nine sequential fits."""
+    """Return the fitness of a reading for the nine sequential fits."""
     return fitness_of(program, {row: read[reading.job(program, row)] for row in SEQUENTIAL})
 
 
 def fitness_of(program: str, measured: Mapping[str, ReadingRun]) -> Fitness:
-    """Return how near the rows come that have been measured."""
+    """Return the fitness of the measured rows."""
     values = {n: {row: one.percent[n] for row, one in measured.items()} for n in NUMBERS}
     printed = {n: {row: table(n).cells[row][program].value for row in measured} for n in NUMBERS}
     return Fitness(

@@ -79,7 +79,7 @@ def _summary(
 
 
 def _musl(measured: Sequence[Measured]) -> Table:
-    """Return what musl has resident of what glibc has: at the peak, in the mean, at the end."""
+    """Return musl's resident bytes relative to glibc's: at the peak, in the mean, at the end."""
     rows: list[Sequence[Value]] = []
     for place, time in enumerate(_TIMES):
         ratios = {

@@ -83,7 +83,7 @@ class Instance:
         return replace(self.best, heap=heap, status=status)
 
     def above(self, planner: str) -> float:
-        """Return how far a planner's heap is above the lowest placement found, in percent."""
+        """Return the excess of a planner's heap over the lowest placement found, in percent."""
         return 100 * (self.planners[planner] / self.lowest.heap - 1)
 
 

@@ -83,7 +83,7 @@ def placements_table(measured: Measured) -> Table:
 
 
 def above_table(measured: Measured) -> Table:
-    """Return how far each planner's heap is above the lowest placement found, in percent."""
+    """Return the excess of each planner's heap over the lowest placement found, in percent."""
     rows: list[tuple[Value, ...]] = [
         (one.name, *(Rounded(one.above(planner), 1) for planner in RULES))
         for one in measured.instances
@@ -103,7 +103,7 @@ def spread_table(measured: Measured) -> Table:
 
 
 def packings_table(packings: list[Found]) -> Table:
-    """Return how many perfect packings were solved, and the seconds."""
+    """Return the number of perfect packings that were solved, and the seconds."""
     rows: list[tuple[Value, ...]] = []
     for buffers, _ in PACKINGS:
         mine = [one for one in packings if one.buffers == buffers]

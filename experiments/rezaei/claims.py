@@ -192,7 +192,7 @@ def _numbers(results: Results) -> list[Claim]:
 
 
 def _merging(results: Results) -> list[float]:
-    """Return how many percent of the deallocations coalesce, by allocator that does so at all.
+    """Return the percentage of deallocations that coalesce, by allocator that coalesces at all.
 
     Eight trees with coalescing are among them.
     """

@@ -24,7 +24,7 @@ def conclusions(results: Results, coalescing: float) -> list[Claim]:
 
 
 def _traces() -> list[Claim]:
-    """Return what section 5.1 says of table 2, which the table itself tells."""
+    """Return the statements of section 5.1 on table 2, which the table itself supports."""
     text = printed()["text"]
     kept = float(np.mean([one.allocations - one.deallocations for one in programs()]))
     live = float(np.mean([one.average_live * 1e6 / one.average_request for one in programs()]))

@@ -101,7 +101,7 @@ class Results:
         return float(np.median([figure(self.run(name, policy)) for name in self.names]))
 
     def frees(self, trace: str) -> int:
-        """Return how many deallocations a trace has."""
+        """Return the number of deallocations of a trace."""
         return int(np.count_nonzero(self.traces[trace].op == Op.FREE))
 
 

@@ -20,7 +20,7 @@ class Program(NamedTuple):
 
 @cache
 def printed() -> dict[str, Any]:
-    """Return what `published.toml` holds."""
+    """Return the content of `published.toml`."""
     return tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
 
 

@@ -73,7 +73,7 @@ def keep(found: Kept) -> None:
 
 
 def kept() -> Kept:
-    """Return what the file has."""
+    """Return the content of the file."""
     with KEPT.open(encoding="utf-8", newline="") as file:
         return {
             (int(row["seed"]), row["kind"], row["name"]): float(row["value"])

@@ -79,7 +79,7 @@ def recorded_table(results: Results) -> Table:
 
 
 def shape_table(results: Results) -> Table:
-    """Return what the order in which a collection frees does to trees, and rebalancing to that."""
+    """Return the effect on trees of a collection's order of frees, and of rebalancing on that."""
     names = (IN_ANY_ORDER, SWEPT)
     rows: list[Sequence[Value]] = [
         (

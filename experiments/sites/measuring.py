@@ -49,11 +49,11 @@ class Heaps:
     """Share of the bytes predicted to die young that lived longer."""
 
     def excess(self, what: str) -> float:
-        """Return how much more than peak live a heap is, as a share of it."""
+        """Return the excess of a heap over peak live, as a share of it."""
         return self.heaps[what] / self.live - 1
 
     def gained(self, what: str) -> float | None:
-        """Return which share of what the best possible has over best fit is gained; None: none."""
+        """Return the gained share of best fit's possible saving; None if that is 0."""
         room = self.heaps[BEST_FIT] - self.heaps[BEST]
         return (self.heaps[BEST_FIT] - self.heaps[what]) / room if room else None
 

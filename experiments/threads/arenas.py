@@ -41,7 +41,7 @@ def with_trim(trace: Trace) -> Trace:
 
 
 def arenas(trace: Trace, policy: str) -> Sequence[Held]:
-    """Return what each arena holds under a model of glibc's malloc."""
+    """Return the bytes of each arena under a model of glibc's malloc."""
     watched = Watched(Setting.of(with_trim(trace), policy, resident=True))
     regions, figures = [], []
     for sight in watched.sights():

@@ -41,7 +41,7 @@ def pictures(measured: Measured) -> Iterator[tuple[str, bytes]]:
 
 
 def _arenas_table(arenas: Sequence[Held]) -> Table:
-    """Return what each arena holds at the end, and all together."""
+    """Return the bytes of each arena at the end, and their sums."""
     rows: list[Sequence[Value]] = [astuple(one) for one in arenas]
     sums = [sum(values) for values in zip(*map(astuple, arenas), strict=True)]
     columns = ("arena", "threads", "from the system", "live", "resident", "after malloc_trim")
@@ -72,7 +72,7 @@ def _replays_table(compared: Sequence[Compared]) -> Table:
 
 
 def _processes_table(found: Sequence[Beside]) -> Table:
-    """Return what the programs themselves hold at their peaks, beside model and replay."""
+    """Return the peaks of the programs themselves, beside model and replay."""
     rows: list[Sequence[Value]] = [
         (
             one.compared.program,

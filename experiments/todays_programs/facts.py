@@ -87,7 +87,7 @@ class GrowingBlock:
 
 
 def growing_block(trace: Trace) -> GrowingBlock:
-    """Return what happens to the block with the most reallocs."""
+    """Return the history of the block with the most reallocs."""
     grown = trace.op == Op.REALLOC
     most = int(np.argmax(np.bincount(trace.object[grown], minlength=trace.objects)))
     events = np.flatnonzero((trace.object == most) & (trace.op != Op.FREE))
@@ -115,7 +115,7 @@ class LargeRequests:
 
 
 def large_requests(trace: Trace) -> LargeRequests:
-    """Return what the large requests of a program without reallocs are like."""
+    """Return the properties of the large requests of a program without reallocs."""
     events = np.flatnonzero(trace.size > LARGE)
     death = np.full(trace.objects, len(trace))
     freed = trace.op == Op.FREE

@@ -68,7 +68,7 @@ def has_runs(path):
 
 
 def figures(rows):
-    """Return what must come out alike by key, and that no key comes twice."""
+    """Return the figures that must agree by key, after checking that no key comes twice."""
     found = {}
     for row in rows:
         key = tuple(
@@ -98,9 +98,9 @@ def check_file(path, expected, said, before):
 
 
 def kill_sweeps(folder, kills, seed=0):
-    """Kill that many sweeps, one or two at a time, beginning anew whenever one is complete.
+    """Kill `kills` sweeps, one or two at a time, beginning anew whenever one is complete.
 
-    Returns how many kills met a sweep under way, and how many sweeps were completed.
+    Returns the number of kills that met a running sweep, and the number of completed sweeps.
     """
     draw = random.Random(seed)
     plan = make_plan(folder)

@@ -134,7 +134,7 @@ START = "import sys; sys.argv[0] = 'simalloc'; from simalloc.cli import main; ma
 
 
 def complete(words, at):
-    """Return what the program prints where a shell asks it to help completing."""
+    """Return the program's completions for a shell."""
     asked = {"_SIMALLOC_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
     return simalloc(prog_name="simalloc", env=asked).stdout
 

@@ -56,7 +56,7 @@ def run(program):
 
 
 def answer(code, kilobytes):
-    """Say how the program ended."""
+    """Write the exit code of the program, and its memory."""
     os.write(1, b"%d %d\n" % (code, kilobytes))
 
 

@@ -21,7 +21,7 @@ def key(job):
 
 
 def kept():
-    """Return what the file has of each simulation."""
+    """Return the file's result of each simulation."""
     with KEPT.open(encoding="utf-8", newline="") as file:
         rows = {tuple(row[name] for name in KEY): row for row in csv.DictReader(file)}
     assert rows.keys() == {key(job) for job in OWN_JOBS}

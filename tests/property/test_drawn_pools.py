@@ -92,7 +92,7 @@ def programs(draw):
 
 
 def placed(trace, policy):
-    """Return where the object is after each event, or that it was refused, and the last figures."""
+    """Return the object's location after each event, or its refusal, and the last figures."""
     watched = Watched(Setting.of(trace, policy, realloc=Realloc.IN_PLACE), checked=True)
     (sight,) = watched.sights()
     offsets = [

@@ -49,7 +49,7 @@ def discard(heap, address, size):
 
 
 def bytes_in(residence, address, size):
-    """Return how many of these bytes lie in pages that are noted."""
+    """Return the number of these bytes in noted pages."""
     inside = residence.within(address, size)
     return sum(min(end, address + size) - max(start, address) for start, end in inside)
 

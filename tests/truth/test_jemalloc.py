@@ -40,7 +40,7 @@ def table(name):
 
 
 def replayed(case, engine="core", *, own=True, **options):
-    """Return what the model does, a row an event."""
+    """Return the model's results, a row per event."""
     version, name = case.removesuffix(".csv.zst").split("/")
     program, setting = name.split(".")
     trace = read_trace(MEASURED / f"{program}.txt.zst")

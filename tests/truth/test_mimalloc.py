@@ -37,7 +37,7 @@ BRIEF = [case for case in CASES if case.split("/")[1].startswith(("collect@", "e
 
 
 def measured(case):
-    """Return what the library did, a row an event, and where it was: parameters of the model."""
+    """Return the library's results, a row per event, and its place: parameters of the model."""
     with zstandard.open(MEASURED / case, "rt") as lines:
         if case.startswith("2."):
             return list(csv.DictReader(lines)), {}

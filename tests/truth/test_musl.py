@@ -21,13 +21,13 @@ CASES = sorted(path.name.removesuffix(".csv.zst") for path in MEASURED.glob("*.c
 
 
 def measured(case):
-    """Return what the library did, a row an event."""
+    """Return the library's results, a row per event."""
     with zstandard.open(MEASURED / f"{case}.csv.zst", "rt") as lines:
         return list(csv.DictReader(lines))
 
 
 def replayed(case, engine):
-    """Return what the model does, a row an event."""
+    """Return the model's results, a row per event."""
     trace, _, unwritten = case.partition("@")
     setting = Setting.of(
         read_trace(MEASURED / f"{trace}.txt.zst"),

@@ -30,14 +30,14 @@ TOLD = (
 
 
 def measured(case):
-    """Return what glibc did, by the number of the event."""
+    """Return glibc's results, by the number of the event."""
     with zstandard.open(MEASURED / case, "rt") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return {row["event"]: {name: row[name] for name in TOLD} for row in rows}
 
 
 def replayed(case, engine):
-    """Return what the model does, by the number of the event."""
+    """Return the model's results, by the number of the event."""
     version, name = case.removesuffix(".csv.zst").split("/")
     name, writes = name.rsplit(".", 1)
     program, _, setting = name.partition("@")

@@ -25,13 +25,13 @@ CASES = sorted(str(path.relative_to(MEASURED)) for path in MEASURED.glob("2.*/*.
 
 
 def measured(case):
-    """Return what the library did, a row an event."""
+    """Return the library's results, a row per event."""
     with zstandard.open(MEASURED / case, "rt") as lines:
         return list(csv.DictReader(lines))
 
 
 def replayed(case, engine):
-    """Return what the model does, a row an event."""
+    """Return the model's results, a row per event."""
     version, name = case.removesuffix(".csv.zst").split("/")
     program, _, setting = name.partition("@")
     model = find_policy("tcmalloc", version=version, **SETTINGS[setting])

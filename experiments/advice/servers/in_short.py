@@ -18,7 +18,7 @@ def missed(line: Line) -> float:
 
 
 def facts(lines: Sequence[Line]) -> dict[str, str | int]:
-    """Return how near the predictions for servers come, by malloc, and how the advice came out."""
+    """Return the errors of predictions for servers, by malloc, and the effects of the advice."""
     defaults = [line for line in lines if line.settings == "default"]
     by_malloc = {
         malloc: [100 * abs(missed(line)) for line in defaults if line.malloc == malloc]
@@ -63,7 +63,7 @@ def _claims(pair: tuple[Line, Line]) -> str:
 
 
 def _came_out(advised: Line, before: Line) -> str:
-    """Say what an advised line saved and cost."""
+    """Return a sentence on the saving and the cost of an advised line."""
     return (
         f"{advised.server}: {_name(advised)} held {_mib(advised)}, and {_name(before)} "
         f"{_mib(before)}; CPU time was {_cpu(advised)} and {_cpu(before)}."

@@ -54,7 +54,7 @@ def compile_agent(path: Path) -> None:
 
 
 def _tool(name: str) -> list[str]:
-    """Return where a program is; raises `SimallocError` if it is not installed."""
+    """Return the path of a program; raises `SimallocError` if it is not installed."""
     found = shutil.which(name)
     if found is None:
         raise SimallocError(f"{name} is not installed; a JDK and a C compiler are needed")

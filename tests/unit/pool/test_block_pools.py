@@ -25,7 +25,7 @@ def drawn(seed, events=120, sizes=9):
 
 
 def cost_of(trace, blocks, heap_cost):
-    """Return what pools with these block sizes take, and the live bytes beside them."""
+    """Return the bytes of pools with these block sizes, and the live bytes beside them."""
     counts, peaks = dict.fromkeys(blocks, 0), dict.fromkeys(blocks, 0)
     rest = most = 0
     size_of = {}

@@ -84,7 +84,7 @@ def attached(told, folder, wanted=EVENTS):
 
 
 def recorders(process):
-    """Return where the recorder's library is mapped, a range for each copy of it."""
+    """Return the mapping of the recorder's library, a range for each copy of it."""
     mappings = [one for one in LiveProcess(process).mappings() if LIBRARY in one.path]
     return {
         path: (

@@ -23,7 +23,7 @@ def core(compiled, tmp_path_factory):
 
 
 def word_of(core, address):
-    """Return which word of a core file has an address."""
+    """Return the index of the word of a core file at an address."""
     one = next(one for one in core._segments if one.start <= address < one.end)
     return (one.offset + address - one.start) // 8
 

@@ -90,7 +90,7 @@ def events_of(events: ReadEvents, thread: int | None = None) -> list[Event]:
 
 
 def between_marks(events: list[Event]) -> list[Event]:
-    """Return what happened between the allocation and the free of the marking block."""
+    """Return the events between the allocation and the free of the marking block."""
     begin = next(i for i, event in enumerate(events) if event[0] == "m" and event[2] == MARK)
     address = events[begin][1]
     end = next(i for i, event in enumerate(events) if i > begin and event[:2] == ("f", address))

@@ -24,7 +24,7 @@ def asking(*requests):
 
 
 def addresses(description, trace, **options):
-    """Return where the objects are put, with the heap verified after each event."""
+    """Return the addresses of the objects, with the heap verified after each event."""
     return replay(trace, description, check=True, **{"scale": 1} | options).addresses.tolist()
 
 

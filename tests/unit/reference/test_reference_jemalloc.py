@@ -20,7 +20,7 @@ def heap(*sizes, **parameters):
 
 
 def pages(made):
-    """Return how many pages are active, dirty, muzzy and retained."""
+    """Return the numbers of active, dirty, muzzy and retained pages."""
     told = made.figures()
     return told["active"] // 4096, told["pdirty"], told["pmuzzy"], told["retained"] // 4096
 
