@@ -38,15 +38,20 @@ def state_needs_by(state: Callable[[str], None]) -> None:
     _state = state
 
 
-def require_memory(needed: int, what: str) -> None:
-    """Raise `SimallocError` if `needed` bytes may not be used here; `what` begins the sentence."""
+def require_memory(
+    needed: int, what: str, remedy: str = "Replay fewer policies at once or a part of the trace"
+) -> None:
+    """Raise `SimallocError` if `needed` bytes may not be used here.
+
+    `what` begins the first sentence, and `remedy` the second.
+    """
     if needed < SMALL:
         return
     may = room()
     if may is not None and needed > may:
         raise SimallocError(
             f"{what} needs about {_spelled(needed)} of memory, and {_spelled(may)} may be used "
-            "here. Replay fewer policies at once or a part of the trace, or set "
+            f"here. {remedy}, or set "
             f"{VARIABLE}={(needed >> 30) + 1}G if you know that this is too high"
         )
     sentence = f"{what} needs about {_spelled(needed)} of memory"

@@ -91,6 +91,7 @@ def generate(
     remote: float = 0.0,
     seed: int = SEED,
     name: str = "synthetic",
+    progress: bool | None = None,
 ) -> Trace:
     """Return a synthetic trace; the same arguments give the same trace.
 
@@ -124,11 +125,13 @@ def generate(
         Seed of all random draws.
     name : str
         Name of the trace.
+    progress : bool, optional
+        Show a progress bar. By default the bar is shown in notebooks only.
 
     Raises
     ------
     SimallocError
-        For an unknown distribution or a value out of range.
+        For an unknown distribution, a value out of range, and if memory does not suffice.
 
     Examples
     --------
@@ -137,7 +140,8 @@ def generate(
 
     """
     described = Synthetic(objects, sizes, lifetimes, correlation, batch, phases, threads, remote)
-    return generate_trace(described, seed, name)
+    with any_progress(name, 1.0, shown=progress) as bar:
+        return generate_trace(described, seed, name, progress=bar)
 
 
 def _count(bar: Bar, events: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from simalloc.cli.messages import echo
+from simalloc.cli.progress import progress
 from simalloc.plural import counted
 from simalloc.trace import write_trace
 from simalloc.trace.workloads import Synthetic, generate
@@ -104,8 +105,9 @@ def command(output: str, like: str | None, seed: int, name: str | None, **chosen
     """
     if like is not None:
         chosen |= {"sizes": f"table:trace={like}", "lifetimes": f"resampled:trace={like}"}
-    trace = generate(Synthetic(**chosen), seed, name or Path(output).stem)
-    write_trace(trace, Path(output))
+    with progress(output, 2.0) as advance:
+        trace = generate(Synthetic(**chosen), seed, name or Path(output).stem, progress=advance)
+        write_trace(trace, Path(output), progress=advance)
     echo(
         f"{output}: {counted(len(trace), 'event')} on {counted(trace.objects, 'object')}", err=True
     )

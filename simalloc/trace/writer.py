@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
@@ -119,9 +119,23 @@ class TraceWriter(Intake):
         self._archive.writestr(member, content.getbuffer(), compresslevel=_DEFLATE_LEVEL)
 
 
-def write_trace(trace: Trace, path: str | os.PathLike[str]) -> None:
-    """Write a trace to the project's own file."""
+def write_trace(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    *,
+    progress: Callable[[float], None] = lambda _: None,
+) -> None:
+    """Write a trace to the project's own file.
+
+    `progress` is called with the share of the events that was written since the last call.
+    """
     with TraceWriter(
         path, name=trace.name, provenance=trace.provenance, columns=trace.columns
     ) as writer:
-        writer.append(ReadEvents(trace.op, trace.object, trace.size, columns=trace.columns))
+        events = max(len(trace), 1)
+        for first in range(0, events, CHUNK_EVENTS):
+            part = slice(first, first + CHUNK_EVENTS)
+            op, key, size = trace.op[part], trace.object[part], trace.size[part]
+            columns = {name: column[part] for name, column in trace.columns.items()}
+            writer.append(ReadEvents(op, key, size, columns=columns))
+            progress(len(op) / events)

@@ -7,6 +7,8 @@ from simalloc import read_trace
 from simalloc.errors import PlanError
 from simalloc.sweep import Results
 from simalloc.sweep.planfile import read_plan
+from simalloc.trace import write_trace
+from simalloc.trace.workloads import Synthetic, generate
 
 
 def test_options_and_seed_decide_the_trace(tmp_path):
@@ -32,6 +34,26 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(tmp_path):
     ended = simalloc("generate", "-o", path, "--sizes", "uniform:most=3")
     assert (ended.exit_code, path.exists()) == (2, False)
     assert "no parameter 'most'; it has min, max" in ended.stderr
+
+
+def test_more_objects_than_memory_holds_are_refused(tmp_path):
+    path = tmp_path / "x.npz"
+    ended = simalloc(
+        "generate", "-o", path, "--objects", "1000000", env={"SIMALLOC_MEMORY": "100M"}
+    )
+    assert (ended.exit_code, path.exists()) == (2, False)
+    assert "A trace of 1,000,000 objects needs about 190.7 MiB of memory" in ended.stderr
+    assert "Generate fewer objects, or set SIMALLOC_MEMORY" in ended.stderr
+
+
+def test_progress_adds_up_to_the_whole_work(tmp_path):
+    done = []
+    generated = generate(Synthetic(objects=300_000), progress=done.append)
+    assert sum(done) == pytest.approx(1)
+    write_trace(generated, tmp_path / "x.npz", progress=done.append)
+    assert len(done) > 4
+    assert sum(done) == pytest.approx(2)
+    assert read_trace(tmp_path / "x.npz") == generated
 
 
 PLAN = """

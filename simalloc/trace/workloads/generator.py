@@ -7,6 +7,7 @@ heap quite differently. docs/workloads.md has the error on each shipped trace.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
+from simalloc.memory import require_memory
 from simalloc.trace.events import MAX_SIZE
 from simalloc.trace.trace import Trace
 from simalloc.trace.workloads.distributions import (
@@ -37,6 +39,8 @@ PHASES: Final = {
     "sawtooth": ("periods", "kept"),
     "peaks": ("periods", "width", "height"),
 }
+_BYTES_PER_OBJECT: Final = 200
+"""Peak memory of `generate`; 165 to 186 bytes were measured for two million objects."""
 _PHASE_DEFAULTS: Final = {"periods": 4.0, "kept": 0.05, "width": 0.1, "height": 10.0}
 
 
@@ -93,27 +97,40 @@ class Synthetic:
         _read_phases(self.phases)
 
 
-def generate(synthetic: Synthetic, seed: int = 1, name: str = "synthetic") -> Trace:
+def generate(
+    synthetic: Synthetic,
+    seed: int = 1,
+    name: str = "synthetic",
+    *,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Trace:
     """Return the trace of a description; the same seed gives the same trace.
 
-    Raises `SimallocError` if the seed is not a whole number of at least 0, or a file that the
-    description names cannot be used.
+    `progress` is called with the share of the work that was done since the last call. Raises
+    `SimallocError` if the seed is not a whole number of at least 0, if memory does not suffice, or
+    if a file that the description names cannot be used.
     """
     seed = whole_seed(seed)
     generator = np.random.default_rng(seed)
     count = int(synthetic.objects)
+    require_memory(
+        _BYTES_PER_OBJECT * count, f"A trace of {count:,} objects", "Generate fewer objects"
+    )
     sizes = read_distribution(synthetic.sizes, SIZES, "sizes").draw(count, generator)
     sizes = np.clip(np.rint(sizes), 1, MAX_SIZE)
+    progress(0.1)
     law = read_distribution(synthetic.lifetimes, LIFETIMES, "lifetimes")
     lifetimes = np.maximum(law.draw(sizes, generator), 1)
     if synthetic.correlation:
         lifetimes = _correlated(sizes, lifetimes, synthetic.correlation, generator)
+    progress(0.2)
     until = _until(np.arange(count) + np.ceil(np.minimum(lifetimes, 2 * count)), count)
     if synthetic.batch > 1:
         until = _batched(until, synthetic.batch, generator)
     until = _phased(until, synthetic.phases, generator)
+    progress(0.2)
     owner, freer = _threads(int(synthetic.threads), synthetic.remote, count, generator)
-    return trace_of_lives(
+    trace = trace_of_lives(
         sizes,
         until,
         order=-np.arange(count) if isinstance(law, Lifo) else None,
@@ -121,6 +138,8 @@ def generate(synthetic: Synthetic, seed: int = 1, name: str = "synthetic") -> Tr
         name=name,
         provenance={"kind": "synthetic", "program": name, "seed": seed, **asdict(synthetic)},
     )
+    progress(0.5)
+    return trace
 
 
 def _until(until: NDArray[Any], count: int) -> NDArray[np.int64]:
