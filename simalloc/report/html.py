@@ -6,19 +6,35 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from simalloc.report.table import Table, spell
+from simalloc.report.table import Table, Value, spell
+from simalloc.report.units import spell_bytes
 
 
-def html(table: Table) -> str:
-    """Return a table as a fragment of HTML, its title above and its notes below."""
+def html(table: Table, *, sizes: bool = False) -> str:
+    """Return a table as a fragment of HTML, its title above and its notes below.
+
+    With `sizes`, all numbers except scales and percentages are bytes and are shown with a unit.
+    """
     numbers = [table.is_number(place) for place in range(len(table.columns))]
+    rows = _spelled_sizes(table) if sizes else table.rows
     head = _row("th", table.columns, numbers)
-    body = "\n".join(_row("td", map(spell, row), numbers) for row in table.rows)
+    body = "\n".join(_row("td", map(spell, row), numbers) for row in rows)
     notes = f"<p>{with_code(' '.join(table.notes))}</p>\n" if table.notes else ""
     return (
         f'<table>\n<caption style="text-align: left">{escape(table.title)}</caption>\n'
         f"<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n{notes}"
     )
+
+
+def _spelled_sizes(table: Table) -> list[list[Value]]:
+    are_sizes = [name != "scale" and not name.endswith("%") for name in table.columns]
+    return [
+        [
+            spell_bytes(cell) if isinstance(cell, (int, float)) and is_size else cell
+            for is_size, cell in zip(are_sizes, row, strict=True)
+        ]
+        for row in table.rows
+    ]
 
 
 def with_code(text: str) -> str:

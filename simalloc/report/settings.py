@@ -135,13 +135,14 @@ def footprints_table(
     run = advice.now.run
     rows: list[Sequence[Value]] = [
         ("live bytes", "", *_bytes_of(run.max_live_bytes, mean_live(run), run.final_live_bytes),
-         None, None)
+         None, None, None)
     ]  # fmt: skip
     rows += [
         (
             one.candidate.name,
             why,
             *_bytes_of(one.peak_bytes, one.moments[Moment.MEAN], one.final_bytes),
+            _against(one.peak_bytes, advice.now.peak_bytes),
             *_spelled(one.run.mapped)[::2],
         )
         for why, one in shown.values()
@@ -151,15 +152,21 @@ def footprints_table(
             f"{native.allocator} (measured)",
             f"before the first request: {spell_bytes(native.start.resident)}",
             *_spelled(native.resident),
+            _against(native.resident.peak_bytes, advice.now.peak_bytes),
             *_spelled(native.mapped)[::2],
         )
         for native in natives
     ]
     columns = (
-        "malloc", "", "peak resident", "mean resident", "final resident", "peak mapped",
-        "final mapped",
+        "malloc", "note", "peak resident", "mean resident", "final resident", f"peak against {now}",
+        "peak mapped", "final mapped",
     )  # fmt: skip
     return Table("", columns, rows)
+
+
+def _against(peak: float, now: float) -> str | None:
+    """Return a peak as a signed difference in percent from the present one."""
+    return f"{round(100 * (peak / now - 1)):+,} %".replace("-", "−") if now else None
 
 
 def _spelled(footprint: Footprint) -> tuple[str, ...]:

@@ -346,7 +346,7 @@ def test_a_trace_without_events_has_nothing_to_report(tmp_path):
 
 def test_all_that_is_on_the_page_is_on_paper(page, browser):
     browser.open(page, 1000, 900)
-    drawn = "[...document.querySelectorAll('.printed')].every((image) => image.naturalWidth)"
+    drawn = "document.querySelectorAll('.printed.still').length === 0"
     wait_until(lambda: browser.evaluate(drawn))
     browser.call("Emulation.setEmulatedMedia", media="print")
     shown = "[...document.querySelectorAll('.map')].map((map) => getComputedStyle(map.querySelector"
@@ -364,6 +364,30 @@ def test_all_that_is_on_the_page_is_on_paper(page, browser):
         "[...document.querySelectorAll('pre')].filter((e) => e.scrollWidth > e.clientWidth).length"
     )
     assert browser.evaluate(cut) == 0
+    bars = "[...document.querySelectorAll('.bar')].map((bar) => bar.clientWidth)"
+    assert min(browser.evaluate(bars)) > 50
+    browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_maps_are_on_paper_before_the_script_has_run(page, browser, tmp_path):
+    copied = tmp_path / "page.html"
+    copied.write_text(re.sub(r"<script>.*?</script>", "", page.read_text("utf-8"), flags=re.DOTALL))
+    browser.open(copied, 700, 900, ready="document.images.length")
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    pictures = """(async () => {
+      const images = [...document.querySelectorAll(".printed.still")];
+      await Promise.all(images.map((image) => image.decode()));
+      return images.map((image) => {
+        const canvas = new OffscreenCanvas(image.naturalWidth, image.naturalHeight);
+        const context = canvas.getContext("2d");
+        context.drawImage(image, 0, 0);
+        const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;
+        return [image.clientHeight, new Set(new Uint32Array(pixels.buffer)).size];
+      });
+    })()"""
+    shown = browser.evaluate(pictures)
+    assert len(shown) == 2
+    assert all(height > 150 and colours > 20 for height, colours in shown), shown
     browser.call("Emulation.setEmulatedMedia", media="")
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -233,3 +234,10 @@ def test_commands_in_notes_are_code_in_html():
     )
     shown = "<p><code>simalloc run &lt;trace&gt;</code> says more. A ` alone stays.</p>"
     assert shown in html(table)
+
+
+def test_html_shows_sizes_with_their_units():
+    table = Table("", ("policy", "heap", "above live %", "scale"), [("x", 2_637_824, 39.25, 16)])
+    shown = html(table, sizes=True)
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", shown) == ["x", "2.52 MiB", "39.25", "16"]
+    assert "2,637,824" in html(table)

@@ -89,7 +89,7 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     name, profile = next(iter(code.profiles.items()))
     measure = "pinned_bytes" if name else "live_bytes"
     rows = [replace(row, frame=row.frame.short) for row in rows_of(profile, "site", measure)]
-    table = html(sites_table("", rows, measure, _ROWS))
+    table = html(sites_table("", rows, measure, _ROWS), sizes=True)
     apart = "".join(f"<p>{escape(proposal_text(one))}.</p>" for one in code.proposals)
     return (
         f"<p>{_WORDS}</p>\n{apart}"

@@ -10,6 +10,7 @@ from typing import Final
 from simalloc.errors import SimallocError
 from simalloc.measure import DeviceMap, WhatIf, device_map
 from simalloc.report.browser.cells import shared_scales
+from simalloc.report.browser.still import still
 from simalloc.report.device_tables import CAVEAT, DEFAULT, device_tables, pinned_table, sentences
 from simalloc.report.html import html
 from simalloc.report.page.maps import device_map_data, map_figure, map_figures
@@ -94,6 +95,7 @@ def _maps(findings: DeviceFindings, key: str) -> str:
                 one.settings or DEFAULT,
                 f"takes {spell_bytes(int(one.reserved.max(initial=0)))} at most",
                 device_map_data(one, findings.trace, oldest, top),
+                still(one.map, oldest, top),
             )
             for place, one in enumerate(findings.maps)
         ],

@@ -76,14 +76,17 @@ def device_map_data(shown: DeviceMap, trace: Trace, oldest: float, top: float) -
     }
 
 
-def map_figure(key: str, name: str, caption: str, data: dict[str, Any]) -> str:
-    """Return a map's figure, which the script fills; `key` is its identifier on the page."""
+def map_figure(key: str, name: str, caption: str, data: dict[str, Any], picture: str) -> str:
+    """Return a map's figure, which the script fills; `key` is its identifier on the page.
+
+    `picture` is the URL of the map's cells, which are printed if the script has not run.
+    """
     spelled = escape(name)
     return (
         f'<figure class="map" data-map="{key}">\n'
         f"<figcaption><strong>{spelled}</strong> {escape(caption)}</figcaption>\n"
         f'<canvas tabindex="0" role="img" aria-label="Heap map of {spelled}"></canvas>\n'
-        f'<img class="printed" alt="Heap map of {spelled}">\n'
+        f'<img class="printed still" src="{picture}" alt="Heap map of {spelled}">\n'
         '<div class="tools"><button data-do="in">zoom in</button>'
         '<button data-do="out">zoom out</button><button data-do="all">all</button>'
         f"{_code_key(data)}"

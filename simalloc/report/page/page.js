@@ -57,7 +57,9 @@ class PageMap extends HeapMap {
   /* Makes the picture that is printed: a browser may print a canvas blank. */
   keep() {
     this.kept = true;
-    this.figure.querySelector(".printed").src = this.canvas.toDataURL();
+    const printed = this.figure.querySelector(".printed");
+    printed.src = this.canvas.toDataURL();
+    printed.classList.remove("still");
   }
 
   /* Which of the objects that the map can name lies at a point, or close to it. */

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings
 
 
-_LONGEST: Final = 3
+LONGEST_BAR: Final = 3
 """Maximum length of a bar in live bytes: models of real mallocs map far more than they use."""
+_MOST: Final = 1000
+"""Fractions from this on are shown as a bound: live bytes were nearly 0 at their event."""
 
 
 class _Row(NamedTuple):
@@ -34,7 +36,7 @@ def ranking_table(findings: Findings) -> str:
     rows = sorted(_policies(findings), key=lambda row: row.peak)
     bound = _Row("bound", "peak live: the bound", live, ("", "", "", "0.0", ""))
     possible = () if findings.possible is None else (_possible(findings.possible),)
-    most = min(findings.runs[-1].peak_heap_bytes, _LONGEST * max(live, 1))
+    most = min(findings.runs[-1].peak_heap_bytes, LONGEST_BAR * max(live, 1))
     body = "\n".join(_row(row, most, live) for row in (bound, *possible, *rows))
     heads = "".join(
         f'<th class="{"minor" if name != "#4" else ""}" scope="col">{name} %</th>'
@@ -66,8 +68,9 @@ def _policies(findings: Findings) -> Iterator[_Row]:
 
 
 def _row(row: _Row, most: float, live: float) -> str:
+    kind = "bar cut" if row.peak > most else "bar"
     bar = (
-        f'<span class="bar" style="--heap: {min(100, 100 * row.peak / most):.2f}%; '
+        f'<span class="{kind}" style="--heap: {min(100, 100 * row.peak / most):.2f}%; '
         f'--live: {100 * live / most:.2f}%"></span>'
     )
     classes = ("minor", "minor", "minor", "", "minor")
@@ -103,7 +106,9 @@ def overview_table(all_findings: Sequence[Findings]) -> str:
 
 
 def _percent(share: float) -> str:
-    return "" if math.isnan(share) else percent(share).text
+    if math.isnan(share):
+        return ""
+    return f"> {100 * _MOST:,}" if share > _MOST else percent(share).text
 
 
 def _heat(share: float) -> str:

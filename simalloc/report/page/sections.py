@@ -15,6 +15,7 @@ from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.at_start import start_sentence
 from simalloc.report.browser.cells import shared_scales
+from simalloc.report.browser.still import still
 from simalloc.report.html import html, with_code
 from simalloc.report.mappings import mappings_table
 from simalloc.report.page.charts import (
@@ -27,7 +28,7 @@ from simalloc.report.page.code import code_section
 from simalloc.report.page.device_findings import DeviceFindings, device_sections
 from simalloc.report.page.findings import SHORT_EVENTS, Findings, Mapped
 from simalloc.report.page.maps import map_data, map_figure, map_figures
-from simalloc.report.page.ranking import ranking_table
+from simalloc.report.page.ranking import LONGEST_BAR, ranking_table
 from simalloc.report.page.words import about_trace, holds, theory, what_was_run
 from simalloc.report.runs import threads_notes
 from simalloc.report.settings import footprints_table, settings_table
@@ -167,9 +168,10 @@ def _ranking(findings: Findings) -> str:
     return (
         f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} Realloc "
         f"is “{run.realloc.value}”.</p>"
-        "<p>The bars show the peak heap of each policy; the darker part is peak live. #1 is the "
-        "mean of heap / live − 1 over events, #2 is heap / live − 1 at peak live, #3 is the same "
-        "at the peak of the heap, and #4 is peak heap / peak live − 1.</p>\n"
+        "<p>The bars show the peak heap of each policy; the darker part is peak live. A pointed "
+        f"bar ends at {LONGEST_BAR} times peak live and its heap does not. #1 is the mean of heap "
+        "/ live − 1 over events, #2 is heap / live − 1 at peak live, #3 is the same at the peak "
+        "of the heap, and #4 is peak heap / peak live − 1.</p>\n"
         f"{ranking_table(findings)}\n{real}"
     )
 
@@ -198,6 +200,7 @@ def _maps(findings: Findings, key: str) -> str:
                 mapped.name,
                 f"({mapped.role}): {holds(mapped.run)}",
                 map_data(mapped, findings, oldest, top),
+                still(mapped.map, oldest, top),
             )
             for place, mapped in enumerate(findings.mapped)
         ],
@@ -254,7 +257,7 @@ def _to_stack(pin: Pin, key: str) -> str:
 
 
 def _wastes(findings: Findings) -> str:
-    table = html(waste_table(findings.wastes))
+    table = html(waste_table(findings.wastes), sizes=True)
     return (
         "<p>Each heap at the peak of its mapped bytes, with headers and tables. Real allocators, "
         "measured on this machine, report only their total.</p>\n"
