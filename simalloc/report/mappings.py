@@ -17,11 +17,11 @@ _NOTE: Final = (
 
 
 def mappings_table(provenance: Mapping[str, Any]) -> Table | None:
-    """Return the places that mapped most resident memory; None if the trace has none."""
+    """Return the places that mapped most resident memory; None if no place has resident memory."""
     found: Sequence[Mapping[str, Any]] = provenance.get("mappings") or ()
-    if not found:
-        return None
     resident = [one for one in found if one["resident_bytes"] or one["final_resident_bytes"]]
+    if not resident:
+        return None
     rows: list[Sequence[Value]] = [_row(one) for one in resident[:_MOST]]
     rest = len(found) - len(rows)
     omitted = counted(rest, "place", "places")

@@ -17,6 +17,8 @@ BYTE_UNITS: Final = (
     (1, "B"),
 )
 
+MOST_SHOWN: Final = 1000
+"""The largest fraction that is shown in full, 100,000 %."""
 _LONGEST_PERCENT: Final = 2
 """Digits behind the point."""
 
@@ -55,6 +57,17 @@ def percent(fraction: float) -> Rounded:
         if round(abs(value), decimals) < 10 ** (3 - decimals):
             return Rounded(value, decimals)
     return Rounded(value, 0)
+
+
+def bounded_percent(fraction: float) -> Rounded:
+    """Return a fraction as `percent` does, but text that shows only a bound above 100,000 %.
+
+    A heap is that many times as large as the live bytes only while next to nothing is live.
+    """
+    value = percent(fraction)
+    if fraction > MOST_SHOWN:
+        value.text = f"> {100 * MOST_SHOWN:,}"
+    return value
 
 
 def spell_percent(fraction: float) -> str:

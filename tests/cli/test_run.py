@@ -94,7 +94,7 @@ def test_a_pattern_stands_for_all_policies_that_it_matches(trace):
     given = ("-p", "*-fit-ao:growth=8K", "-p", "best-fit-ao:growth=8K", "-p", "lea-2.6.1")
     rows = json.loads(simalloc("run", trace, *given, "--format", "json").stdout)
     named = [(row["policy"], row["parameters"]["growth"]) for row in rows]
-    fits = [(f"{fit}-fit-ao", 8192) for fit in ("best", "first", "next")]
+    fits = [(f"{fit}-fit-ao", 8192) for fit in ("best", "first", "next", "worst")]
     assert named == [*fits, ("lea-2.6.1", 4096)]
 
 
@@ -150,7 +150,7 @@ def test_measures_of_resident_bytes(trace):
     [
         (("run", "nowhere.npz", "-p", "first-fit-ao"), "nowhere.npz"),
         (("run", "TRACE", "-p", "worst-fit"), "unknown policy 'worst-fit'"),
-        (("run", "TRACE", "-p", "worst-*"), "no policy matches 'worst-*'"),
+        (("run", "TRACE", "-p", "lousy-*"), "no policy matches 'lousy-*'"),
         (("run", "TRACE", "-p", "first-fit-ao:growth=0"), "growth"),
         (("run", "TRACE", "-p", "first-fit-ao", "--scale", "0"), "scale"),
         (("run", "TRACE", "-p", "first-fit-ao", "--range", "grwoth=1,2"), "grwoth"),

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from simalloc.report import FORMATS, Markdown, Rounded, Table, write_table
 from simalloc.report.html import html
+from simalloc.report.mappings import mappings_table
 from simalloc.report.table import spell, write_richly
+from simalloc.report.units import bounded_percent
 
 TABLE = Table(
     "Heaps",
@@ -241,3 +243,22 @@ def test_html_shows_sizes_with_their_units():
     shown = html(table, sizes=True)
     assert re.findall(r"<td[^>]*>([^<]*)</td>", shown) == ["x", "2.52 MiB", "39.25", "16"]
     assert "2,637,824" in html(table)
+
+
+def test_absurd_percentages_are_bounded_for_people_alone():
+    assert [bounded_percent(x).text for x in (0.25, 410.72, 1000, 1001)] == [
+        "25.0",
+        "41,072",
+        "100,000",
+        "> 100,000",
+    ]
+    table = Table("", ("policy", "#3 %"), [("mimalloc", bounded_percent(33_556_479.0))])
+    assert "> 100,000" in written(table, "table")
+    assert json.loads(written(table, "json")) == [{"policy": "mimalloc", "#3 %": 3_355_647_900.0}]
+
+
+def test_mappings_without_resident_memory_make_no_table():
+    place = {"function": "f", "file": "a.so", "calls": 1, "resident_bytes": 0}
+    place |= {"final_resident_bytes": 0, "peak_mapped_bytes": 4096}
+    assert mappings_table({"mappings": [place]}) is None
+    assert len(mappings_table({"mappings": [place, place | {"resident_bytes": 9}]}).rows) == 1

@@ -11,7 +11,7 @@ from simalloc.heap import Run
 from simalloc.heap.fragmentation import MEASURES
 from simalloc.measure import fragmentation, ranking
 from simalloc.policy import spell
-from simalloc.report.units import percent, spell_bytes
+from simalloc.report.units import bounded_percent, spell_bytes
 
 if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 LONGEST_BAR: Final = 3
 """Maximum length of a bar in live bytes: models of real mallocs map far more than they use."""
-_MOST: Final = 1000
-"""Fractions from this on are shown as a bound: live bytes were nearly 0 at their event."""
 
 
 class _Row(NamedTuple):
@@ -106,9 +104,7 @@ def overview_table(all_findings: Sequence[Findings]) -> str:
 
 
 def _percent(share: float) -> str:
-    if math.isnan(share):
-        return ""
-    return f"> {100 * _MOST:,}" if share > _MOST else percent(share).text
+    return "" if math.isnan(share) else bounded_percent(share).text
 
 
 def _heat(share: float) -> str:
