@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from simalloc.bound import Timetable
+from simalloc.errors import SimallocError
 from simalloc.heap import Run
 from simalloc.heap.running.event_by_event import run_one
 from simalloc.heap.running.setting import Setting
@@ -18,6 +19,8 @@ from simalloc.trace import Trace
 
 LARGEST: Final = 64
 """Pools are searched up to the peak of live bytes times this."""
+MOST_LIVE: Final = (1 << 40) // LARGEST
+"""A pool of `LARGEST` times as many bytes is the largest that the parameter `capacity` takes."""
 _ROOMY: Final = 1 << 24
 
 
@@ -60,8 +63,16 @@ def answer(
     ------
     PolicyError
         If the policy has no `capacity`.
+    SimallocError
+        If more is live than pools are searched for.
     """
     trial = PoolTrial.of(policy, traces)
+    if trial.peak_live > MOST_LIVE:
+        names = ", ".join(trace.name for trace in traces)
+        raise SimallocError(
+            f"{names}: {trial.peak_live:,} bytes are live at the peak; pools are searched for "
+            f"up to {MOST_LIVE >> 30} GiB of live bytes"
+        )
     low = trial.first_size
     most = max(LARGEST * max(low, trial.peak_live), 1 << 16)
     high_water = _high_water(trial)

@@ -138,3 +138,11 @@ def test_block_pools_are_declared(trace):
     table = simalloc("pool", str(trace), "-p", "zephyr", "--block-pools", "4")
     for word in ("LWIP_MALLOC_MEMPOOL", "K_MEM_SLAB_DEFINE", "xQueueCreate", "mempool_init"):
         assert word in table.stdout
+
+
+def test_a_trace_that_no_pool_can_hold_is_refused(tmp_path):
+    path = tmp_path / "huge.npz"
+    write_trace(Trace.from_events([0, 0, 0], [0, 1, 2], [1 << 33] * 3, name="huge"), path)
+    done = simalloc("pool", path, "-p", "first-fit-ao")
+    assert done.exit_code == 2
+    assert "huge: 25,769,803,776 bytes are live at the peak; pools are searched" in done.stderr
