@@ -23,6 +23,7 @@ from simalloc.trace.statistics import Ended
 
 CHUNK: Final = 16 << 10
 """Bytes, scaled as the run's: what of a chunk is used shows all of it."""
+NEVER: Final = int(np.iinfo(np.int64).max)
 _TOGETHER: Final = 32
 """Lists of stays that are put together."""
 _KEPT_EVENTS: Final = 1_000_000
@@ -30,20 +31,62 @@ _KEPT_EVENTS: Final = 1_000_000
 
 
 class Folding(NamedTuple):
-    """The chunks that are ever used, ascending, and the event since which each is; int64 arrays."""
+    """Runs of chunks that are ever used since the same event, by address; int64 arrays."""
 
-    chunk: NDArray[np.int64]
+    first: NDArray[np.int64]
+    """The number of each run's first chunk."""
+    end: NDArray[np.int64]
+    """The number of the chunk after its last one."""
     since: NDArray[np.int64]
+    """The first event that places an object in its chunks."""
+
+    @property
+    def before(self) -> NDArray[np.int64]:
+        """The number of used chunks before each run, and of all of them."""
+        return np.append(0, np.cumsum(self.end - self.first))
 
     @property
     def height(self) -> int:
         """The scaled bytes of all of them."""
-        return max(1, len(self.chunk)) * CHUNK
+        return max(1, int(self.before[-1])) * CHUNK
 
     def folded(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the folded positions of scaled addresses in used chunks."""
         chunk, inside = np.divmod(address, CHUNK)
-        return np.searchsorted(self.chunk, chunk) * CHUNK + inside
+        run = np.searchsorted(self.first, chunk, side="right") - 1
+        return (self.before[run] + chunk - self.first[run]) * CHUNK + inside
+
+    def used_since(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return since when any of the folded chunks from each edge up to the next is used.
+
+        The last edge stands for all chunks from there on, and each for one chunk at least.
+        """
+        last = np.maximum(np.append(edges[1:], self.before[-1]) - 1, edges)
+        low, high = (np.searchsorted(self.before, each, side="right") for each in (edges, last))
+        pairs = np.column_stack((low - 1, high)).reshape(-1)
+        since: NDArray[np.int64] = np.minimum.reduceat(np.append(self.since, NEVER), pairs)[::2]
+        return since
+
+
+def union(first: NDArray[np.int64], end: NDArray[np.int64], since: NDArray[np.int64]) -> Folding:
+    """Return the runs of chunks in any of some ranges, each since the earliest of its ranges.
+
+    The ranges may be of any length: the work and the memory depend on their number alone. A range
+    over `n` of the runs between their edges is entered twice, at both ends, in the level of runs of
+    2**k that are at most `n`; each level then passes its events on to the halves.
+    """
+    edges = np.unique(np.concatenate((first, end)))
+    low, high = np.searchsorted(edges, first), np.searchsorted(edges, end)
+    level = np.frexp(high - low)[1] - 1
+    earliest = np.full(max(1, len(edges)), NEVER)
+    for each in range(int(level.max(initial=0)), -1, -1):
+        here, half = level == each, 1 << each >> 1
+        np.minimum.at(earliest, low[here], since[here])
+        np.minimum.at(earliest, high[here] - (1 << each), since[here])
+        if half:
+            earliest[half:] = np.minimum(earliest[half:], earliest[:-half])
+    used = np.flatnonzero(earliest[:-1] != NEVER)
+    return Folding(edges[used], edges[used + 1], earliest[used])
 
 
 def folded_map(
@@ -96,22 +139,16 @@ class _Chunks:
 
     def __init__(self, scale: int) -> None:
         self._scale = scale
-        self._chunk = np.empty(0, np.int64)
-        self._since = np.empty(0, np.int64)
+        self._found = union(*[np.empty(0, np.int64)] * 3)
 
     def see(self, stays: Ended) -> None:
         first = stays.mark // CHUNK
         last = (stays.mark + np.maximum(stays.size * self._scale, 1) - 1) // CHUNK
-        spans = last - first + 1
-        within = np.arange(spans.sum()) - np.repeat(np.cumsum(spans) - spans, spans)
-        chunks = np.concatenate((self._chunk, np.repeat(first, spans) + within))
-        since = np.concatenate((self._since, np.repeat(stays.born, spans)))
-        order = np.lexsort((since, chunks))
-        self._chunk, places = np.unique(chunks[order], return_index=True)
-        self._since = since[order][places]
+        ranges = (first, last + 1, stays.born)
+        self._found = union(*map(np.concatenate, zip(self._found, ranges, strict=True)))
 
     def folding(self) -> Folding:
-        return Folding(self._chunk, self._since)
+        return self._found
 
 
 class _Kept:
@@ -147,10 +184,10 @@ class _Folded:
 def _used(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:
     """Return a mask of the cells in chunks that were used by then: (rows, columns)."""
     rows, columns = drawn.live.shape
-    if not len(folding.chunk):
+    if not len(folding.since):
         return np.zeros((rows, columns), np.bool_)
     edges = (drawn.cell_bytes * scale * np.arange(rows) / CHUNK).astype(np.int64)
-    since = np.minimum.reduceat(folding.since, np.minimum(edges, len(folding.since) - 1))
+    since = folding.used_since(np.minimum(edges, int(folding.before[-1]) - 1))
     ends = drawn.first_event + drawn.cell_events * np.arange(1, columns + 1)
     used: NDArray[np.bool_] = since[:, None] < ends[None, :]
     return used
