@@ -190,7 +190,7 @@ class LiveProcess(Target):
         """
         pairs = np.array([(one.start, one.end) for one in code], np.uint64).reshape(-1)
         addresses = np.array(locks, np.uint64)
-        with _ahead_of_others():
+        with ahead_of_others():
             began = time.perf_counter()
             try:
                 stop = _walker.Stop(self.process)
@@ -285,7 +285,7 @@ _ABOUT_YAMA: Final = {
 
 
 @contextmanager
-def _ahead_of_others() -> Iterator[None]:
+def ahead_of_others() -> Iterator[None]:
     """Let this thread run before all others while the block runs, if the kernel allows that.
 
     A process that is stopped then does not wait for this command to get a processor.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simalloc.process import _walker
 from simalloc.process.attach.loaded import AllocatorMemory, LoadedObject, objects_of
-from simalloc.process.live import LiveProcess, Stopped
+from simalloc.process.live import LiveProcess, Stopped, ahead_of_others
 from simalloc.process.mappings import PAGE, Mapping
 from simalloc.process.target import ProcessError
 
@@ -91,15 +91,16 @@ class Held:
 
         Raises `ProcessError` if no thread can be found that is outside the allocator.
         """
-        try:
-            self._stop_outside(everyone=everyone)
-            self._begin_calls()
-            yield
-        finally:
+        with ahead_of_others():
             try:
-                self._end_calls()
+                self._stop_outside(everyone=everyone)
+                self._begin_calls()
+                yield
             finally:
-                self.release()
+                try:
+                    self._end_calls()
+                finally:
+                    self.release()
 
     def release(self) -> None:
         """Let all threads go on."""
