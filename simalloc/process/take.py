@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from simalloc.plural import counted
 from simalloc.process.content import content_of
 from simalloc.process.foreign import find_foreign
-from simalloc.process.glibc.capture import ArenaHeap, Capture, Heap, capture
+from simalloc.process.glibc.capture import Capture, capture
 from simalloc.process.glibc.chunks import CACHED, MAPPED_ALONE
 from simalloc.process.glibc.layouts import HEADER
 from simalloc.process.glibc.list_order import Beside, heap_state, read_beside
 from simalloc.process.glibc.main_arena import break_end
 from simalloc.process.glibc.own_figures import mallinfo
 from simalloc.process.glibc.pages import Pins, amounts, pins, resident_bytes
+from simalloc.process.glibc.reading import ArenaHeap, Heap
 from simalloc.process.glibc.trim import predict_trim
 from simalloc.process.live import LiveProcess
 from simalloc.process.no_heap import no_heap

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.process.glibc.arena import Walk
-from simalloc.process.glibc.capture import ArenaHeap, Capture, Heap
+from simalloc.process.glibc.capture import Capture
 from simalloc.process.glibc.chunks import follow, ring
 from simalloc.process.glibc.layouts import BINS, HEADER
 from simalloc.process.glibc.main_arena import break_end
+from simalloc.process.glibc.reading import ArenaHeap, Heap
 from simalloc.process.glibc.tables import Lists
 from simalloc.process.heap_state import BIN, CACHE, FAST_LIST, UNSORTED_LIST, HeapState
 from simalloc.process.mappings import PAGE

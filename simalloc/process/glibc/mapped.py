@@ -10,12 +10,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.process.glibc.layouts import FLAGS, HEADER, MAPPED
+from simalloc.process.glibc.layouts import FLAGS, HEADER, MAPPED, Parameters
+from simalloc.process.glibc.state import Libc
 from simalloc.process.mappings import PAGE, Mapping
 from simalloc.process.region import ABSENT, up
 from simalloc.process.target import Target
 
 _LARGEST_BATCH: Final = 1 << 16
+_READINGS: Final = 5
 _MOST_DROPS: Final = 3
 _MOST_TRIES: Final = 200_000
 _SMALLEST_ALIGNMENT: Final = 32
@@ -56,6 +58,51 @@ class MappedBlocks:
         # From 2.43 on, each mremap adds 16 bytes that are not there.
         likely = 0 <= beyond <= _MOST_BEYOND and beyond % HEADER == 0
         return len(self.blocks) == self.counted and likely
+
+
+def read_mapped(
+    target: Target, mallocs: Sequence[tuple[Libc, Parameters]], taken: Sequence[tuple[int, int]]
+) -> MappedBlocks:
+    """Read the blocks of all mallocs that were mapped alone, again while their number changes.
+
+    `taken` are the ranges of the arenas, which contain no such block.
+    """
+    less = mallocs[0][1].chunk_less if mallocs else 0
+    result = MappedBlocks([], 0, 0)
+    for _ in range(_READINGS if mallocs else 0):
+        before = _counted(target, mallocs)
+        found = find_mapped(target, target.busy_runs(), taken, less)
+        after = _counted(target, mallocs)
+        result = chosen(found, *after)
+        if len(found) > after[0] and not result.agrees:
+            result = chosen(found, *after, _pointed(target, found))
+        if before == after and result.agrees:
+            break
+    return result
+
+
+def _pointed(target: Target, found: Sequence[MappedBlock]) -> list[bool]:
+    """Return to which blocks some aligned word of the process points."""
+    wanted = np.array(sorted({block.address + 16 for block in found}), np.uint64)
+    seen: set[int] = set()
+    for run in target.mappings():
+        if not (run.readable and run.writable):
+            continue
+        region = target.region(run.start, run.end)
+        words = region.words
+        words = words[(words >= wanted[0]) & (words <= wanted[-1])]
+        seen.update(words[np.isin(words, wanted)].tolist())
+    return [block.address + 16 in seen for block in found]
+
+
+def _counted(target: Target, mallocs: Sequence[tuple[Libc, Parameters]]) -> tuple[int, int]:
+    """Return the number of blocks that all mallocs count as mapped separately, and their bytes."""
+    number = size = 0
+    for libc, before in mallocs:
+        parameters = libc.parameters(target) or before
+        number += parameters.mapped
+        size += parameters.mapped_bytes
+    return number, size
 
 
 def find_mapped(

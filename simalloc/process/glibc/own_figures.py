@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simalloc.process.glibc.arena import Walk
-from simalloc.process.glibc.capture import Heap
 from simalloc.process.glibc.chunks import BINNED, FAST
 from simalloc.process.glibc.mapped import MappedBlocks
+from simalloc.process.glibc.reading import Heap
 
 
 @dataclass(frozen=True)

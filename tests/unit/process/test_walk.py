@@ -9,10 +9,11 @@ import pytest
 from process_programs import Told, libcs, running
 
 from simalloc.process import LiveProcess, Snapshot, take_snapshot
-from simalloc.process.glibc.capture import Heap, capture
+from simalloc.process.glibc.capture import capture
 from simalloc.process.glibc.chunks import LIVE, MAPPED_ALONE
 from simalloc.process.glibc.main_arena import break_end
 from simalloc.process.glibc.own_figures import arena_info
+from simalloc.process.glibc.reading import Heap
 from simalloc.process.glibc.trim import predict_trim
 
 WAYS = ("threads", "mappings", "pieces", "foreign", "fork")

@@ -1,0 +1,281 @@
+"""Reads the heap of one malloc: copies its arenas and caches, and walks the copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simalloc.process.glibc.arena import ArenaCopy, Walk, copy_heaps, walk_arena
+from simalloc.process.glibc.chunks import WalkError
+from simalloc.process.glibc.layouts import PARAMETERS, Parameters
+from simalloc.process.glibc.main_arena import copy_main
+from simalloc.process.glibc.state import Libc, State, arenas_of
+from simalloc.process.glibc.tables import (
+    Lists,
+    Slot,
+    Table,
+    Words,
+    find_slot,
+    mark_cached,
+    orphans,
+    read_lists,
+    read_tables,
+)
+from simalloc.process.live import Stopped
+from simalloc.process.region import in_regions, memory_of
+from simalloc.process.target import Target, Thread, TooLargeError
+
+
+@dataclass(frozen=True, eq=False)
+class ArenaHeap:
+    """One arena of a captured heap."""
+
+    state: State
+    main: bool
+    walk: Walk | None
+    """None if it could not be walked."""
+    problem: str | None
+    lists: Lists
+    """The caches at the moment when the arena was read."""
+    mine: NDArray[np.bool_]
+    """Mask of the chunks in `lists` that are in this arena."""
+
+
+@dataclass(frozen=True, eq=False)
+class Heap:
+    """All that one malloc of glibc has."""
+
+    libc: Libc
+    parameters: Parameters
+    arenas: Sequence[ArenaHeap]
+    masked: bool
+    slot: Slot | None
+    elsewhere: NDArray[np.uint64]
+    """Chunks in caches that are in no arena: from 2.43 on, blocks that were mapped alone."""
+
+
+@dataclass
+class Reading:
+    """The state of reading one malloc."""
+
+    target: Target
+    libc: Libc
+    parameters: Parameters
+    threads: Sequence[Thread]
+    others: Sequence[Libc] = ()
+    slot: Slot | None = None
+    masked: bool = True
+    done: dict[int, ArenaHeap] = field(default_factory=dict)
+    copies: dict[int, ArenaCopy] = field(default_factory=dict)
+    walks: dict[int, Walk] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+    order: list[State] = field(default_factory=list)
+
+    def find_slot(self) -> bool:
+        """Search for the place of the thread caches; return whether it was found."""
+        self.threads = self.target.threads()
+        self.slot = find_slot(
+            self.target,
+            self.threads,
+            self.target.mappings(),
+            self.libc,
+            {state.address for state in self.order},
+            {state.address for one in self.others for state in arenas_of(self.target, one)},
+        )
+        return self.slot is not None
+
+    def copy(self, state: State) -> None:
+        """Copy an arena; note why if that is not possible."""
+        old = self.copies.pop(state.address, None)
+        self.walks.pop(state.address, None)
+        try:
+            if state.address == self.libc.arena:
+                copied = copy_main(self.target, state, self.parameters, old, self.others)
+            else:
+                copied = copy_heaps(self.target, state, self.parameters, old)
+            self.copies[state.address] = copied
+        except (WalkError, TooLargeError) as error:
+            self.problems[state.address] = str(error)
+
+    def walk(self, address: int) -> bool:
+        """Walk the copy of an arena; return whether it is right."""
+        if address not in self.copies:
+            return False
+        main = address == self.libc.arena
+        for masked in self._maskings():
+            try:
+                self.walks[address] = walk_arena(self.copies[address], main=main, masked=masked)
+            except WalkError as error:
+                self.problems[address] = str(error)
+            else:
+                self.masked = masked
+                self.problems.pop(address, None)
+                return True
+        return False
+
+    def _maskings(self) -> tuple[bool, ...]:
+        """Return the possible storages of links: 2.31 does not mask them, and later versions do."""
+        _, number = self.libc.parameters_layouts[0]
+        return (True,) if number else (self.masked, not self.masked)
+
+    def tables(self) -> Sequence[Table]:
+        """Read the tables of all threads as they are now."""
+        return read_tables(self.target, self.threads, self.slot) if self.slot else ()
+
+    def lists(self, tables: Sequence[Table] | None = None, words: Words | None = None) -> Lists:
+        """Read all caches as they are now; `words` returns words of memory."""
+        words = words or self.target.words
+        tables = self.tables() if tables is None else tables
+        places = self.parameters.cache_count
+        found = read_lists(words, tables, places, masked=self.masked)
+        if found.amid and PARAMETERS[self.libc.parameters_layouts[0][1]].heap_page is None:
+            other = read_lists(words, tables, places, masked=not self.masked)
+            if other.amid < found.amid:
+                self.masked = not self.masked
+                return other
+        return found
+
+    def settle(self, address: int, lists: Lists) -> bool:
+        """Take an arena with the caches of its moment, unless these do not fit it."""
+        walk = self.walks[address]
+        mine, odd = mark_cached(walk, lists)
+        if lists.endless:
+            self.problems[address] = "the list of a thread's cache has no end"
+            return False
+        if len(odd) > lists.amid:
+            self.problems[address] = f"{len(odd)} chunks in caches are not in use"
+            return False
+        main = address == self.libc.arena
+        self.done[address] = ArenaHeap(walk.state, main, walk, None, lists, mine)
+        return True
+
+
+def start_reading(
+    target: Target, libc: Libc, used: Sequence[Libc], *, tries: int
+) -> Reading | None:
+    """Begin to read a malloc; None if its parameters cannot be found.
+
+    `used` are all mallocs of the process, and `tries` is the number of searches for the thread
+    caches: a thread that begins or ends has no table of its own for a moment.
+    """
+    parameters = libc.parameters(target)
+    if parameters is None:
+        return None
+    others = [one for one in used if one is not libc]
+    reading = Reading(target, libc, parameters, target.threads(), others)
+    reading.order = arenas_of(target, libc)
+    for _ in range(tries):
+        if reading.find_slot():
+            break
+    return reading
+
+
+def copy_stopped(
+    reading: Reading, few: Sequence[State], stop: Stopped | None
+) -> tuple[list[State], Lists]:
+    """Copy arenas of stopped threads; return all arenas and the caches as they are now.
+
+    With `stop`, each thread is let go as soon as its own arena has been copied.
+    """
+    reading.threads = reading.target.threads()
+    reading.parameters = reading.libc.parameters(reading.target) or reading.parameters
+    order = arenas_of(reading.target, reading.libc)
+    tables = reading.tables()
+    changed = [state for state in few if not _still_right(reading, state, order)]
+    is_all = len(changed) == len(order)
+    lists = None if is_all else reading.lists(tables)
+    for number, state in enumerate(changed):
+        if stop is not None:
+            stop.keep(_threads_of(reading, tables, order, changed[number:]))
+        reading.copy(state)
+    return order, lists or reading.lists(tables, _copied_words(reading))
+
+
+def _threads_of(
+    reading: Reading, tables: Sequence[Table], order: Sequence[State], left: Sequence[State]
+) -> set[int]:
+    """Return the threads whose arena is one of those left, or is unknown."""
+    others = {state.address for state in order} - {state.address for state in left}
+    free = {table.thread for table in tables if table.arena in others}
+    return {thread.number for thread in reading.threads} - free
+
+
+def _copied_words(reading: Reading) -> Words:
+    """Return a function for words of memory, which reads only what no copy of an arena has."""
+    regions = [region for copy in reading.copies.values() for region in copy.regions]
+    memory = memory_of(regions)
+
+    def words(address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        found = np.empty(len(address), np.uint64)
+        if memory.words(np.ascontiguousarray(address), found):
+            outside = ~in_regions(regions, address)
+            found[outside] = reading.target.words(address[outside])
+        return found
+
+    return words
+
+
+def _still_right(reading: Reading, state: State, now: Sequence[State]) -> bool:
+    """Return whether the copy taken while the process ran still equals the arena."""
+    if state.address not in reading.walks or not reading.copies[state.address].steady:
+        return False
+    current = next((one for one in now if one.address == state.address), None)
+    return current is not None and current.content == reading.copies[state.address].state.content
+
+
+def give_up(reading: Reading, address: int, state: State, lists: Lists) -> None:
+    """Note that an arena could not be walked, and why."""
+    main = address == reading.libc.arena
+    problem = reading.problems.get(address, "it changed whenever it was read")
+    none = np.zeros(len(lists.chunk), np.bool_)
+    reading.done[address] = ArenaHeap(state, main, None, problem, lists, none)
+
+
+def heap_of(reading: Reading) -> Heap:
+    """Return the heap read, with the tables of threads outside of this process marked too."""
+    arenas = []
+    for state in reading.order:
+        if state.address not in reading.done:
+            lists = read_lists(reading.target.words, [], 0, masked=reading.masked)
+            give_up(reading, state.address, state, lists)
+        arenas.append(reading.done[state.address])
+    if reading.slot is not None:
+        _mark_orphans(reading, [one for one in arenas if one.walk is not None])
+    elsewhere = _elsewhere(arenas)
+    return Heap(reading.libc, reading.parameters, arenas, reading.masked, reading.slot, elsewhere)
+
+
+def _mark_orphans(reading: Reading, arenas: Sequence[ArenaHeap]) -> None:
+    assert reading.slot is not None
+    regions = [region for one in arenas if one.walk for region in one.walk.regions]
+    memory = memory_of(regions)
+
+    def words(address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        reading.target.check_time()
+        found = np.empty(len(address), np.uint64)
+        memory.words(np.ascontiguousarray(address), found)
+        return found
+
+    places = reading.parameters.cache_count
+    for one in arenas:
+        assert one.walk is not None
+        lists = orphans(one.walk, reading.slot.layout, places, words, masked=reading.masked)
+        if lists.tables:
+            for other in arenas:
+                assert other.walk is not None
+                mark_cached(other.walk, lists)
+
+
+def _elsewhere(arenas: Sequence[ArenaHeap]) -> NDArray[np.uint64]:
+    """Return chunks in caches that are in no arena."""
+    if not arenas or any(one.walk is None for one in arenas):
+        return np.empty(0, np.uint64)
+    found = arenas[-1].lists.chunk
+    known = np.zeros(len(found), np.bool_)
+    for one in arenas:
+        if one.walk is not None:
+            known |= one.walk.contains(found)
+    return found[~known]
