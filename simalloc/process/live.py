@@ -49,13 +49,12 @@ class Pause:
 class Stopped:
     """Threads of a process that are stopped."""
 
-    def __init__(self, stop: _walker.Stop | None) -> None:
+    def __init__(self, stop: _walker.Stop) -> None:
         self._stop = stop
 
     def keep(self, threads: Collection[int]) -> None:
         """Let all threads go on but those with these numbers."""
-        if self._stop is not None:
-            self._stop.keep(np.array(sorted(threads), np.uint64))
+        self._stop.keep(np.array(sorted(threads), np.uint64))
 
 
 class LiveProcess(Target):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simalloc.process import _walker
 from simalloc.process.attach.loaded import AllocatorMemory, LoadedObject, objects_of
-from simalloc.process.live import LiveProcess, Stopped, ahead_of_others
+from simalloc.process.live import LiveProcess, ahead_of_others
 from simalloc.process.mappings import PAGE, Mapping
 from simalloc.process.target import ProcessError
 
@@ -27,7 +27,6 @@ _LONGEST_WAIT: Final = 0.005
 """Seconds between two stops, at most."""
 _BLOCK: Final = 4 << 20
 """Bytes of memory whose page states are kept together."""
-_FEW_BLOCKS: Final = 4
 _AT_ENTRY: Final = 9
 _STACK_BYTES: Final = 256 << 10
 _MOST_THREADS: Final = 8192
@@ -38,33 +37,36 @@ _NO_DESCRIPTOR: Final = (1 << 64) - 1
 
 
 class HeldProcess(LiveProcess):
-    """A running process whose threads are all stopped from outside while it is read."""
+    """A running process whose threads are all stopped from outside while it is read.
+
+    Mappings and the states of pages are read once, as nothing changes. Those that were read remain
+    available after the process has been released.
+    """
 
     def __init__(self, process: int) -> None:
-        super().__init__(process)
         self._states: dict[int, NDArray[np.uint8]] = {}
+        self._mappings: list[Mapping] = []
+        super().__init__(process)
+        self._mappings = []  # the process is not held yet
+
+    def mappings(self) -> list[Mapping]:
+        """Return the mappings, by address."""
+        if not self._mappings:
+            self._mappings = super().mappings()
+        return self._mappings
 
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
-        """Return the states of pages. Each block's states are read once, as nothing changes."""
+        """Return the states of pages."""
         blocks = range(start // _BLOCK, -(-end // _BLOCK))
-        if len(blocks) > _FEW_BLOCKS:
-            return super().pages(start, end)
-        for block in blocks:
-            if block not in self._states:
-                self._states[block] = super().pages(block * _BLOCK, (block + 1) * _BLOCK)
+        missing = [block for block in blocks if block not in self._states]
+        if missing:
+            states = super().pages(missing[0] * _BLOCK, (missing[-1] + 1) * _BLOCK)
+            rows = states.reshape(-1, _BLOCK // PAGE)
+            for block, row in zip(range(missing[0], missing[-1] + 1), rows, strict=True):
+                self._states.setdefault(block, row)
         states = np.concatenate([self._states[block] for block in blocks])
         first = (start - blocks[0] * _BLOCK) // PAGE
         return states[first : first + (end - start) // PAGE]
-
-    @contextmanager
-    def stopped(
-        self,
-        locks: Sequence[int],  # noqa: ARG002 - as LiveProcess
-        code: Sequence[Mapping],  # noqa: ARG002
-        arena_bytes: int = 0,  # noqa: ARG002
-    ) -> Iterator[Stopped]:
-        """Do nothing: the threads are stopped, and none is amid its allocator."""
-        yield Stopped(None)
 
 
 class Held:

@@ -16,8 +16,9 @@ from simalloc.process.attach.held import Held, HeldProcess
 from simalloc.process.attach.loaded import LoadedObject
 from simalloc.process.attach.place import Place
 from simalloc.process.attach.request import request
-from simalloc.process.glibc.capture import Capture, capture
+from simalloc.process.glibc.capture import Capture
 from simalloc.process.glibc.chunks import LIVE, MAPPED_ALONE
+from simalloc.process.glibc.held_heaps import HeldHeaps
 from simalloc.process.glibc.list_order import read_beside
 from simalloc.process.live import LiveProcess
 from simalloc.process.saved import save_snapshot
@@ -69,14 +70,14 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
     """Begin to record a process, and write down which blocks are live at that moment.
 
     Unless a sample is wanted, a snapshot of the heap at that moment is written too. The process is
-    stopped once. Raises `ProcessError` if it cannot be recorded; it then runs on as
-    if nothing had happened.
+    stopped once, and its heap is walked afterwards. Raises `ProcessError` if it cannot be recorded;
+    it then runs on as if nothing had happened.
     """
     assert process.process is not None
     with preload_library() as library:
         content = library.read_bytes()
     name = f"{LIBRARY}{hashlib.sha256(content).hexdigest()[:16]}.so"
-    held = Held(process)
+    held, heaps = Held(process), HeldHeaps(process)
     copy = None if _base_of(process, name) else place.write(name, content)
     raw = f"{process.process}.1.raw"
     told = request(f"{place.within}/{raw}", process.process, wanted)
@@ -90,9 +91,8 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
             _begin(held, recorder, told)
             try:
                 held.leave()
-                found = capture(still)
-                beside = read_beside(still, found)
-                pointers = [thread.pointer or 0 for thread in found.threads]
+                heaps.copy(still)
+                pointers = [thread.pointer or 0 for thread in heaps.threads]
                 threads = held.place_pointers(pointers)
                 held.call(recorder.function("simalloc_begin"), *threads)
             except BaseException:
@@ -101,12 +101,18 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
     finally:
         if copy is not None:
             (place.path / name).unlink(missing_ok=True)
+    try:
+        found = heaps.walk()
+    except ProcessError as error:
+        unknown = f"The blocks that were live before the recording are unknown: {error}."
+        return Begun(place.path / raw, held.pause, None, (unknown,))
     start, problems = _start(found), _problems(found)
     if start is not None:
         write_start(place.path / raw, start if not wanted.every else start.without_blocks())
     if start is not None and not wanted.every:
         try:
             with process.limited_time():
+                beside = read_beside(still, found)
                 snapshot = captured_snapshot(process, found, beside)
             _write_heap(place.path / raw, snapshot, held.pause)
         except (ProcessError, OSError) as error:

@@ -12,7 +12,7 @@
 
 #if defined(__x86_64__)
 
-enum { LEAVE_ROUNDS = 300, LEAVE_FIRST_NS = 20 * 1000, LEAVE_LONGEST_NS = 500 * 1000 };
+enum { LEAVE_ROUNDS = 300, LEAVE_NS = 20 * 1000, LEAVE_STEADY_ROUNDS = 10 };
 enum { ALONE_NS = 300 * 1000 * 1000 }; /* a call has this long before the other threads run too */
 enum { NT_PRSTATUS_SET = 1, NT_X86_XSTATE_SET = 0x202 };
 enum { RED_ZONE = 128, EXTENDED_BYTES = 1 << 16, DIRECTION_FLAG = 1 << 10, TRAP_FLAG = 1 << 8 };
@@ -65,7 +65,6 @@ static bool is_amid(const struct thread *thread, const struct allocator_memory *
 
 int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
 {
-    long run = LEAVE_FIRST_NS;
     for (int round = 0;; round++) {
         int amid = 0;
         for (size_t i = 0; i < tracer->count; i++) {
@@ -77,8 +76,8 @@ int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
         }
         if (amid == 0 || round == LEAVE_ROUNDS)
             return amid;
-        tracer_pause(run);
-        run = run < LEAVE_LONGEST_NS ? run + LEAVE_FIRST_NS : LEAVE_LONGEST_NS;
+        /* A longer run makes it no likelier that a thread stops outside; only slow calls need it. */
+        tracer_pause(LEAVE_NS * (1 + round / LEAVE_STEADY_ROUNDS));
         if (!tracer_interrupt(tracer))
             return -1;
     }

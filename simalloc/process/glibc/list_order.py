@@ -48,7 +48,7 @@ def read_beside(target: Target, found: Capture) -> Beside | None:
         return None
     places = {arena.state.address: number for number, arena in enumerate(arenas)}
     ranges = np.concatenate([_segments(arenas)[:, 1:3], _mapped(found)[:, :2]])
-    return Beside(_threads(target, found, heap, places), _resident(target, ranges))
+    return Beside(_threads(found, heap, places), _resident(target, ranges))
 
 
 def heap_state(found: Capture, beside: Beside | None) -> HeapState | None:
@@ -183,23 +183,15 @@ def _idle(arenas: Sequence[ArenaHeap]) -> list[int]:
     return order[::-1]
 
 
-def _threads(
-    target: Target, found: Capture, heap: Heap, arenas: dict[int, int]
-) -> NDArray[np.int64]:
+def _threads(found: Capture, heap: Heap, arenas: dict[int, int]) -> NDArray[np.int64]:
     """Return the arena and the table of each thread."""
-    threads = _in_order(found)
     tables = {table.thread: table for table in heap.arenas[-1].lists.tables}
-    slot = heap.slot
-    words = np.zeros(len(threads), np.uint64)
-    if slot is not None:
-        behind = slot.offset + slot.layout.arena
-        place = [0 if one.pointer is None else one.pointer + behind for one in threads]
-        words = target.words(np.array(place, np.uint64))
     rows = []
-    for thread, word in zip(threads, words.tolist(), strict=True):
+    for thread in _in_order(found):
         table = tables.get(thread.number)
-        arena = arenas.get(word if table is None else table.arena, -1)
-        rows.append((arena, int(table is not None), table.address - HEADER if table else 0))
+        address = heap.thread_arenas.get(thread.number, 0) if table is None else table.arena
+        row = (int(table is not None), table.address - HEADER if table else 0)
+        rows.append((arenas.get(address, -1), *row))
     return _rows(rows, 3)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simalloc.process.glibc.arena import ArenaCopy, Walk, copy_heaps, walk_arena
 from simalloc.process.glibc.chunks import WalkError
-from simalloc.process.glibc.layouts import PARAMETERS, Parameters
+from simalloc.process.glibc.layouts import HEAP_BYTES, PARAMETERS, Parameters
 from simalloc.process.glibc.main_arena import copy_main
 from simalloc.process.glibc.state import Libc, State, arenas_of
 from simalloc.process.glibc.tables import (
@@ -53,6 +53,8 @@ class Heap:
     arenas: Sequence[ArenaHeap]
     masked: bool
     slot: Slot | None
+    thread_arenas: Mapping[int, int]
+    """The arena's address of each thread, by the thread's number; 0 for a thread without one."""
     elsewhere: NDArray[np.uint64]
     """Chunks in caches that are in no arena: from 2.43 on, blocks that were mapped alone."""
 
@@ -73,6 +75,8 @@ class Reading:
     walks: dict[int, Walk] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
     order: list[State] = field(default_factory=list)
+    thread_arenas: dict[int, int] | None = None
+    """As in `Heap`, or None if the caller has not read it yet."""
 
     def find_slot(self) -> bool:
         """Search for the place of the thread caches; return whether it was found."""
@@ -137,6 +141,28 @@ class Reading:
                 self.masked = not self.masked
                 return other
         return found
+
+    def read_thread_arenas(self) -> None:
+        """Read which thread has which arena now."""
+        self.thread_arenas = {}
+        known = [one for one in self.target.threads() if one.pointer is not None]
+        if self.slot is not None and known:
+            behind = self.slot.offset + self.slot.layout.arena
+            place = np.array([(one.pointer or 0) + behind for one in known], np.uint64)
+            words = self.target.words(place).tolist()
+            self.thread_arenas = {one.number: at for one, at in zip(known, words, strict=True)}
+
+    def taken(self) -> list[tuple[int, int]]:
+        """Return the ranges of all arenas."""
+        ranges = []
+        for state in self.order:
+            if state.address in self.copies:
+                pieces = self.copies[state.address].pieces
+                ranges += [(piece.start, piece.writable_end) for piece in pieces]
+            elif state.address != self.libc.arena:
+                base = state.address & -HEAP_BYTES
+                ranges.append((base, base + HEAP_BYTES))
+        return ranges
 
     def settle(self, address: int, lists: Lists) -> bool:
         """Take an arena with the caches of its moment, unless these do not fit it."""
@@ -244,8 +270,12 @@ def heap_of(reading: Reading) -> Heap:
         arenas.append(reading.done[state.address])
     if reading.slot is not None:
         _mark_orphans(reading, [one for one in arenas if one.walk is not None])
-    elsewhere = _elsewhere(arenas)
-    return Heap(reading.libc, reading.parameters, arenas, reading.masked, reading.slot, elsewhere)
+    if reading.thread_arenas is None:
+        reading.read_thread_arenas()
+    return Heap(
+        reading.libc, reading.parameters, arenas, reading.masked, reading.slot,
+        reading.thread_arenas or {}, _elsewhere(arenas),
+    )  # fmt: skip
 
 
 def _mark_orphans(reading: Reading, arenas: Sequence[ArenaHeap]) -> None:
