@@ -15,7 +15,7 @@ struct free_block {
     struct free_block *previous, *next;
 };
 
-static struct free_block *first; /* of the list, or NULL */
+static struct free_block *first; /* head of the free list, or NULL */
 
 static size_t *header(void *payload) { return (size_t *)payload - 1; }
 static size_t size_of(void *payload) { return *header(payload) & ~(size_t)1; }

@@ -20,9 +20,9 @@ void *mm_malloc(size_t size);
 void mm_free(void *payload);
 void *mm_realloc(void *payload, size_t size);
 
-enum { LAB_ALIGNMENT = 8 }; /* of what mm_malloc returns, at least; 16 in the lab for 64 bits */
+enum { LAB_ALIGNMENT = 8 }; /* minimum alignment of mm_malloc's results; 16 in the 64-bit lab */
 
-static char *lowest, *end; /* of the heap: [lowest, end) */
+static char *lowest, *end; /* bounds of the heap: [lowest, end) */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /* memlib.h */

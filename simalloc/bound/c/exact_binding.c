@@ -20,8 +20,8 @@ static const double BETWEEN_SIGNALS = 0.02; /* seconds */
 /* The state of Python while a search runs without the GIL. */
 struct run {
     PyThreadState *state;
-    double deadline; /* in seconds of the monotonic clock */
-    double next;     /* when signals are handled next */
+    double deadline; /* seconds of the monotonic clock */
+    double next;     /* the next time to handle signals */
     PyObject *asked; /* called then: returns whether to go on */
     bool interrupted;
 };

@@ -17,7 +17,7 @@ enum { CHUNK_GAPS = 64 };
  * sorted by size it is the other way round, and `rest` decides among equals. */
 struct gap_chunk {
     uint32_t count;
-    uint32_t block[CHUNK_GAPS]; /* where the placement keeps the gap */
+    uint32_t block[CHUNK_GAPS]; /* the gap's number in the placement */
     uint64_t key[CHUNK_GAPS];
     uint64_t rest[CHUNK_GAPS];
 };
@@ -32,7 +32,7 @@ struct gaps {
     size_t chunks;
     size_t room;
     struct gap_chunk **chunk; /* none is empty */
-    uint64_t *largest;        /* of each chunk: the largest size, where sorted by address */
+    uint64_t *largest;        /* the largest size of each chunk; only if sorted by address */
     struct gap_chunk *spare;  /* one chunk at most, to be used again */
 };
 

@@ -10,14 +10,14 @@
 enum fit {
     FIT_FIRST, /* the lowest gap that is large enough */
     FIT_BEST,  /* the smallest, of equals the lowest */
-    FIT_MATCH, /* of the smallest ones that with the least cost (outward.c) */
+    FIT_MATCH, /* among the smallest, the one with the least cost (outward.c) */
 };
 
 /* A live object or a gap; blocks tile the addresses from 0 to the highest one in use. */
 struct place_block {
     uint64_t address;
     uint64_t size;
-    int64_t until;  /* of an object: how far from the beginning it still lives */
+    int64_t until;  /* the object's end, in the direction of time */
     uint32_t below; /* the neighbouring blocks, NONE at the ends */
     uint32_t above;
 };

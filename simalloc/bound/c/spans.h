@@ -29,7 +29,7 @@ struct spans {
     size_t chunks;
     size_t room;
     struct span_chunk **chunk; /* none is empty */
-    uint64_t *first;           /* of each chunk: where its first span starts */
+    uint64_t *first;           /* start of the first span of each chunk */
 };
 
 struct span_place {

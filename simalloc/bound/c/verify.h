@@ -27,7 +27,7 @@ struct sweep {
     uint64_t blocks;    /* free blocks there are */
     uint64_t edge;      /* the break */
     uint32_t *standing; /* by rank: the life that is live at this address, if one is */
-    uint64_t *bits[6];  /* which ranks are taken; a bit above says which 64 below are not empty */
+    uint64_t *bits[6];  /* taken ranks; a bit of a higher level: 64 bits below are not all 0 */
     uint32_t levels;
 };
 

@@ -20,7 +20,7 @@ static struct moment moment_of(const struct heap_map *map, int64_t event)
  * exact range of a double or 64 bits; and a sum over rectangles that have all ended must be 0. */
 struct sums {
     __int128 live; /* byte-events covered */
-    __int128 born; /* the same, each weighted by the event of its block's birth */
+    __int128 born; /* byte-events weighted by the event of the block's birth */
 };
 
 struct sums *cells_new(const struct heap_map *map)

@@ -18,7 +18,7 @@ struct heap_map {
     size_t columns;
     size_t rows;
     double *live; /* byte-events covered, scaled */
-    double *born; /* the same, each weighted by the event of its block's birth */
+    double *born; /* byte-events weighted by the event of the block's birth, scaled */
 };
 
 /* A block that stays at an address with a size. */

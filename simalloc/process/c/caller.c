@@ -115,7 +115,7 @@ struct saved {
     struct user_regs_struct registers;
     uint8_t extended[EXTENDED_BYTES];
     struct iovec extended_vector;
-    uint64_t signals; /* that are blocked */
+    uint64_t signals; /* mask of blocked signals */
     uint64_t code;    /* at the entry of the program */
 };
 

@@ -15,7 +15,7 @@ struct allocator_memory {
 enum { CALL_ARGUMENTS = 6 };
 
 struct call {
-    uint64_t entry;    /* of the program: code that never runs again, which the call overwrites */
+    uint64_t entry;    /* entry of the program: code never run again, overwritten by the call */
     uint64_t function;
     uint64_t arguments[CALL_ARGUMENTS];
     uint64_t stack; /* the end of memory for it; 0: the thread's own stack */

@@ -31,7 +31,7 @@ enum { PATIENCE_NS = 20 * 1000 * 1000 };  /* for a thread to stop, before its st
 enum { RELEASE_NS = 1000 * 1000 * 1000 }; /* for a thread in the kernel to stop, to be released */
 enum { ROUNDS = 500, ROUNDS_OF_OWNERS = 3 };
 enum { LOOK_NS = 20 * 1000, SHORTEST_RUN_NS = 1000 * 1000, LONGEST_RUN_NS = 10 * 1000 * 1000 };
-enum { STACK_WORDS = 128 }; /* in which the address of an arena is looked for */
+enum { STACK_WORDS = 128 }; /* words of the stack searched for the address of an arena */
 enum { RANGES_A_CALL = 1024, BYTES_A_CALL = 1 << 30, PAGE = 4096 };
 
 int64_t tracer_now(void)

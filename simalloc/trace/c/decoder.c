@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder
                                                                   size_t i, bool with_live,
                                                                   bool with_objects)
 {
-    struct live_slots live = decoder->live; /* in registers, for no column can overlap them */
+    struct live_slots live = decoder->live; /* kept in registers: no column can overlap them */
     uint32_t *const ring = decoder->recent.ring;
     const uint64_t mask = decoder->recent.mask;
     const struct decoded into = *given;

@@ -12,8 +12,8 @@ enum { OP, SIZE, SLOT, LIVE, OBJECT, OUTPUTS };
 typedef struct {
     PyObject ob_base;
     struct decoder decoder;
-    struct column ring; /* where the ring of `decoder` is at first */
-    struct column chunk[INPUTS]; /* what `decoder` has at hand; nothing is held once it is done */
+    struct column ring; /* first buffer of the ring of `decoder` */
+    struct column chunk[INPUTS]; /* input of `decoder`; empty when it is done */
 } Decoder;
 
 static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywords)

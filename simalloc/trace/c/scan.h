@@ -35,7 +35,7 @@ enum scan_trouble {
 };
 
 struct scan_patterns {
-    const uint8_t *steps; /* of each pattern in turn: their number of bytes, the steps, SCAN_END */
+    const uint8_t *steps; /* patterns in turn: number of bytes, the steps, SCAN_END */
     size_t length;
 };
 
@@ -51,8 +51,8 @@ struct scan_rows {
 struct scan_result {
     size_t rows;
     size_t consumed; /* bytes, all of whole lines that matched */
-    enum scan_trouble trouble; /* of the line after those */
-    size_t column;             /* where it went wrong, from 0, in the pattern that came furthest */
+    enum scan_trouble trouble; /* trouble with the line after `consumed` */
+    size_t column;             /* column of the fault, from 0, in the longest partial match */
 };
 
 /* Scans the whole lines of a text until it has no more, the rows are full, or a line is wrong. If

@@ -42,9 +42,9 @@ enum { MAX_PAGE = 1 << 30 };
 /* The requested measures besides mapped bytes. */
 struct tracking {
     uint64_t page;  /* bytes of the program */
-    bool resident;  /* whether it is tracked which of these pages are resident */
+    bool resident;  /* true if residence of these pages is tracked */
     bool keeps_mappings;
-    uint64_t sizes; /* how many sizes are in `occupied`: of pages with at least one live byte */
+    uint64_t sizes; /* number of entries of `occupied` */
     uint64_t occupied[MOST_PAGE_SIZES];
     bool largest_free;
 };

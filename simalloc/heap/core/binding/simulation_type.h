@@ -8,7 +8,7 @@
 typedef struct {
     PyObject ob_base;
     struct replay *replay; /* never NULL in an object that Python has */
-    uint64_t events;       /* that there will be at most */
+    uint64_t events;       /* maximum number of events */
     bool busy;             /* a replay runs without the GIL; nothing else may touch it */
 } Simulation;
 

@@ -5,8 +5,8 @@
 
 struct bfc {
     struct regions regions;
-    uint64_t growth;     /* or is there one region of all? */
-    uint64_t collection; /* of free regions before memory is out? */
+    uint64_t growth;     /* nonzero if regions grow step by step; 0: one region of all */
+    uint64_t collection; /* nonzero if free regions are returned before memory is out */
 };
 
 static bool extend(struct regions *regions, uint64_t size)

@@ -20,14 +20,14 @@ struct cartesian {
     struct node *nodes;
     uint32_t capacity;
     uint32_t root;       /* or NO_BLOCK */
-    uint64_t node_count; /* in the tree */
+    uint64_t node_count; /* number of nodes in the tree */
     uint64_t room;       /* for nodes in the arrays that there are */
     uint64_t visited_at_free; /* by all deletions by address and insertions so far */
 };
 
 static uint64_t size_of(const struct cartesian *state, uint32_t id)
 {
-    return state->heap.blocks[id].size; /* of NO_BLOCK: 0 */
+    return state->heap.blocks[id].size; /* 0 for NO_BLOCK */
 }
 
 static uint64_t address_of(const struct cartesian *state, uint32_t id)

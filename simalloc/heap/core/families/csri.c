@@ -151,7 +151,7 @@ static uint32_t grow(struct csri *state, uint64_t size)
     if (state->end == NO_BLOCK)
         heap->blocks[heap_cut_low(heap, id, 2 * word)].index_slot = STATE_TABLE;
     else
-        heap_join_previous(heap, id); /* where the end tag was */
+        heap_join_previous(heap, id); /* the place of the old end tag */
     state->end = heap_cut_high(heap, id, heap->blocks[id].size - word);
     heap->blocks[state->end].index_slot = STATE_TABLE;
     return make_free(state, id);

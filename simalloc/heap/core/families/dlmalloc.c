@@ -9,9 +9,9 @@ struct dlmalloc {
     uint64_t growth;
     uint64_t trim;
     uint64_t map_from;
-    uint64_t foot;  /* what the allocator keeps of its first memory */
+    uint64_t foot;  /* bytes of the first memory that the allocator keeps */
     uint64_t pad;   /* bytes of a growth beyond the request */
-    uint64_t extra; /* the same of a segment */
+    uint64_t extra; /* bytes that a growth adds to the request */
     uint64_t spare; /* minimum bytes that remain of the top */
     uint64_t small;
 };

@@ -12,8 +12,8 @@ struct growth {
 struct double_buddy {
     struct buddies buddies;
     uint64_t order;     /* enum order */
-    uint64_t growth;    /* of sizes 2**N */
-    uint64_t growth_3x; /* of sizes 3 * 2**N */
+    uint64_t growth;    /* growth for sizes 2**N */
+    uint64_t growth_3x; /* growth for sizes 3 * 2**N */
     struct growth *growths;
     uint32_t growth_count;
     uint32_t growth_capacity;

@@ -12,7 +12,7 @@
 /* A parameter by the name that its description has for it. */
 struct parameter {
     const char *name;
-    size_t offset; /* in the state, of a uint64_t */
+    size_t offset; /* offset of a uint64_t in the state */
     uint64_t least;
     uint64_t most;
     const char *const *choices; /* texts whose index is the value; NULL: the value is a number */
@@ -30,7 +30,7 @@ enum {
     COLUMN_THREAD = 2,
     COLUMN_TIME = 4,
     COLUMN_SITE = 8,
-    COLUMN_STREAM = 16, /* of a device */
+    COLUMN_STREAM = 16, /* stream of a device */
     COLUMN_POOL = 32,
 };
 
@@ -60,7 +60,7 @@ struct heap_start {
 };
 
 struct family {
-    const char *name; /* what descriptions call it */
+    const char *name; /* name in descriptions */
     size_t state_size;
     const struct parameter *parameters;
     size_t parameter_count;
@@ -69,7 +69,7 @@ struct family {
     /* Initialises a state that is zero except for the parameters and an empty heap. Returns false
      * if memory is exhausted. NULL: no initialisation. */
     bool (*init)(void *state);
-    void (*release)(void *state); /* what the state has besides its heap; NULL: nothing */
+    void (*release)(void *state); /* frees memory of the state except its heap; NULL: none */
     /* Returns the layer for the events of the next batch, in the form that is due, or NULL when
      * memory is exhausted. */
     const struct layer *(*next_layer)(struct heap *heap);

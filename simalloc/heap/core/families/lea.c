@@ -9,7 +9,7 @@ struct lea {
     uint64_t growth;
     uint64_t trim;
     uint64_t map_from;
-    uint64_t keep;      /* of the top, which is left at least */
+    uint64_t keep;      /* minimum bytes of the top that stay */
     uint64_t tag;       /* bytes that a segment has besides */
     uint32_t segments;
 };

@@ -5,10 +5,10 @@ enum { LEAST_BACK_OFF = 8 << 10 };
 
 struct ort_arena {
     struct regions regions;
-    uint64_t doubling; /* or has a region the size of its request? */
+    uint64_t doubling; /* zero if a region has the size of its request */
     uint64_t initial_chunk, initial_growth, max_extend;
     bool has_first;
-    uint64_t first; /* where the first region begins, which stays */
+    uint64_t first; /* address of the first region, which stays */
 };
 
 static bool extend(struct ort_arena *arena, uint64_t size)

@@ -10,9 +10,9 @@ struct quick_fit {
     uint64_t small;
     uint64_t area;
     uint64_t overhead;        /* bytes of a cell beyond its words */
-    uint64_t large_overhead;  /* and any other block */
-    uint64_t large_alignment; /* of those */
-    uint64_t table;           /* what the allocator keeps of an area */
+    uint64_t large_overhead;  /* bytes of a large block beyond its request */
+    uint64_t large_alignment; /* alignment of large blocks */
+    uint64_t table;           /* bytes of an area that the allocator keeps */
     uint32_t tail;            /* the uncut rest of the latest area, cached; or NO_BLOCK */
     struct chain *cells;      /* freed cells, by their words */
     uint64_t cached_cells;

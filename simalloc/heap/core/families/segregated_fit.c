@@ -44,7 +44,7 @@ enum { LEA_CLASSES = 64 + 32 + 16 + 8 + 4 + 2 + 1 };
 
 static uint64_t lea_class(uint64_t size)
 {
-    uint64_t first = 0; /* of the classes that are as wide */
+    uint64_t first = 0; /* the first class of the same width */
     uint64_t above = size - 1; /* the end of the class below the first */
     for (size_t i = 0; i < sizeof lea_widths / sizeof *lea_widths; i++) {
         uint64_t number = above / lea_widths[i].width;

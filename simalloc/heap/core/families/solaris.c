@@ -15,12 +15,12 @@ struct solaris {
     struct heap heap; /* an allocated block's `family_data` is 1 + its cells' number, or 0 */
     struct groups tree;
     uint64_t growth;
-    uint64_t ring; /* how many freed blocks may wait */
+    uint64_t ring; /* maximum number of waiting freed blocks */
     uint64_t unit; /* two words */
     uint64_t overhead;
-    uint64_t table; /* what the allocator keeps of its first memory and of each batch */
+    uint64_t table; /* bytes of the first memory and of each batch for the allocator */
     uint64_t least; /* a rest that is split off */
-    struct links links; /* of cells and of what waits */
+    struct links links; /* links of cells and of waiting blocks */
     struct cells cells[CELL_SIZES];
     struct chain waiting;
     uint32_t remembered; /* the block freed last, which waits; or NO_BLOCK */

@@ -25,7 +25,7 @@ struct free_cache {
     uint32_t buckets[BUCKETS]; /* the first list of each, its number plus one; 0: none */
     uint32_t *older; /* by block id, the next older one of its list */
     uint32_t older_capacity;
-    struct chain waiting; /* to be coalesced; quick blocks do not */
+    struct chain waiting; /* blocks to coalesce, without quick blocks */
     struct links links;
 };
 

@@ -11,8 +11,8 @@ struct trimming {
     uint64_t trim;      /* the least size of the last block that is trimmed; 0: none is */
     uint64_t trim_keep; /* bytes that remain of it */
     uint64_t unit;      /* the break is lowered by multiples of it */
-    const struct layer *base;   /* what frees go to */
-    const struct layer *family; /* the same, or what that stands on */
+    const struct layer *base;   /* the layer that frees go to */
+    const struct layer *family; /* the family's layer, `base` or below it */
 };
 
 /* The layer that trims after what another one does, which may stand over the family's. */

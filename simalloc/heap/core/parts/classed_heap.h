@@ -89,7 +89,7 @@ ALWAYS_INLINE uint32_t classed_allocate(struct heap *heap, uint64_t size,
                                         const struct classed_functions *own)
 {
     uint64_t visited = 0;
-    uint64_t uncounted = 0; /* what happens after a growth */
+    uint64_t uncounted = 0; /* visits after a growth do not count */
     uint32_t id = own->find(heap, size, &visited);
     bool grows = id == NO_BLOCK;
     if (grows) {

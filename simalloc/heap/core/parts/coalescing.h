@@ -35,7 +35,7 @@ ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *t
 struct splitting {
     uint64_t growth;        /* the break rises by multiples of it */
     uint64_t minimum_split; /* less than this is not split off */
-    uint64_t count_tail;    /* whether a free block at the break counts towards a growth */
+    uint64_t count_tail;    /* nonzero if a free block at the break counts towards a growth */
     struct trimming trimming;
 };
 

@@ -15,11 +15,11 @@ struct dirty_bins {
     uint64_t growth;
     uint64_t preallocate;
     uint64_t minimum; /* the smallest block */
-    uint64_t ends;    /* what the allocator keeps of its first memory */
+    uint64_t ends;    /* bytes of the first memory that the allocator keeps */
     struct links links;
     struct chain returned; /* freed blocks, cached */
     struct chain bins[2][DIRTY_BINS];
-    uint64_t used[2][DIRTY_BIN_WORDS]; /* which of them are not empty */
+    uint64_t used[2][DIRTY_BIN_WORDS]; /* a bit for each bin that is not empty */
     uint32_t remainder;                /* the last remainder; or NO_BLOCK */
     uint32_t rover;                    /* the bin where merging goes on */
     uint64_t split_before;             /* the size of the latest split */

@@ -67,7 +67,7 @@ bool late_coalescing_scan(struct late_coalescing *late, struct heap *heap,
     sort_entered(late, heap);
     for (uint32_t i = 0; i < late->count; i++) {
         uint32_t id = late->entered[i].block;
-        if (!heap_is_free(heap, id)) /* it has merged into a lower block of its run */
+        if (!heap_is_free(heap, id)) /* already merged into a lower block of its run */
             continue;
         id = lowest_of_run(heap, id);
         if (!heap_is_free(heap, heap->blocks[id].next))

@@ -17,7 +17,7 @@ static const char *const coalescing_time_names[] = {
     [COALESCING_NONE] = "none"};
 
 struct entered {
-    uint64_t address; /* of the block, as a scan begins */
+    uint64_t address; /* address of the block at the start of a scan */
     uint32_t block;
 };
 

@@ -21,7 +21,7 @@ static const char *check_block(const struct block *block, bool above_is_like_it)
 
 ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
 {
-    (void)buddies, (void)low, (void)high; /* where a block is says all about it */
+    (void)buddies, (void)low, (void)high; /* an address alone identifies a buddy */
 }
 
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)

@@ -9,7 +9,7 @@
 struct unmerged {
     struct chain *of;  /* by size */
     uint64_t most;     /* the largest size */
-    uint64_t blocks;   /* in all lists */
+    uint64_t blocks;   /* number of blocks in all lists */
 };
 
 /* Makes empty lists for sizes up to `most`; false: no memory. */

@@ -27,18 +27,18 @@ struct events {
     const int64_t *unwritten; /* bytes of the object, its last ones, that nobody ever writes */
     int64_t *address; /* filled with the object's address after each event, or ADDRESS_NONE or
                        * ADDRESS_REFUSED; may be NULL */
-    const struct sight *sight; /* what else is filled; NULL: nothing */
+    const struct sight *sight; /* further columns to fill; NULL: none */
     size_t first;              /* index of the first event among the events of the sight */
 };
 
 /* Results for each event and the heap after it, in columns with an entry an event. */
 struct sight {
     int64_t *mapped;   /* scaled bytes */
-    int64_t *resident; /* the same; 0 if nobody keeps track */
+    int64_t *resident; /* scaled bytes; 0 if residence is not tracked */
     int64_t *live;     /* bytes of the program */
     int64_t *largest_free; /* scaled bytes of the largest free block; 0 if not measured */
     int64_t *free_blocks; /* cached ones too */
-    int64_t *region;   /* where the object is, as the family says it (struct location) */
+    int64_t *region;   /* region of the object, from the family (struct location) */
     int64_t *number;
     int64_t *offset;
     uint64_t *figures; /* a row an event, with the figures that the family reports */

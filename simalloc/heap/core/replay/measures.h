@@ -8,12 +8,12 @@
 #include "space/variant.h"
 
 struct measures {
-    uint64_t scale;  /* of the heap's bytes */
+    uint64_t scale;  /* scale of the heap's bytes */
     uint64_t events; /* done so far */
     uint64_t live;   /* bytes of the program, now */
     uint64_t max_live;
     uint64_t events_without_live; /* means of ratios to the live bytes are over the others */
-    uint64_t allocated_bytes; /* of the program, by all events; the other means are over these */
+    uint64_t allocated_bytes; /* program bytes of all events, weights of the other means */
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;
     struct footprint mapped;
@@ -25,7 +25,7 @@ struct measures {
 /* A number of bytes that is measured as the mapped ones are. */
 struct byte_series {
     struct footprint footprint;
-    struct changes changes; /* in the batch under way */
+    struct changes changes; /* changes in the current batch */
 };
 
 /* Events that were carried out and are to be measured. */
@@ -33,7 +33,7 @@ struct batch {
     size_t events;
     uint32_t free_blocks[BATCH]; /* after the event */
     struct changes mapped;
-    bool has_series; /* whether the other series have changes of it */
+    bool has_series; /* true if the other series have changes in the batch */
 };
 
 _Static_assert((int)BATCH == (int)SPAN_EVENTS, "what a whole batch comes to is looked up");

@@ -29,7 +29,7 @@ static uint32_t highest(const uint32_t *slots, size_t count)
 
 bool objects_reserve(struct objects *objects, const uint32_t *slots, size_t count)
 {
-    uint32_t bits = 0; /* of all slots: no less than the highest, and found faster */
+    uint32_t bits = 0; /* all slots together: no less than the highest, and found faster */
     for (size_t i = 0; i < count; i++)
         bits |= slots[i];
     if (LIKELY(bits < objects->count))

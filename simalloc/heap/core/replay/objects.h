@@ -5,8 +5,8 @@
 #include "space/heap.h"
 
 struct objects {
-    uint32_t *blocks; /* of the object in each slot, as trace.py numbers them; NO_BLOCK: of none */
-    uint64_t count;   /* of slots */
+    uint32_t *blocks; /* block of the object in each slot (trace.py); NO_BLOCK: no object */
+    uint64_t count;   /* number of slots */
 };
 
 /* Makes sure that there are the slots of some events; false when memory is exhausted. */

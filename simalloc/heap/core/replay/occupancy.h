@@ -17,14 +17,14 @@ struct live_extent {
 
 struct occupied_pages {
     uint64_t page;  /* its size in scaled bytes */
-    uint64_t pages; /* that hold a live byte now */
-    struct page_table counts; /* of objects that begin or end in each page, uint32_t */
+    uint64_t pages; /* number of pages with a live byte */
+    struct page_table counts; /* number of objects that begin or end in each page, uint32_t */
 };
 
 struct occupancy {
     size_t sizes; /* number of page sizes; 0: occupancy is not measured */
     struct occupied_pages of[MOST_PAGE_SIZES];
-    struct live_extent *extents; /* of the object in each slot */
+    struct live_extent *extents; /* extent of the object in each slot */
     uint32_t slots;
 };
 

@@ -15,7 +15,7 @@ struct refusals {
     uint64_t *sizes; /* bytes of the program that are live in each slot */
     uint32_t slots;
     int64_t live; /* program bytes, without the objects that the program did not get */
-    int64_t live_after[BATCH]; /* the same after each event of a batch */
+    int64_t live_after[BATCH]; /* `live` after each event of a batch */
     int64_t granted[BATCH]; /* bytes of the program that each event of a batch has got */
 };
 

@@ -181,7 +181,7 @@ size_t replay_end(struct replay *replay, const struct events *part, struct batch
     if (is_watched(replay, part) && heap->failure == NULL && !replay->refusals.is_over)
         watch(replay, part, heap->used - used);
     if (part->count == 1 && heap->failure != NULL)
-        batch->events = 0; /* it may have failed after the loop has taken it for done */
+        batch->events = 0; /* the event may fail after the loop has counted it */
     replay->measure(&replay->measures, batch, part);
     return batch->events;
 }

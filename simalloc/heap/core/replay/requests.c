@@ -166,7 +166,7 @@ static void note_extent(struct replay *replay, uint8_t op, uint32_t slot)
     uint32_t block = replay->objects.blocks[slot];
     if (block != NO_BLOCK && replay->refusals.is_latest &&
         replay->realloc_rule != REALLOC_FREE_FIRST)
-        return; /* it stays where it is */
+        return; /* the object keeps its address */
     struct live_extent now = {0, 0};
     if (block != NO_BLOCK)
         now = (struct live_extent){heap->blocks[block].address + heap->setting.payload,

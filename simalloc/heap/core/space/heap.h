@@ -43,7 +43,7 @@
 /* The states of a block without a place in an index. Any lower `index_slot` is the place of a free
  * block in an index. */
 #define STATE_ALLOCATED UINT32_MAX
-#define STATE_WASTE (UINT32_MAX - 1)  /* of no use to anyone */
+#define STATE_WASTE (UINT32_MAX - 1)  /* an unusable block */
 #define STATE_CACHED (UINT32_MAX - 2) /* free to the program, and not to its neighbours */
 #define STATE_TABLE (UINT32_MAX - 3)  /* the allocator keeps it for itself */
 #define STATE_HOLE (UINT32_MAX - 4)   /* not mapped; an edge is one of no bytes */
@@ -60,16 +60,16 @@ struct block {
 
 struct counters {
     uint64_t growths;
-    uint64_t system_calls; /* that map, unmap, move the break, or give pages back */
+    uint64_t system_calls; /* calls that map, unmap, move the break, or return pages */
     uint64_t splits;
     uint64_t coalescings;
     uint64_t searches;
     uint64_t visited; /* by all searches together */
     uint64_t visited_worst;
-    uint64_t deallocations;   /* that searched for the place of the block */
-    uint64_t visited_at_free; /* by all these searches together */
+    uint64_t deallocations;   /* deallocations that searched for the place of the block */
+    uint64_t visited_at_free; /* blocks visited by all these searches */
     uint64_t visited_at_free_worst;
-    uint64_t coalescing_frees; /* of these deallocations, those that made one block of two */
+    uint64_t coalescing_frees; /* deallocations that merged blocks */
     uint64_t free_blocks;   /* now, without the cached ones */
     uint64_t cached_blocks; /* now */
     uint64_t allocated;     /* scaled bytes of allocated blocks, now */
@@ -83,12 +83,12 @@ struct setting {
     uint64_t footer;
     uint64_t alignment; /* sizes of blocks are multiples of it */
     uint64_t minimum;   /* size of a block */
-    uint64_t mechanism; /* whether the allocator's own tables are in the heap */
+    uint64_t mechanism; /* nonzero if the allocator's own tables are in the heap */
     uint64_t word;      /* bytes in a machine word: 4 or 8 */
     uint64_t quick;     /* largest block of the quick lists; 0: no quick lists */
-    uint64_t cache;     /* how many freed blocks are kept uncoalesced; 0: none */
-    uint64_t count_frees; /* whether deallocations are counted, which takes time */
-    uint64_t memalign;  /* whether the alignments that requests ask for are served */
+    uint64_t cache;     /* maximum number of freed blocks kept uncoalesced */
+    uint64_t count_frees; /* nonzero if deallocations are counted, which takes time */
+    uint64_t memalign;  /* nonzero if requested alignments are served */
     uint64_t guaranteed; /* all blocks lie at multiples of it */
     uint64_t natural_limit; /* blocks as large as what divides this lie at multiples of it */
     uint64_t least_remainder; /* minimum bytes of a returned remainder; 0: remainders are not
@@ -96,8 +96,8 @@ struct setting {
     uint64_t remainder_unit; /* and is a multiple of it */
     uint64_t columns;    /* COLUMN_... bits of the trace's columns that a policy in Python reads */
     uint64_t payload;    /* bytes of a block in front of what the program may write */
-    uint64_t threads; /* of the program, as far as is known */
-    uint64_t other_threads; /* that the program starts before its first event, besides number 0 */
+    uint64_t threads; /* number of threads of the program, as far as known */
+    uint64_t other_threads; /* number of threads, besides 0, started before the first event */
     bool program_writes; /* every byte that it asks for, or none */
     uint64_t page;       /* bytes; unit of residence, and alignment of mapped segments */
 };
@@ -112,7 +112,7 @@ struct request {
     uint64_t event;     /* its number, from 0 */
     uint32_t thread;
     uint32_t site;
-    uint32_t stream; /* of a device */
+    uint32_t stream; /* stream of a device */
     uint32_t pool;
     bool is_zeroed; /* as calloc does */
     bool is_freed;  /* a family that refuses has freed the object, as some reallocs to 0 bytes do */
@@ -120,7 +120,7 @@ struct request {
 
 /* Segments and holes that a call mapped, or unmapped if size < 0. */
 struct map_call {
-    int64_t event; /* that it served, from 0 on */
+    int64_t event; /* index of the served event, from 0 */
     int64_t address;
     int64_t size;
 };
@@ -159,38 +159,38 @@ struct heap {
     uint64_t untouched; /* bytes of a pool that no block has reached yet; they are not mapped */
     uint64_t same_for; /* bytes by which a larger pool decides alike (families/pool/larger.h) */
     struct block *blocks;
-    uint32_t capacity;   /* of the block table */
+    uint32_t capacity;   /* number of entries of the block table */
     uint32_t used;       /* ids below this have been in use; those above never */
     uint32_t unused;     /* head of the chain of unused ids */
-    const char *failure; /* why the replay cannot go on, or NULL */
+    const char *failure; /* reason that the replay cannot go on, or NULL */
     /* 1 if the heap has grown or shrunk, or an event failed; read after each request.
      * PAGES_MAY_CHANGE also stops the loop that reads sizes only, where pages matter. */
     uint8_t heap_changed;
     bool may_refuse;   /* a request may be refused without a failure */
     bool has_refused;  /* a growth was refused in the event under way */
     bool cannot_start; /* the capacity does not allow what the allocator takes before any event */
-    bool new_memory_is_apart; /* it does not merge with a free block at the break */
+    bool new_memory_is_apart; /* true if a free block at the break does not merge with it */
     uint32_t spare; /* blocks that a batch of events may make */
-    uint64_t reserved; /* how many more an event has made sure of, where that is verified */
+    uint64_t reserved; /* number of further ids reserved by an event, if verified */
     struct counters counters;
     struct setting setting;
-    const struct layer *front; /* what the program's calls go through; set before a batch */
+    const struct layer *front; /* layer of the program's calls; set before a batch */
     /* Freed blocks that are not coalesced yet; NULL: none ever are. */
     struct free_cache *free_cache;
     struct pymalloc *pymalloc; /* Python's own allocator on top of the family, or NULL */
-    struct trimming *trimming; /* when the break is lowered; NULL: never */
+    struct trimming *trimming; /* rule for lowering the break; NULL: never */
     struct free_counting *free_counting; /* NULL: frees are not counted, or by the family */
     uint32_t *segments;        /* the edges of the mapped segments, in no order */
     uint32_t segment_count;
     uint32_t segment_capacity;
-    uint64_t segment_address; /* where the next one may begin */
-    uint64_t segment_alignment; /* it begins at a multiple of this; 0: anywhere */
-    const struct layer *family; /* what the front stands on */
+    uint64_t segment_address; /* lowest address for the next segment */
+    uint64_t segment_alignment; /* alignment of the next segment; 0: any address */
+    const struct layer *family; /* layer below the front */
     struct request request;
-    uint64_t reported_arenas; /* how many a family may report of */
-    struct residence *residence; /* NULL: nobody asks which pages are resident */
-    struct residence *touched; /* those that were since they were mapped; NULL: nobody asks */
-    struct largest_free *largest_free; /* index of the largest free block; NULL: nobody asks */
+    uint64_t reported_arenas; /* maximum number of arenas that a family may report */
+    struct residence *residence; /* NULL: resident pages are not requested */
+    struct residence *touched; /* pages touched since they were mapped; NULL: not requested */
+    struct largest_free *largest_free; /* index of the largest free block; NULL: not requested */
     struct mappings mappings;
 };
 

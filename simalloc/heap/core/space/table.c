@@ -18,7 +18,7 @@ static void *memory_of(void *entries)
 
 static bool resize(void *table, size_t width, uint32_t used, uint32_t *capacity, uint32_t wanted)
 {
-    void *entries; /* of some type, whose pointers are read as bytes */
+    void *entries; /* table of any entry type: its pointer is read as bytes */
     memcpy(&entries, table, sizeof entries);
     size_t before = entries == NULL ? 0 : *offset_of(entries);
     char *memory = realloc(memory_of(entries), wanted * width + CACHE_LINE);

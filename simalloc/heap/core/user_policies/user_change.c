@@ -12,7 +12,7 @@ static PyObject *split(PyObject *self, PyObject *const *args, Py_ssize_t count, 
     uint64_t size;
     if (policy == NULL || !takes(count, 2, 2, method))
         return NULL;
-    if (Py_IsNone(args[0])) /* of a growth that was refused */
+    if (Py_IsNone(args[0])) /* result of a refused growth */
         return Py_NewRef(Py_None);
     if (!as_free_block(policy, args[0], &id) || !as_size(args[1], "size", 1, &size))
         return NULL;

@@ -171,7 +171,7 @@ static bool accept(struct user_policy *policy, PyObject *answer, uint64_t size, 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct user_policy *policy = (struct user_policy *)heap;
-    if (UNLIKELY(heap->failure != NULL)) /* of the free that goes before in a realloc */
+    if (UNLIKELY(heap->failure != NULL)) /* the free before it in a realloc failed */
         return NO_BLOCK;
     open_heap_begin(&policy->open);
     PyObject *answer =
@@ -191,7 +191,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     struct user_policy *policy = (struct user_policy *)heap;
-    if (UNLIKELY(heap->failure != NULL)) /* of the malloc that goes before in a realloc */
+    if (UNLIKELY(heap->failure != NULL)) /* the malloc before it in a realloc failed */
         return;
     uint64_t size = heap->blocks[id].size;
     open_heap_let_go(&policy->open, id);

@@ -86,5 +86,5 @@ int64_t allocator_mapped(void)
     if (!is_glibc || mallinfo2 == NULL)
         return -1;
     struct account account = mallinfo2();
-    return (int64_t)(account.arena + account.hblkhd); /* of all arenas, and mapped by themselves */
+    return (int64_t)(account.arena + account.hblkhd); /* all arenas, and mapped blocks */
 }

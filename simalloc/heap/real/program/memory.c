@@ -13,7 +13,7 @@
 enum { KILOBYTE = 1024, UNSEEN = 256, WALKS = 1024, LOOKS = 1 << 20, LARGE = 1 << 16, ROWS = 4096 };
 
 /* Static, since nothing here may malloc. */
-static char text[1 << 17]; /* of a file of /proc */
+static char text[1 << 17]; /* text of a file of /proc */
 static struct sample rows[ROWS];
 static size_t row_count;
 

@@ -156,7 +156,7 @@ static void lead(void)
         relay.ended = NOBODY;
         work_until(relay.next + 1);
     } else if (next_is_end() && (next == own || !next->is_running)) {
-        work_until(relay.next + 1); /* it made no requests, or is the process's own thread */
+        work_until(relay.next + 1); /* a thread without requests, or the process's own */
     } else if (next == own) {
         work_in_turn();
     } else {

@@ -491,7 +491,7 @@ void esp_heap_trace_free_hook(void *block)
 #ifdef SIMALLOC_BOARD_ZEPHYR
 #include <zephyr/sys/heap_listener.h>
 
-static void *latest_block; /* of the last allocation, and the bytes of its chunk */
+static void *latest_block; /* block of the last allocation, and the bytes of its chunk */
 static size_t latest_size;
 
 static void allocated(uintptr_t heap, void *block, size_t size)

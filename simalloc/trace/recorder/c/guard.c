@@ -17,7 +17,7 @@ static void leave(int signal, siginfo_t *info, void *context)
     else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
         before.sa_handler(signal);
     else
-        sigaction(SIGBUS, &before, NULL); /* what has caused it happens again */
+        sigaction(SIGBUS, &before, NULL); /* the faulting access is repeated */
 }
 
 static void watch(void)

@@ -38,7 +38,7 @@ struct pendings {
 struct objects {
     struct live_table table; /* keyed by address, or by pending realloc (below 0) */
     int64_t frees_of_unknown;    /* allocated before the recording began: skipped */
-    int64_t reallocs_of_unknown; /* likewise: recorded as a malloc */
+    int64_t reallocs_of_unknown; /* allocated before the recording: recorded as a malloc */
     int64_t reallocs_failed;
     int64_t frees_unseen; /* an address was given out again: a free is put before it */
 };

@@ -124,7 +124,7 @@ static bool have_sources(struct reader *reader)
         return false;
     reader->heap = heap;
     while (reader->source_count < count)
-        sources[reader->source_count++] = NULL; /* it may not have a segment yet */
+        sources[reader->source_count++] = NULL; /* the source may not have a segment yet */
     return true;
 }
 

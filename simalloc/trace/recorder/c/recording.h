@@ -15,7 +15,7 @@ struct span {
 };
 
 struct spans {
-    struct span *span; /* in the order in which they were written */
+    struct span *span; /* spans in the order of writing */
     size_t count;
     size_t capacity;
 };
@@ -24,7 +24,7 @@ struct recording {
     struct recording_header header; /* as it was when the file was opened */
     int descriptor;
     const uint8_t *bytes;
-    uint64_t size;    /* of the file when it was mapped */
+    uint64_t size;    /* bytes of the file at the time of mapping */
     uint64_t scanned; /* segments before this offset are known */
     struct spans *streams;
     size_t stream_count;

@@ -10,7 +10,7 @@ enum { LATE_PATH_BYTES = 4096 };
 
 /* As simalloc.process.attach.request packs it. */
 struct late_request {
-    char path[LATE_PATH_BYTES]; /* of the recording to create, as the process sees it */
+    char path[LATE_PATH_BYTES]; /* path of the recording to create, in the process's view */
     uint64_t every;             /* bytes from one sampled byte to the next; 0: no sample */
     uint32_t columns;           /* bits of format.h */
     uint32_t depth;             /* return addresses of a site at most; 0: no sites */

@@ -17,7 +17,7 @@ static void *found_from(const void *caller, const char *name, void *own)
         (handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD)) == NULL)
         return NULL;
     found = dlsym(handle, name);
-    if (found != NULL && dladdr(found, &info) != 0) { /* it must not be unloaded any more */
+    if (found != NULL && dladdr(found, &info) != 0) { /* prevents unloading */
         void *kept = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         if (kept != NULL)
             dlclose(kept);

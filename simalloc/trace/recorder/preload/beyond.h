@@ -8,7 +8,7 @@
 enum beyond_way {
     BEYOND_UNKNOWN,
     BEYOND_MISSING, /* no library has it; the standard's function replaces it */
-    BEYOND_PASSED,  /* it calls the standard's function, which is recorded instead */
+    BEYOND_PASSED,  /* calls the standard's function, which is recorded instead */
     BEYOND_OWN,     /* an allocator's own function */
 };
 

@@ -4,13 +4,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-extern void *__libc_stack_end; /* where the loader found the first thread's stack */
+extern void *__libc_stack_end; /* the first thread's stack, from the loader */
 
 /* The thread's own stack, from `low` to `top`, stays mapped as long as the thread lives. Another
  * stack that it runs on, as a coroutine or a signal handler, is never here: it may be unmapped. */
 static __thread struct {
     uintptr_t low, top;
-    bool is_first;     /* of the process: the kernel keeps a gap below its stack */
+    bool is_first;     /* true for the first thread: the kernel keeps a gap below its stack */
     uintptr_t refused; /* a page from which the stack could not be followed to its top */
 } known;
 

@@ -10,7 +10,7 @@
 
 struct elf_object {
     uintptr_t base;
-    uintptr_t start, end;                     /* of its mappings */
+    uintptr_t start, end;                     /* bounds of its mappings */
     uintptr_t protected_start, protected_end; /* read-only once it is loaded */
     const ElfW(Sym) *symbols;
     const char *names;
@@ -26,7 +26,7 @@ struct elf_object {
 struct elf_entry {
     void **place;
     const char *name;
-    bool is_lazy; /* it may be filled at the first call */
+    bool is_lazy; /* true if it may be filled at the first call */
 };
 
 /* Returns false for an object without symbols. */

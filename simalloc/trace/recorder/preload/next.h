@@ -29,8 +29,8 @@ struct allocator {
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
     size_t (*usable_size)(void *address); /* NULL if the allocator lacks one */
-    struct module module; /* of malloc (allocator_with) */
-    struct module recorder; /* this library */
+    struct module module; /* module of malloc (allocator_with) */
+    struct module recorder; /* the recorder's own library */
 };
 
 /* All NULL before ask_for_next(). */

@@ -15,7 +15,7 @@ struct python_stack {
     struct python_frame {
         void *frame;       /* the interpreter's, held as long as it is here */
         uint32_t function; /* 0: unknown */
-        int32_t line;      /* from which the next frame was called */
+        int32_t line;      /* line of the call of the next frame */
     } frames[MOST_PYTHON_FRAMES];
 };
 

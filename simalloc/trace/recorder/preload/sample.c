@@ -14,7 +14,7 @@ enum { COUNT_BITS = 15, PLACE_BITS = 20, PROBES = 256 };
 /* The live blocks of the sample, in process_memory. Nothing here takes a lock, for a signal handler
  * may be here too. Most frees are of blocks that are not in the sample: `counts` says so. */
 struct sampled {
-    uint16_t counts[1 << COUNT_BITS]; /* of blocks with this hash */
+    uint16_t counts[1 << COUNT_BITS]; /* number of blocks with this hash */
     uint64_t places[1 << PLACE_BITS]; /* addresses, each at most PROBES after its hash; 0: free */
 };
 

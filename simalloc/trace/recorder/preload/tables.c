@@ -39,7 +39,7 @@ struct program {
 struct common {
     uint64_t step;   /* by which addresses are divided */
     int64_t measure; /* by which offsets are divided */
-    uint8_t form;    /* of a function's address */
+    uint8_t form;    /* form of a function's address */
     bool has_more;   /* the description has a part of a stated length */
     bool is_signal;
     struct program first; /* carried out before each function's own */

@@ -18,10 +18,10 @@ enum direction { TO_US, TO_THEM };
 struct walk {
     enum direction direction;
     bool alone; /* no other thread runs */
-    int error;  /* why an entry could not be written; 0: all were */
+    int error;  /* error number of an unwritable entry; 0: none */
 };
 
-static struct elf_object self;           /* this library */
+static struct elf_object self;           /* the recorder's own library */
 static void *originals[MOST_OWN];        /* by number of this library's symbol; NULL: unknown yet */
 static unsigned long long walked;        /* objects ever loaded, when entries were last rewritten */
 static bool active;                      /* entries lead to this library */

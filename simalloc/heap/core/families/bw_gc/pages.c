@@ -87,7 +87,7 @@ void bw_gc_free_run(struct bw_gc *state, uint32_t id)
 
 bool bw_gc_expand(struct bw_gc *state, uint64_t pages)
 {
-    uint64_t most = MAX_BREAK / state->page + 1; /* which is too many, but not too large a number */
+    uint64_t most = MAX_BREAK / state->page + 1; /* one page too many, and still no overflow */
     uint32_t id = raise_break(state, (pages < most ? pages : most) * state->page);
     if (id == NO_BLOCK)
         return false;

@@ -13,7 +13,7 @@
 
 #define GRANULE (UINT64_C(2) << 20)
 #define NO_LIMIT ((uint64_t)INT64_MAX)
-#define DEVICE_BYTES (UINT64_C(1) << 50) /* of a device without a capacity */
+#define DEVICE_BYTES (UINT64_C(1) << 50) /* address space of a device without a capacity */
 
 struct device_gauge {
     uint64_t now, peak;
@@ -29,7 +29,7 @@ struct device_statistics {
     struct device_gauges requested, allocated, active, reserved, inactive_split;
     struct device_gauges segment; /* a count, without pages */
     struct device_gauge oversize_allocations, oversize_segments; /* counts */
-    uint64_t segments; /* that were ever taken */
+    uint64_t segments; /* number of segments ever taken */
     uint64_t device_alloc, device_free; /* calls */
     uint64_t retries;      /* number of times that all free memory was returned to make room */
     uint64_t largest;      /* block that was ever in use */
@@ -40,14 +40,14 @@ struct device_statistics {
 
 /* The free blocks of one stream, by size and address, and its holes, by address. */
 struct device_stream {
-    struct device_stream *next; /* of the pool: the next higher number */
+    struct device_stream *next; /* the pool's stream with the next higher number */
     struct device_pool *pool;
     uint32_t number;
     uint32_t free, holes; /* the roots of their trees */
 };
 
 struct device_pool {
-    struct device_pool *next; /* of the device */
+    struct device_pool *next; /* next pool of the device */
     struct device_stream *streams;
     bool is_small;     /* is it for small requests? */
     uint64_t searches; /* counted while garbage is collected */

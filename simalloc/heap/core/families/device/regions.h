@@ -11,7 +11,7 @@ struct regions {
     struct device device; /* one pool of one stream */
     uint64_t limit;
     uint64_t always_split; /* bytes of a remainder that is always split off */
-    uint64_t step;         /* what the next region has */
+    uint64_t step;         /* bytes of the next region */
 };
 
 /* Allocates the low end of the best fit, or returns NO_BLOCK. */

@@ -1,6 +1,6 @@
 #include "families/jemalloc/arena.h"
 
-enum { BLOCKS_A_SLAB = 16 }; /* that getting the pages of one may make */
+enum { BLOCKS_A_SLAB = 16 }; /* maximum number of new blocks for the pages of a slab */
 
 ALWAYS_INLINE unsigned slab_regions(const struct extent *slab)
 {

@@ -23,9 +23,9 @@
 
 enum {
     SMALL_CLASSES = 36,
-    MOST_CLASSES = 80,  /* that are cached, of all sizes */
-    MOST_SPANS = 8,     /* of sizes that an option gives something of their own */
-    MOST_REGIONS = 512, /* of a slab */
+    MOST_CLASSES = 80,  /* maximum number of cached classes */
+    MOST_SPANS = 8,     /* maximum number of size ranges in an option */
+    MOST_REGIONS = 512, /* maximum number of regions in a slab */
     REGION_WORDS = MOST_REGIONS / 64,
     PAGE_BINS = 224,
     DECAY_STEPS = 200,
@@ -48,20 +48,20 @@ enum use { ACTIVE, DIRTY, MUZZY, RETAINED };
 struct extent {
     uint64_t address;
     uint64_t size;
-    uint64_t is_free[REGION_WORDS]; /* of a slab: its regions */
+    uint64_t is_free[REGION_WORDS]; /* a bit for each free region of a slab */
     uint32_t *regions;              /* blocks of a slab's regions; NULL: not a slab */
-    uint32_t block;                 /* that it is; or the object's in it */
+    uint32_t block;                 /* block of the extent, or of the object in it */
     uint32_t arena;
     uint32_t mapping;
     uint32_t below; /* the neighbours in the mapping */
     uint32_t above;
-    uint32_t child; /* in a pairing heap */
+    uint32_t child; /* first child in a pairing heap */
     uint32_t sibling;
     uint32_t before;
-    uint32_t older; /* in its cache */
+    uint32_t older; /* next older extent in its cache */
     uint32_t newer; /* while the number is unused, the next unused one */
     uint16_t free_regions;
-    uint8_t class; /* of a slab */
+    uint8_t class; /* class of a slab */
     uint8_t use;
     bool is_zero; /* its pages were purged, or never used */
 };
@@ -76,7 +76,7 @@ struct extent_table {
 /* A pairing heap; behind its root waits a chain of siblings that are not yet under it. */
 struct pairing {
     uint32_t root;
-    uint32_t waiting; /* how many have joined the chain since all was merged, or the root is new */
+    uint32_t waiting; /* siblings that joined the chain after the last merge or new root */
 };
 
 /* The extents of one use, in bins by size and in the order in which they came:
@@ -155,7 +155,7 @@ struct arena {
 /* The cached objects of one class, the newest last. */
 struct stack {
     uint32_t *objects;
-    uint64_t end; /* of its table, which grows downwards */
+    uint64_t end; /* end of the table, which grows downwards */
     uint32_t count;
     uint32_t capacity;
     uint32_t low;   /* the fewest objects since the last collection */
@@ -176,12 +176,12 @@ struct thread {
     struct stack stacks[MOST_CLASSES];
     uint32_t cursor;
     uint32_t large_cursor;
-    uint64_t next_time; /* when a collection may be done again */
+    uint64_t next_time; /* earliest time of the next collection */
 };
 
 struct mapping {
     uint64_t address;
-    uint64_t shift; /* from there to where Linux would have put it, modulo 2**64 */
+    uint64_t shift; /* bytes from there to Linux's address for it, modulo 2**64 */
 };
 
 struct jemalloc {
@@ -221,17 +221,17 @@ struct jemalloc {
     uint64_t pad;        /* bytes that a large object's extent has beyond it */
     bool page_multiples; /* large objects are rounded up to pages only */
     bool by_clock;       /* caches are collected as in 5.3.1 */
-    uint32_t classes;    /* that are cached */
+    uint32_t classes;    /* number of cached classes */
     uint32_t capacities[MOST_CLASSES];
     uint64_t slabs[SMALL_CLASSES]; /* the bytes of a slab of each class */
-    uint64_t shares[DECAY_STEPS]; /* of pages that stay, times 2**24 */
+    uint64_t shares[DECAY_STEPS]; /* shares of pages that stay, times 2**24 */
 
     struct extent_table extents;
     struct mapping *mappings;
     uint32_t mapping_count;
     uint32_t mapping_capacity;
-    uint64_t top; /* where Linux puts the next mapping, below this */
-    struct leaf *leaves; /* of the tree of addresses */
+    uint64_t top; /* upper end of Linux's next mapping */
+    struct leaf *leaves; /* leaves of the address tree */
     uint32_t leaf_count;
     uint32_t leaf_capacity;
     struct arena **arenas; /* NULL: not made yet; the last is the huge one */

@@ -7,7 +7,7 @@
 
 enum { TABLE_HEADER = 144, TABLE_QUANTUM = 16, RECORD = 128, CACHE_LINE = 64 };
 
-#define FIRST_TOP UINT64_C(0x7FFFE5800000) /* where the first mapping ends */
+#define FIRST_TOP UINT64_C(0x7FFFE5800000) /* end of the first mapping */
 
 /* Maps a block of metadata; NULL when memory is exhausted. */
 struct table_block *jemalloc_add_table_block(struct jemalloc *state, struct metadata *tables,

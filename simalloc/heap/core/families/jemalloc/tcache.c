@@ -85,7 +85,7 @@ bool jemalloc_fill_stack(struct jemalloc *state, struct thread *thread, uint32_t
         if (!jemalloc_find_slab(state, arena, class)) {
             if (taken == 0 || state->heap.failure != NULL)
                 return false;
-            break; /* what has been taken will do */
+            break; /* a partial fill is enough */
         }
         struct extent *slab = extent_at(state, arena->bins[class].current);
         uint32_t end = taken + slab->free_regions;

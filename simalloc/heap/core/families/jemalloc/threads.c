@@ -1,17 +1,17 @@
 #include "families/jemalloc/threads.h"
 
-#define EAGER_FROM (UINT64_C(8) << 20)      /* what arena 0 of 5.3.0 purges at once, always */
-#define DECAY_SEED_STEP (UINT64_C(1) << 21) /* from arena to arena */
+#define EAGER_FROM (UINT64_C(8) << 20)      /* minimum size that arena 0 of 5.3.0 purges at once */
+#define DECAY_SEED_STEP (UINT64_C(1) << 21) /* step of the seed from arena to arena */
 #define THREAD_SEED_STEP (UINT64_C(1) << 23)
 
 /* Bytes of metadata. */
 struct table_sizes {
-    uint64_t arena;      /* of each arena */
-    uint64_t program;    /* of what the first arena has besides */
-    uint64_t statistics; /* of each table of statistics, which the first mallctl makes */
-    uint64_t control;    /* of what else that makes */
+    uint64_t arena;      /* bytes of each arena */
+    uint64_t program;    /* further bytes in the first arena */
+    uint64_t statistics; /* bytes of each table of statistics, made by the first mallctl */
+    uint64_t control;    /* further bytes made by the first mallctl */
     uint64_t lost;       /* by alignment, behind what mallctl made and before the first cache */
-    uint64_t unread;     /* of what mallctl made, never written as long as no decay goes by time */
+    uint64_t unread;     /* bytes from mallctl that are never written without decay by time */
     uint64_t gap;        /* a page of an arena's that only large statistics write */
     uint64_t hole;       /* a page of an arena's that nothing writes; equal to `gap` if none */
 };

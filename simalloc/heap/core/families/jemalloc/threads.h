@@ -7,8 +7,8 @@
 enum {
     FREES_BEFORE_CACHE = 128, /* a thread of 5.3.1 that only frees gets a cache at this one */
     POOL_OF_EXCEPTIONS = 72704, /* bytes that the C++ library allocates when it is loaded */
-    POOL_WRITTEN = 16,          /* of them it writes then */
-    BYTES_OF_THREAD = 288,    /* that the C library allocates when a thread is started */
+    POOL_WRITTEN = 16,          /* bytes of the pool that are written then */
+    BYTES_OF_THREAD = 288,    /* allocated by the C library when a thread is started */
 };
 
 /* Returns an object from an arena; NO_BLOCK when memory is exhausted. */

@@ -4,7 +4,7 @@
 #include "families/mimalloc/mimalloc.h"
 #include "layers/define_layer.h"
 
-enum { THREAD_BLOCK = 288 }; /* that the C library allocates for each thread that it is to start */
+enum { THREAD_BLOCK = 288 }; /* bytes that the C library allocates for each thread to start */
 
 const char *const mimalloc_figures[1] = {"committed"};
 

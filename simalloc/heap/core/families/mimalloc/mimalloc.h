@@ -11,7 +11,7 @@
 #include "space/table.h"
 
 enum {
-    SMALL_REQUEST = 1024, /* that takes a block of the first page without further ado */
+    SMALL_REQUEST = 1024, /* largest request served directly from the first page */
     SINGLES = 57, /* the queue of pages of one block; those below are for a size each */
     FULL,         /* queue of full pages, in mimalloc 2 only */
     QUEUES,
@@ -56,7 +56,7 @@ struct page {
     bool has_aligned; /* true if an object may begin inside its block */
     /* Of mimalloc 2: */
     uint8_t delayed; /* enum delayed */
-    uint32_t index;  /* of its first slice */
+    uint32_t index;  /* number of the first slice */
     struct segment *segment;
     /* Of mimalloc 3: */
     bool is_new; /* true if its slices were never used before and are therefore zero */
@@ -87,9 +87,9 @@ struct theap {
     uint32_t delayed_count;
     uint32_t delayed_capacity;
     /* Of mimalloc 3: */
-    uint64_t identity; /* that no other has or had; 0 is nobody's */
+    uint64_t identity; /* a number never used twice; 0: unused */
     uint32_t sequence; /* the thread's number, by first mallocs; the main thread's is 0 */
-    uint64_t full_retain; /* how many full pages a search leaves in their queue */
+    uint64_t full_retain; /* number of full pages that a search leaves in their queue */
     uint64_t calls; /* generic mallocs since the last collection */
     uint64_t collected; /* and before that, since the last full one */
     bool is_new; /* its thread, not the main one, has not called malloc yet */
@@ -113,7 +113,7 @@ struct rules {
     uint32_t (*allocate)(struct mimalloc *mi, struct theap *theap, uint64_t size);
     uint32_t (*allocate_aligned)(struct mimalloc *mi, struct theap *theap, uint64_t size,
                                  uint64_t alignment);
-    uint64_t (*rounded)(uint64_t size); /* of the block that a request gets */
+    uint64_t (*rounded)(uint64_t size); /* size of the block for a request */
     /* After the owner's free in a page that is empty now, or was full. */
     void (*after_free)(struct mimalloc *mi, uint32_t number);
     /* Gives a page a block that is not its owner's to free, on behalf of a thread. */
@@ -135,10 +135,10 @@ struct mimalloc {
     uint32_t page_count;
     uint32_t unused_pages; /* chained by `next` */
     struct thread_table theaps;
-    uint64_t hint; /* where the next mapping may begin in the real process */
-    uint64_t origin; /* what locations count from there */
+    uint64_t hint; /* hint for the next mapping's address in the real process */
+    uint64_t origin; /* the address there from which locations count */
     uint64_t committed; /* modulo 2**64 */
-    uint64_t calls; /* of the program */
+    uint64_t calls; /* calls of the program */
     bool is_started; /* the program has called malloc */
     bool has_origin;
 };

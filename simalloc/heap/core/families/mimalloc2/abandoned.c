@@ -3,7 +3,7 @@
 
 enum {
     TRIED_TO_RECLAIM = 8, /* segments, before a thread gets another one */
-    TRIED_AT_END = 1024,  /* of a thread */
+    TRIED_AT_END = 1024,  /* maximum number tried when a thread ends */
     TRIED_BY_FORCE = 16 * TRIED_AT_END,
     MOST_VISITS = 3, /* after more a segment is taken over whatever it has */
 };

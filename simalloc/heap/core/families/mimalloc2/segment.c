@@ -12,7 +12,7 @@ enum {
     LINK_WRITTEN = 32,   /* bytes of the record of a further slice, which points to the first */
     MOST_LINKED = 255,   /* slices of a page that lead to its first one, beside the last */
     COMMIT_UNIT = 16, /* slices that are committed together */
-    SLOTS_LOOKED_AT = 16, /* of kept segments, when another comes */
+    SLOTS_LOOKED_AT = 16, /* slots of kept segments searched by a purge without force */
     MOST_PURGED = 4, /* maximum number decommitted then */
 };
 

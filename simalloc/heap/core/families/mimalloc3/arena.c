@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-    HEADER_SLICES = 8, /* of page headers, in each MAPPING_ALIGNMENT */
+    HEADER_SLICES = 8, /* slices of page headers in each MAPPING_ALIGNMENT */
     LARGEST_IN_ARENA = 4088, /* slices; longer runs are not looked for there */
     MAPS_BY_SLICE = 65, /* with a header and a bit for each slice */
 };

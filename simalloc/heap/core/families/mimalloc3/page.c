@@ -4,8 +4,8 @@
 enum {
     LARGEST_MEDIUM = 86698, /* largest block in a page of eight slices, except in pages of 65536
                              * bytes */
-    FARTHEST_OFFSET = 4096 - PAGE_HEADER, /* of the first block, in a page that is not small */
-    FARTHEST_COLOUR = 448, /* that the first block is moved in a small page, for the caches' sake */
+    FARTHEST_OFFSET = 4096 - PAGE_HEADER, /* maximum offset of a first block over LARGEST_SMALL */
+    FARTHEST_COLOUR = 448, /* largest shift of a small page's first block, for the caches */
     SMALLEST_COLOUR = 64,
 };
 

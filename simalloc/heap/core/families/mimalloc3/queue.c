@@ -3,8 +3,8 @@
 
 enum {
     HIGHEST_SCORE = 256,
-    SCORE_OF_A_HIT = 8, /* when others freed blocks in a page that was found full */
-    SCORE_OF_A_PAGE = 32, /* that is left in its queue though it is full */
+    SCORE_OF_A_HIT = 8, /* added if others freed blocks in a page that was found full */
+    SCORE_OF_A_PAGE = 32, /* added for a full page that stays in its queue */
     LARGEST_RECLAIMED = 128 * 1024,
 };
 
@@ -28,7 +28,7 @@ static void count_collected(struct queue *queue, bool was_freed_in)
 /* A search through a queue. */
 struct search {
     uint32_t candidate; /* the best page so far, or NO_PAGE */
-    uint64_t retain; /* how many more full pages are left in the queue */
+    uint64_t retain; /* number of further full pages to leave in the queue */
     int64_t limit; /* number of further pages to examine after a candidate is found */
 };
 

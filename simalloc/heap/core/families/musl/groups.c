@@ -11,7 +11,7 @@ enum {
     SOON = 10,            /* steps between giving a mapping up and getting one that are counted */
     REMEMBERED = 150,
     LAST_STEP = 255,
-    RECORDS = 101, /* of groups, in a page */
+    RECORDS = 101, /* number of group records in a page */
     HOST_MARK = 6,
 };
 

@@ -18,9 +18,9 @@ enum {
     MOST_SLOTS = 32,
     MAPPED_FROM = 131052, /* bytes, from which on an object has a mapping of its own */
     BOUNCING = 100,
-    WRITTEN = 0x5a, /* what the program writes into its objects */
+    WRITTEN = 0x5a, /* byte that the program writes into its objects */
     BLOCKS_OF_GROUP = MOST_SLOTS + 8, /* maximum number of blocks of a new group, except its host */
-    FIRST_COUNTED = 7, /* of these classes bounces are counted, up to before the next */
+    FIRST_COUNTED = 7, /* bounces are counted for classes FIRST_COUNTED to END_COUNTED - 1 */
     END_COUNTED = 39,
 };
 
@@ -28,8 +28,8 @@ enum {
 struct musl_mapping {
     uint64_t base;
     uint64_t size;
-    uint8_t *bytes;  /* of each unit byte 13, then of each byte 14; NULL: it is one object's */
-    uint32_t number; /* of the call */
+    uint8_t *bytes;  /* byte 13 of each unit, then byte 14 of each; NULL: one object's */
+    uint32_t number; /* number of the call */
 };
 
 /* Slots of one class. A bit of `avail` and `freed` stands for a slot, the lowest for the first; the
@@ -40,7 +40,7 @@ struct musl_mapping {
  *   state->usage[class]                == sum of `count` over the groups of the class
  *   heap.counters.free_blocks          == sum of the bits in avail | freed over all groups */
 struct musl_group {
-    uint64_t first; /* where slot 0 begins */
+    uint64_t first; /* address of slot 0 */
     uint64_t stride;
     struct musl_mapping mapping; /* if it has one of its own */
     uint32_t root;               /* the group whose mapping it lies in */
@@ -48,7 +48,7 @@ struct musl_group {
     uint32_t host_slot;
     uint32_t avail;
     uint32_t freed;
-    uint32_t next; /* in the ring of its class; NO_GROUP: it is in none */
+    uint32_t next; /* next group in the ring of its class; NO_GROUP: in no ring */
     uint32_t previous;
     uint32_t lowest; /* block of all its memory */
     uint32_t class;
@@ -90,10 +90,10 @@ struct musl {
     uint32_t bounces[CLASSES];
     uint32_t unmapped_at[CLASSES]; /* the step at which a mapping was given up; 0: none */
     uint32_t step;
-    uint64_t records; /* of groups, that there is room for */
+    uint64_t records; /* number of group records made; `spare_records` are unused */
     uint64_t spare_records;
     struct musl_calls calls;
-    uint64_t visited; /* in the event under way */
+    uint64_t visited; /* blocks visited in the current event */
 };
 
 /* A slot by the number of its group and its own number; group NO_GROUP for no slot. */

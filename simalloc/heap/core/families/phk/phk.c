@@ -10,7 +10,7 @@ struct phk {
     uint64_t keep;
     uint64_t chunk_pages; /* enum page_order */
     struct runs runs;
-    uint64_t visited;    /* in this event */
+    uint64_t visited;    /* blocks visited in the current event */
     uint32_t directory;  /* the segment, or NO_BLOCK */
     uint32_t spare;      /* the run descriptor that describes nothing, or NO_BLOCK */
     uint32_t *described; /* by run id: its descriptor */

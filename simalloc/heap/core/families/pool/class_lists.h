@@ -16,7 +16,7 @@ struct class_lists {
     unsigned grain, division;        /* their logarithms */
     uint64_t levels;                 /* bit l: a list of level l has a block */
     uint32_t in_level[CLASS_LEVELS]; /* bit i: list i of the level has one */
-    uint32_t fronts[NO_CLASS];       /* of the lists, which are rings */
+    uint32_t fronts[NO_CLASS];       /* front of each list, a ring */
 };
 
 /* The number of the list that a key belongs to. */

@@ -11,7 +11,7 @@ enum { LISTS = 64, SEARCHED_FROM = 30, MOST_TRIES = 99 };
 struct emmalloc {
     struct sbrk sbrk;
     uint64_t mask;          /* bit i is set if list i may have a region */
-    uint32_t fronts[LISTS]; /* of rings; NO_BLOCK if a list is empty */
+    uint32_t fronts[LISTS]; /* front of each list, a ring; NO_BLOCK if it is empty */
 };
 
 /* The bytes of the smallest region. */

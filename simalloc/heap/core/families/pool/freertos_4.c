@@ -10,7 +10,7 @@ struct freertos_4 {
     bool is_made;
     bool is_listed[MOST_REGIONS]; /* is the end marker of a region in the list? */
     uint64_t free_bytes, least_free_bytes;
-    uint64_t allocations, frees; /* that succeeded */
+    uint64_t allocations, frees; /* numbers of successful calls */
 };
 
 /* The end markers in the list below an address, which a walk visits too. */

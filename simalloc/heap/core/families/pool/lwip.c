@@ -6,7 +6,7 @@ struct lwip {
     struct walked walked;
     uint64_t index;  /* the largest number in an index */
     uint64_t least;  /* bytes that a block holds */
-    uint64_t most;   /* that was in use */
+    uint64_t most;   /* maximum bytes in use so far */
     uint64_t errors; /* requests for which there was no room */
 };
 

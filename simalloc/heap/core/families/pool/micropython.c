@@ -8,8 +8,8 @@ struct micropython {
     struct pool pool;
     struct pool_list list;
     uint64_t block;  /* bytes of a block */
-    uint64_t first;  /* where the first block begins */
-    uint64_t blocks; /* how many there are */
+    uint64_t first;  /* address of the first block */
+    uint64_t blocks; /* number of blocks */
     uint64_t last_free; /* the byte of the table where a search begins: all before is in use */
 };
 

@@ -6,8 +6,8 @@ struct o1heap {
     struct pool pool;
     struct class_lists lists;
     uint64_t instance;  /* bytes of the heap's own structure */
-    uint64_t area;      /* of all fragments */
-    uint64_t most;      /* that was in use */
+    uint64_t area;      /* bytes of all fragments */
+    uint64_t most;      /* maximum bytes in use so far */
     uint64_t most_asked; /* by a request, refused or not */
     uint64_t refused;   /* requests for more than nothing */
 };

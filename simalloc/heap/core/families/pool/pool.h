@@ -39,7 +39,7 @@ struct pool_region {
 struct pool {
     struct heap heap;
     uint64_t capacity; /* bytes that are handed over */
-    uint64_t skew;     /* what the memory's address is beyond a multiple of 64 KiB */
+    uint64_t skew;     /* the memory's address modulo 64 KiB */
     uint32_t region_count;
     struct pool_region regions[MOST_REGIONS];
 };

@@ -67,7 +67,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     }
     if (wanted == 0)
         return pool_free_instead(heap, id, walked_free);
-    bool is_aligned = heap->blocks[id].family_data != 0; /* it can only be freed: it moves */
+    bool is_aligned = heap->blocks[id].family_data != 0; /* can only be freed: moves */
     if (wanted == held && !is_aligned) {
         note_unsplit(heap, id, 1);
         return id;

@@ -6,7 +6,7 @@ struct rt_thread_memheap {
     struct pool pool;
     uint64_t best;      /* is a freed block entered by its size, or at the head? */
     uint64_t least;     /* bytes that a block holds */
-    uint32_t head;      /* of the free blocks, a ring */
+    uint32_t head;      /* head of the ring of free blocks */
     uint64_t available; /* bytes of free blocks, without headers */
     uint64_t most;      /* bytes that were in use, headers included */
 };
@@ -141,7 +141,7 @@ static void release(struct heap *heap, uint32_t id)
     }
     if (state->best && id == pool_last(heap))
         differs_from(heap, 1); /* its place depends on its size */
-    if (joins_below) { /* which keeps its place */
+    if (joins_below) { /* the block below keeps its place */
         heap_join_next(heap, below);
         state->available += heap->setting.payload;
         heap->counters.coalescings++;
@@ -196,11 +196,11 @@ static void shrink(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
-    bool is_aligned = heap->blocks[id].family_data != 0; /* it can only be freed: it moves */
+    bool is_aligned = heap->blocks[id].family_data != 0; /* can only be freed: moves */
     (void)size;
     if (heap->request.size == 0)
         return pool_free_instead(heap, id, release);
-    if (heap->request.size > word_most(heap) - 4095) /* which would spoil the real one */
+    if (heap->request.size > word_most(heap) - 4095) /* it would corrupt the real heap */
         return NO_BLOCK;
     uint64_t held = rounded(state, heap->request.size);
     if (id == pool_last(heap))

@@ -7,7 +7,7 @@
 struct tlsf_bsd {
     struct pool pool;
     struct class_lists lists;
-    uint64_t most; /* that a block may hold */
+    uint64_t most; /* maximum bytes that a block may hold */
     uint32_t end;  /* the memory beyond the heap */
 };
 

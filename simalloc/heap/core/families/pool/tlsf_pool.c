@@ -2,7 +2,7 @@
 
 #include "families/pool/larger.h"
 
-enum { SECOND_POOL = 64 << 20 }; /* where it begins */
+enum { SECOND_POOL = 64 << 20 }; /* address of the second pool */
 
 static uint64_t holds(const struct heap *heap, uint32_t id)
 {

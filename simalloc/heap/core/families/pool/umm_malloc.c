@@ -9,7 +9,7 @@ struct umm_malloc {
     uint64_t block;    /* bytes of a block */
     uint64_t is_first; /* first fit, not best */
     uint64_t defrags;  /* does a realloc move down wherever it can? */
-    uint32_t front;    /* of the list, which is a ring */
+    uint32_t front;    /* front of the list, a ring */
     uint64_t listed, used, refused; /* free runs, those in use, and requests for which was no room */
 };
 

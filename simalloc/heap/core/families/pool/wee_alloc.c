@@ -9,16 +9,16 @@ enum { MAIN = 0, MOST_CLASS = 256, PAGE = 4096, LEAST_CLASS_AREA = 8192 };
 
 struct cell {
     uint64_t alignment; /* the requested alignment */
-    uint32_t area;      /* from 1 */
-    uint16_t list;      /* to which it returns when it is freed: MAIN, or the words of a class */
+    uint32_t area;      /* number of the area, from 1 */
+    uint16_t list;      /* the list for a free: MAIN, or a class's words */
     bool has_pending;   /* the cell behind it in the list ends where it begins: they are to be joined */
-    bool is_lost;       /* it is free, in no list and STATE_TABLE, as nothing can use it */
+    bool is_lost;       /* true if free, in no list and STATE_TABLE: nothing can use it */
 };
 
 struct wee_alloc {
     struct sbrk sbrk;
     uint64_t size_classes;
-    uint32_t heads[MOST_CLASS + 1]; /* of the lists, linked by family_data */
+    uint32_t heads[MOST_CLASS + 1]; /* heads of the lists, linked by family_data */
     struct cell *cells;             /* by the numbers of their blocks */
     uint32_t cell_capacity;
     uint32_t areas;

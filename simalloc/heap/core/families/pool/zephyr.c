@@ -10,9 +10,9 @@ struct zephyr {
     struct class_lists lists; /* by units; buckets, with a beginning */
     uint64_t chunk_header; /* bytes of a chunk's header */
     uint64_t first;    /* bytes of the first chunk, which is the heap's own */
-    uint64_t end;      /* of the last chunk */
+    uint64_t end;      /* end of the last chunk */
     uint64_t least;    /* units of a chunk that a bucket keeps */
-    uint64_t loops;    /* how many chunks of a bucket are tried */
+    uint64_t loops;    /* maximum number of chunks tried in a bucket */
     uint64_t front;    /* bytes in front of each object, for a reference to the heap */
     uint64_t program_alignment; /* alignment of all requests; 0: the alignment of chunks */
     uint64_t lone;     /* bytes of free chunks that no bucket keeps */
@@ -316,7 +316,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     }
     figures[0] = state->end - state->first - heap->counters.allocated - state->lone;
     figures[1] = heap->counters.allocated;
-    figures[2] = largest > 0 ? largest - state->chunk_header : 0; /* of sys_heap_alloc */
+    figures[2] = largest > 0 ? largest - state->chunk_header : 0; /* largest request */
 }
 
 static const struct parameter parameters[] = {

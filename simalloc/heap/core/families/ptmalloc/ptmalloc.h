@@ -37,7 +37,7 @@ struct arena_heap {
     uint64_t base;
     uint64_t size; /* bytes that are writable */
     uint64_t ever; /* the most that were */
-    uint32_t edge; /* of the segment that it is */
+    uint32_t edge; /* edge of its segment */
 };
 
 /* After each event:
@@ -67,15 +67,15 @@ struct cache {
 };
 
 struct thread {
-    struct arena *arena; /* NULL: it has none yet */
-    struct cache *cache; /* NULL: the same */
+    struct arena *arena; /* NULL: none yet */
+    struct cache *cache; /* NULL: none yet */
     uint32_t table;      /* the block that the cache lies in; or NO_BLOCK */
 };
 
 struct ptmalloc {
     struct heap heap;
     struct thread *thread; /* thread of the latest request; NULL before the first */
-    struct cache *cache;   /* of that thread; or NULL */
+    struct cache *cache;   /* the thread's cache, or NULL */
     uint64_t quick_most;   /* its small lists serve blocks of up to this size; 0 without one */
     uint32_t thread_number;
     uint64_t version; /* parameters, as in policy/families/ptmalloc.py */
@@ -90,21 +90,21 @@ struct ptmalloc {
     uint64_t mmap_threshold;
     uint64_t mmap_max;
     uint64_t adjusts;
-    uint64_t most_arenas; /* that there can be */
+    uint64_t most_arenas; /* maximum number of arenas */
     uint64_t growth;
     uint64_t word;        /* 0 without a mechanism */
-    uint64_t keep;        /* of the top, which is left at least */
+    uint64_t keep;        /* minimum bytes of the top that stay */
     uint64_t small_below; /* smaller blocks have a bin for each size */
     uint64_t small_cached; /* larger ones are in large lists of a cache */
     uint64_t stashed_most; /* larger ones get into a cache by being freed only */
     uint64_t served;      /* alignment that every block has */
-    uint64_t table_size;  /* of a cache */
+    uint64_t table_size;  /* bytes of a cache */
     uint64_t heap_info;   /* bytes at the beginning of a heap */
-    uint64_t arena_info;  /* the same of the first heap of an arena */
+    uint64_t arena_info;  /* bytes at the beginning of an arena's first heap */
     uint64_t arena_first; /* bytes added to the request for that heap */
     uint64_t heap_most;   /* the largest multiple of `growth` in a heap */
     uint64_t mapped_count;
-    struct group_tables tables; /* of all arenas' lists */
+    struct group_tables tables; /* tables of all arenas' lists */
     struct arena **arenas; /* by number; NULL until there are any */
     uint32_t arena_count;
     uint32_t arena_capacity;
@@ -113,7 +113,7 @@ struct ptmalloc {
     uint32_t idle_count;
     uint32_t idle_capacity;
     struct thread *thread_table; /* by number */
-    uint32_t thread_entries; /* in that table */
+    uint32_t thread_entries; /* number of entries in `thread_table` */
     /* The live blocks of the heap that the run began with, by address, which the first allocations
      * get: waiting_given <= waiting_count of them have been given. */
     uint32_t *waiting;

@@ -3,7 +3,7 @@
 
 #include "space/segment.h"
 
-enum { BLOCKS_A_PAGE = 4 }; /* that mapping, or unmapping, may make */
+enum { BLOCKS_A_PAGE = 4 }; /* maximum number of new blocks for each page mapped or unmapped */
 
 static uint64_t page_size(const struct pytorch *state, const struct device_stream *stream)
 {
@@ -95,7 +95,7 @@ uint32_t pytorch_grow(struct pytorch *state, struct device_stream *stream, uint6
         !map(state, id, least(device->heap.blocks[id].size, size)))
         return NO_BLOCK;
     while (device->heap.blocks[id].size < size) {
-        uint32_t next = device->heap.blocks[id].next; /* it takes in the block before it */
+        uint32_t next = device->heap.blocks[id].next; /* mapping it absorbs the block before it */
         uint64_t missing = size - device->heap.blocks[id].size;
         if (!map(state, next, least(missing, device->heap.blocks[next].size)))
             return NO_BLOCK;

@@ -23,7 +23,7 @@ enum {
     MOST_CACHED = 14,
     MOST_GROUPS = 2048,
     MOST_MAPPINGS_CACHED = 256,
-    SIZE_BITS = 26, /* of an allocated block's family_data */
+    SIZE_BITS = 26, /* bits of the size in an allocated block's family_data */
     NOTHING = 0,    /* the number of no batch, no record and no mapping */
     FALLBACK = 0    /* the local cache of all threads that have only freed so far */
 };
@@ -34,7 +34,7 @@ enum purge { PURGE_FORCED, PURGE_ALL };
 
 /* The constants of a build of Scudo; sizes in bytes. */
 struct configuration {
-    const uint32_t *sizes; /* of each class's blocks */
+    const uint32_t *sizes; /* size of each class's blocks */
     uint32_t classes;
     uint32_t most_cached;  /* blocks go to a local cache in such numbers, and fill a batch */
     uint32_t cached_bytes; /* or fewer, if they have more bytes together; but one always */
@@ -49,7 +49,7 @@ extern const struct configuration scudo_configurations[2];
 struct batch_of_blocks {
     uint32_t blocks[MOST_CACHED];
     uint32_t record;
-    uint32_t older; /* in its group; or the next unused one */
+    uint32_t older; /* next older batch of its group, or next unused batch */
 };
 
 struct group {
@@ -77,7 +77,7 @@ struct region {
     uint64_t start; /* the address of the first one */
     uint64_t mapped;
     uint64_t made; /* bytes cut into blocks */
-    uint64_t first; /* where the first block is in the region's slot */
+    uint64_t first; /* offset of the first block in the region's slot */
     uint32_t slot;
     uint32_t tail; /* free block of mapped bytes without blocks yet; or NO_BLOCK */
     uint32_t hole; /* addresses that are not mapped yet; or NO_BLOCK */
@@ -99,7 +99,7 @@ struct records {
 };
 
 struct stack {
-    uint32_t blocks[2 * MOST_CACHED]; /* of class 0: records */
+    uint32_t blocks[2 * MOST_CACHED]; /* records for class 0 */
     uint32_t count;
 };
 
@@ -116,7 +116,7 @@ struct quarantine {
 struct local {
     struct stack stacks[MOST_CLASSES];
     struct quarantine quarantine;
-    struct local *next_unused; /* of those no longer in use */
+    struct local *next_unused; /* next cache no longer in use */
 };
 
 struct mapping {
@@ -124,19 +124,19 @@ struct mapping {
     uint64_t size;
     uint64_t start; /* accessible bytes, from here to `end` */
     uint64_t end;
-    uint64_t time;    /* when it was cached; 0: nothing is written since the system gave its pages */
+    uint64_t time;    /* time of caching; 0: no byte written since the system gave its pages */
     uint64_t asked;   /* bytes by the program */
     uint64_t ordinal; /* among all that ever were */
     uint32_t block;   /* all of it while it is cached; else the next unused mapping */
 };
 
 struct secondary {
-    struct mapping *mappings; /* from 1 on */
+    struct mapping *mappings; /* indexed from 1 */
     uint32_t used;
     uint32_t capacity;
-    uint32_t unused; /* the first of those no longer in use; or NOTHING */
+    uint32_t unused; /* the first mapping no longer in use, or NOTHING */
     uint32_t live;
-    uint64_t count; /* that ever were */
+    uint64_t count; /* number of mappings ever made */
     uint64_t mapped;
     uint32_t cached[MOST_MAPPINGS_CACHED]; /* or NOTHING */
     uint64_t oldest; /* time at which one of them was cached; 0: none has pages */
@@ -151,10 +151,10 @@ struct scudo {
     uint64_t purge;
     uint64_t tick;
     uint64_t primary_interval;   /* milliseconds plus 1; 0: pages are never returned */
-    uint64_t secondary_interval; /* likewise */
+    uint64_t secondary_interval; /* milliseconds plus 1; 0: pages are never returned */
     uint64_t cache_count_max;
     uint64_t largest_cached;
-    uint64_t caches; /* that threads share; 0: each has its own */
+    uint64_t caches; /* number of shared caches; 0: one for each thread */
     uint64_t quarantine_size_kb;
     uint64_t thread_local_quarantine_size_kb;
     uint64_t quarantine_max_chunk_size;
@@ -163,7 +163,7 @@ struct scudo {
     uint8_t *class_of; /* by size / GRAIN, rounded up */
     struct region regions[MOST_CLASSES];
     struct records records;
-    struct batch_of_blocks *batches; /* from 1 on */
+    struct batch_of_blocks *batches; /* indexed from 1 */
     uint32_t batches_used;
     uint32_t batch_capacity;
     uint32_t batch_unused;
@@ -172,7 +172,7 @@ struct scudo {
     uint32_t local_capacity;
     struct local *local_unused;
     struct thread_table local_of;
-    uint64_t threads; /* that have been given a shared one */
+    uint64_t threads; /* number of threads with a shared cache */
     struct secondary secondary;
     struct quarantine quarantine;
     uint64_t *bits; /* for releases */

@@ -18,7 +18,7 @@ static uint32_t grow(struct solaris_3x *state, uint64_t size)
     heap->blocks[id].index_slot = STATE_ALLOCATED;
     if (state->tag != 0) {
         if (!first)
-            heap_join_previous(heap, id); /* where the end was */
+            heap_join_previous(heap, id); /* the place of the old end */
         state->end = heap_cut_high(heap, id, heap->blocks[id].size - state->tag);
         heap->blocks[state->end].index_slot = STATE_TABLE;
     }

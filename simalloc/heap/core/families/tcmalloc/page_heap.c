@@ -235,7 +235,7 @@ static bool grow(struct tcmalloc *state, uint64_t pages)
 {
     struct heap *heap = &state->heap;
     uint64_t asked = pages < state->page_heap.listed ? state->page_heap.listed : pages;
-    bool is_first = state->page_heap.system == 0; /* it comes before the settings are read */
+    bool is_first = state->page_heap.system == 0; /* precedes the settings */
     if (!is_first && !make_room(state, asked)) {
         asked = pages;
         if (!make_room(state, asked)) {

@@ -15,10 +15,10 @@ enum {
 
 struct size_class {
     uint32_t size;
-    uint32_t pages;       /* of a span */
-    uint32_t blocks;      /* of a span */
-    uint32_t move;        /* how many blocks move at once */
-    uint32_t max_cache_size; /* of `move` blocks, that may wait between the threads */
+    uint32_t pages;       /* pages of a span */
+    uint32_t blocks;      /* blocks of a span */
+    uint32_t move;        /* number of blocks that move at once */
+    uint32_t max_cache_size; /* maximum number of such batches between the threads */
 };
 
 /* Class 0 is unused; the classes begin with 1. */

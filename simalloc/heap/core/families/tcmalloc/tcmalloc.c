@@ -6,7 +6,7 @@
 
 enum {
     SMALLEST = 1,               /* the class of a byte */
-    IDLE_RECORDS = 2,           /* of spans, made first so that others lie elsewhere in caches */
+    IDLE_RECORDS = 2,           /* span records made first, to shift the others in caches */
     BLOCKS_AN_EVENT = 16,
     POOL_OF_EXCEPTIONS = 72704, /* bytes that the C++ library allocates when it is loaded */
     THREAD_BLOCK = 304,         /* and the C library for each thread that is started */

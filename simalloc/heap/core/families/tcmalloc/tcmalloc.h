@@ -50,8 +50,8 @@ struct span {
     uint32_t free;   /* most recently freed block, head of a chain of `free_count` */
     uint32_t free_count;
     uint32_t class;
-    uint32_t newer; /* of the class' spans with free blocks; or NO_SPAN */
-    uint32_t older; /* the same; of a number that is not in use, the next such number */
+    uint32_t newer; /* next newer span of the class with free blocks, or NO_SPAN */
+    uint32_t older; /* next older one, or NO_SPAN; next unused number if unused */
 };
 
 struct spans {
@@ -65,8 +65,8 @@ struct spans {
 struct central_free_list {
     uint32_t newest; /* span with free blocks; or NO_SPAN */
     uint32_t spans;
-    uint64_t free_blocks; /* of these spans */
-    uint32_t cache_size; /* how many slots the transfer cache has */
+    uint64_t free_blocks; /* free blocks of these spans */
+    uint32_t cache_size; /* number of slots of the transfer cache */
     uint32_t used_slots;
     uint32_t slots[MOST_SLOTS]; /* the first block of each, the newest chain last */
 };
@@ -86,7 +86,7 @@ struct page_heap {
 struct records {
     uint64_t used;
     uint64_t made;
-    uint64_t chunk; /* where the latest are */
+    uint64_t chunk; /* address of the latest chunk of records */
 };
 
 struct metadata {
@@ -138,7 +138,7 @@ struct tcmalloc {
     struct page_heap page_heap;
     struct metadata metadata;
     struct caches caches;
-    uint64_t visited; /* in the event under way */
+    uint64_t visited; /* blocks visited in the current event */
 };
 
 /* Reserves room for `blocks` more blocks and their links. Returns false, with the heap's failure

@@ -19,11 +19,10 @@ enum { AGED_BLOCKS = 1 << 14, AGED_PAGE = SLOTS * SLOTS, AGED_SLOTS = 9 * AGED_P
 struct aged_list {
     unsigned granule; /* log2 of the granule in bytes; all sizes are multiples of the granule */
     uint32_t used;    /* slots from this one on have not been used */
-    uint16_t bound[AGED_SLOTS / SLOTS]; /* of a row: at least the largest size in it */
-    uint64_t largest[AGED_SLOTS / SLOTS]; /* of a row: at least the bytes of its largest block, if
-                                             that has SHORT_SIZE */
-    uint64_t taken[AGED_SLOTS / SLOTS]; /* of a row: bit i: slot i holds a block */
-    uint16_t count[AGED_SLOTS / SLOTS]; /* of a row: its blocks */
+    uint16_t bound[AGED_SLOTS / SLOTS]; /* upper bound of the sizes in each row */
+    uint64_t largest[AGED_SLOTS / SLOTS]; /* bound of each row's SHORT_SIZE blocks, in bytes */
+    uint64_t taken[AGED_SLOTS / SLOTS]; /* bit i of a row: slot i holds a block */
+    uint16_t count[AGED_SLOTS / SLOTS]; /* number of blocks in each row */
     uint16_t size[AGED_SLOTS]; /* granules, at most SHORT_SIZE; 0 in an empty slot */
     uint32_t block[AGED_SLOTS];
 };

@@ -20,7 +20,7 @@
 /* Position of a node in the tree. */
 struct place {
     uint32_t parent; /* NO_NODE of the root; while the node is unused, the next unused one */
-    uint32_t slot;   /* in the parent */
+    uint32_t slot;   /* slot in the parent */
 };
 
 struct leaf {
@@ -40,7 +40,7 @@ struct inner {
     uint8_t few[SLOTS];      /* if the children are leaves: the blocks in the child; any number from
                                 slot `count` on */
     uint32_t blocks[SLOTS];  /* if they are not: the blocks below the child */
-    uint64_t largest[SLOTS]; /* the same in bytes */
+    uint64_t largest[SLOTS]; /* bytes of the largest block below the child, or more */
     uint32_t count;          /* children are in slots 0 .. count-1 */
     struct place place;
 };
@@ -55,7 +55,7 @@ struct block_list {
     uint32_t unused_leaf, unused_inner; /* heads of the chains of unused nodes */
     uint32_t root;   /* a leaf if the height is 0 */
     uint32_t height; /* levels of inner nodes */
-    uint32_t blocks; /* in the list */
+    uint32_t blocks; /* number of blocks in the list */
 };
 
 /* A slot of a leaf. leaf is NO_NODE for no slot. */
@@ -145,7 +145,7 @@ ALWAYS_INLINE uint32_t short_key(const struct block_list *list, uint64_t address
 /* Blocks are looked for by size, and by which end of the list they are nearer to. */
 struct wanted {
     uint64_t size;
-    uint32_t brief; /* the same in granules, or SHORT_SIZE */
+    uint32_t brief; /* size in granules, or SHORT_SIZE */
     bool last;
 };
 
@@ -259,7 +259,7 @@ ALWAYS_INLINE struct cursor block_list_first_around(struct block_list *list, str
 {
     uint32_t brief = short_size(list, size);
     if (brief < SHORT_SIZE && list->leaves[from.leaf].size[from.slot] >= brief)
-        return from; /* it is often the first, and to guess so is not to wait for vectors */
+        return from; /* often the first, and a guess does not wait for vectors */
     struct cursor at = block_list_first_from(list, from, size);
     return found(at) ? at : block_list_first(list, size);
 }

@@ -6,7 +6,7 @@ struct walk {
     bool ordered;
     bool offers;
     uint32_t blocks;
-    uint64_t address; /* of the latest block */
+    uint64_t address; /* address of the latest block */
 };
 
 static const char *check_leaf(struct walk *walk, uint32_t id)

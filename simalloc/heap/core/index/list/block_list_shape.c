@@ -138,7 +138,7 @@ static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id,
     parent->blocks[slot] = 0;
     inner_count(parent, level, slot, blocks);
     inner_count(parent, level, slot - 1, -blocks);
-    parent->size[slot] = 0; /* what stood there before must not pass for the child's */
+    parent->size[slot] = 0; /* an old value must not pass for the child's */
     parent->largest[slot] = 0;
     parent->count++;
     adopt(list, level + 1, parent_id, slot);

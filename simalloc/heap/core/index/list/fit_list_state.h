@@ -14,7 +14,7 @@ enum form { FORM_TREE, FORM_FLAT, FORM_AGED, FORM_WALK, FORMS };
 struct list_rule {
     enum fit fit;
     enum order order;
-    enum form form; /* of the list */
+    enum form form; /* form of the list */
 };
 
 struct list_fit {
@@ -22,9 +22,9 @@ struct list_fit {
     struct list_rule rule;
     bool held;       /* a form was requested, and is kept while possible */
     int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
-    uint64_t searches, visited; /* of all so far, when the balance was last drawn */
+    uint64_t searches, visited; /* totals up to the latest balance */
     uint64_t passed; /* neighbours, in the last batch as a walk; forgotten bit by bit */
-    struct walked_list walk; /* of next fit: the front is the rover */
+    struct walked_list walk; /* walked list; for next fit, the front is the rover */
     struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
                                 comes last and enters without moving others */
     uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
@@ -35,7 +35,7 @@ struct list_fit {
 /* A block of the list, and where the tree has it. */
 struct seat {
     uint32_t block;   /* or NO_BLOCK */
-    struct cursor at; /* of other forms: nowhere */
+    struct cursor at; /* position in the tree; nowhere in other forms */
 };
 
 #endif

@@ -31,7 +31,7 @@ struct flat_list {
     uint32_t empty;   /* chain of empty slots; those never used are last, and in order */
     int32_t size[FLAT_SLOTS];  /* granules; 0 in an empty slot */
     int32_t place[FLAT_SLOTS]; /* a key and the slot itself, or FLAT_EMPTY */
-    uint32_t block[FLAT_SLOTS]; /* in an empty slot: the next empty one */
+    uint32_t block[FLAT_SLOTS]; /* the block in the slot; the next empty slot in an empty one */
 };
 
 /* Takes all blocks out, whose slots are the caller's to set. */

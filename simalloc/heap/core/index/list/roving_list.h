@@ -18,7 +18,7 @@ struct roving_list {
     struct block_list tree;
     uint32_t count;
     bool is_tree;
-    bool offers; /* of a tree: a block that a free one follows in memory is offered */
+    bool offers; /* true if a tree offers blocks that precede a free one */
     int64_t balance; /* visits that the other form would have saved; at least 0 */
 };
 

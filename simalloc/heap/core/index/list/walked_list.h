@@ -11,7 +11,7 @@
 #include "index/block_ring.h"
 
 struct walked_list {
-    uint32_t front;  /* where a search starts; NO_BLOCK if the list is empty */
+    uint32_t front;  /* start of a search; NO_BLOCK if the list is empty */
     uint64_t passed; /* steps of searches for places by address since this was last set to 0 */
 };
 

@@ -18,9 +18,9 @@ struct bin_tables {
     enum bin_kind kind;
     bool held; /* the kind was requested and does not change by itself; by address only */
     bool keyed;
-    uint32_t *siblings; /* of linked heaps, by block id; NULL of other bins */
+    uint32_t *siblings; /* siblings in linked heaps by block id; NULL in other bins */
     uint64_t *keys;     /* times of entry, by block id; NULL if not keyed */
-    uint32_t capacity;  /* of both, and of the block table */
+    uint32_t capacity;  /* number of entries of both, and of the block table */
     struct bin_arrays *arrays; /* NULL of other bins */
 };
 
@@ -51,7 +51,7 @@ ALWAYS_INLINE bool bin_tables_reserve(struct bin_tables *tables, uint32_t capaci
 struct bin_check {
     const struct block *blocks;
     const struct bin_tables *tables;
-    uint32_t (*bin_of)(const void *context, uint64_t size); /* where a block should be */
+    uint32_t (*bin_of)(const void *context, uint64_t size); /* the expected bin of a size */
     const void *context;
     uint64_t met; /* blocks */
 };

@@ -20,7 +20,7 @@
 enum { ARRAYS_FROM = 1 << 18, ARRAYS_TO = ARRAYS_FROM / 4 };
 
 struct __attribute__((packed, aligned(4))) bin_entry {
-    uint64_t address; /* of the block */
+    uint64_t address; /* address of the block */
     uint32_t block;
 };
 

@@ -14,8 +14,8 @@ enum heir { OLDEST_IS_HEAD, NEWEST_IS_HEAD };
 /* Tables by block id, shared by several groups of a heap and by its chains. */
 struct group_tables {
     struct links links;
-    struct chain *others; /* of a head */
-    uint32_t capacity;    /* of `others` */
+    struct chain *others; /* other blocks of a head */
+    uint32_t capacity;    /* number of entries of `others` */
 };
 
 struct groups {

@@ -290,7 +290,7 @@ void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address)
 struct walk {
     const struct size_tree *tree;
     uint32_t blocks;
-    uint64_t size, key; /* of the latest block */
+    uint64_t size, key; /* size and key of the latest block */
 };
 
 static const char *check_leaf(struct walk *walk, uint32_t id)

@@ -25,7 +25,7 @@ struct size_tree {
     uint32_t used;
     uint32_t unused; /* head of the chain of unused nodes */
     uint32_t root;
-    uint32_t blocks; /* in the tree */
+    uint32_t blocks; /* number of blocks in the tree */
 };
 
 /* The most nodes that a batch of events may create: an event inserts at most three blocks, each into

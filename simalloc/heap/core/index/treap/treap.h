@@ -16,7 +16,7 @@ struct treap_key {
 
 struct treap_node {
     struct treap_key key;
-    uint32_t count; /* of nodes in the subtree */
+    uint32_t count; /* number of nodes in the subtree */
     uint32_t parent; /* or NO_BLOCK, as the two below */
     uint32_t left;
     uint32_t right;

@@ -8,7 +8,7 @@
 #include "space/table.h"
 
 enum {
-    POOLS = 64, /* that fit an arena; one less if it does not begin where a pool may */
+    POOLS = 64, /* pools of an arena; one fewer if it starts unaligned to pools */
     GRAIN = 16,
     LARGEST = 512,
     POOL_HEADER = 48,
@@ -20,28 +20,28 @@ enum {
 
 /* Blocks of one size: used + those chained from `freed` + those from `fresh` to `last` are all. */
 struct pool {
-    uint32_t lowest;     /* of its blocks */
-    uint32_t size;       /* of a block; 0: the pool was never used */
+    uint32_t lowest;     /* lowest of its blocks */
+    uint32_t size;       /* bytes of a block; 0: the pool was never used */
     uint32_t used;       /* allocated blocks */
     uint32_t freed;      /* the block freed last, or NO_BLOCK */
     uint32_t fresh;      /* the lowest block that was never used since the size was set, or NO_BLOCK */
     uint32_t last;       /* the highest block */
-    uint32_t next;       /* in its list, or NO_POOL */
-    uint32_t previous;   /* in the list of a size */
+    uint32_t next;       /* next pool of its list, or NO_POOL */
+    uint32_t previous;   /* previous pool in the list of a size */
 };
 
 /* While it is live, carved <= total, and free_count == total - pools with a used block. */
 struct arena {
     uint64_t base;
     uint64_t number; /* among all that ever were */
-    uint32_t lowest; /* of its blocks */
+    uint32_t lowest; /* lowest of its blocks */
     uint32_t rest;   /* the block that is not carved into pools yet, if one is left */
     uint32_t carved; /* pools */
     uint32_t total;
     uint32_t free_count; /* pools that are not used */
     uint32_t emptied;    /* the pool emptied last, chained by `next` */
-    uint32_t newer;      /* of those with as many free pools, or NO_ARENA */
-    uint32_t older;      /* likewise; of an arena that is no more, the next such */
+    uint32_t newer;      /* next newer arena with as many free pools, or NO_ARENA */
+    uint32_t older;      /* next older one, or NO_ARENA; next unused if freed */
     bool is_live;        /* the arena has not been freed */
     struct pool pools[POOLS]; /* number POOLS * the arena's + place + 1 */
 };
@@ -61,8 +61,8 @@ struct node {
 
 struct pymalloc {
     uint64_t pool_size;     /* bytes */
-    uint64_t keeps_last;    /* whether the last arena stays when it is wholly free */
-    uint64_t discard_pools; /* whether the pages of empty pools go back */
+    uint64_t keeps_last;    /* nonzero if the last arena stays when it is wholly free */
+    uint64_t discard_pools; /* nonzero if the pages of empty pools go back */
     uint64_t arena_skew;    /* bytes from a multiple of 16 KiB to the beginning of each arena */
     uint64_t least;         /* bytes of the least request that pools serve */
     const struct layer *base;
@@ -77,7 +77,7 @@ struct pymalloc {
     uint32_t used[LARGEST / GRAIN + 1]; /* by block size / GRAIN: the first pool with room */
     struct owned *owned;                /* by block id */
     uint32_t owned_capacity;
-    uint64_t slots; /* of the table of arenas */
+    uint64_t slots; /* number of slots in the table of arenas */
     uint32_t table; /* a block of the family's; or NO_BLOCK */
     struct node *nodes;
     uint32_t node_count;
