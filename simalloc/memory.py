@@ -15,6 +15,7 @@ from typing import Final
 
 from simalloc.errors import SimallocError
 from simalloc.machine import system_text
+from simalloc.sizes import parse_size, spell_bytes
 
 VARIABLE: Final = "SIMALLOC_MEMORY"
 """An environment variable: the bytes that may be used, such as 8G, in place of those measured."""
@@ -26,7 +27,6 @@ STATED: Final = 1 << 30
 
 _KEPT_FREE: Final = 0.1
 """Share of the free memory that is left to the rest of the machine."""
-_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _state: Callable[[str], None] = lambda _: None  # noqa: E731 - the command line sets another
 _stated: Final[set[str]] = set()
 """Sentences that were stated; many replays in a row may need the same."""
@@ -50,11 +50,11 @@ def require_memory(
     may = room()
     if may is not None and needed > may:
         raise SimallocError(
-            f"{what} needs about {_spelled(needed)} of memory, and {_spelled(may)} may be used "
-            f"here. {remedy}, or set "
+            f"{what} needs about {spell_bytes(needed)} of memory, and {spell_bytes(may)} may be "
+            f"used here. {remedy}, or set "
             f"{VARIABLE}={(needed >> 30) + 1}G if you know that this is too high"
         )
-    sentence = f"{what} needs about {_spelled(needed)} of memory"
+    sentence = f"{what} needs about {spell_bytes(needed)} of memory"
     if needed >= STATED and sentence not in _stated:
         _stated.add(sentence)
         _state(sentence)
@@ -76,10 +76,10 @@ def room() -> int | None:
 
 
 def _given(text: str) -> int:
-    found = re.fullmatch(r"(\d+)([KMGT]?)", text.strip().upper())
-    if found is None:
-        raise SimallocError(f"{VARIABLE} is {text!r}; write a size such as 8G")
-    return int(found[1]) * _UNITS[found[2]]
+    try:
+        return parse_size(text)
+    except SimallocError:
+        raise SimallocError(f"{VARIABLE} is {text!r}; write a size such as 8G") from None
 
 
 def _left_of_limit() -> int | None:
@@ -114,8 +114,3 @@ def _left_in_groups() -> list[int]:
         if folder == top:
             break
     return left
-
-
-def _spelled(size: int) -> str:
-    unit, name = (1 << 30, "GiB") if size >= 1 << 30 else (1 << 20, "MiB")
-    return f"{size / unit:,.1f} {name}"

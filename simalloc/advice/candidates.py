@@ -13,7 +13,7 @@ from simalloc.advice.releases import installed_release, library_of
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap.real.settings import environment_of
 from simalloc.policy import CATALOGUE, find_policy
-from simalloc.policy.parts import parse_size
+from simalloc.sizes import parse_size
 
 PYTHONS_OWN: Final = "pymalloc"
 """Python's own allocator, on top of a malloc; used unless PYTHONMALLOC selects another."""

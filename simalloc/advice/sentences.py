@@ -17,6 +17,7 @@ from simalloc.advice.outcomes import Setting
 from simalloc.advice.recorded import Recorded
 from simalloc.advice.thread_arenas import ThreadArenas
 from simalloc.plural import counted
+from simalloc.sizes import spell_mib
 from simalloc.trace.recorder.built_in import FREE_THREADED, GO
 
 MOSTLY_LIVE: Final = 0.9
@@ -27,7 +28,7 @@ def spelled(number: float) -> str:
     """Spell bytes as the table does: in MiB; below 10 KiB, which would be 0.0x MiB, in bytes."""
     if abs(number) < 10 << 10:
         return f"{number:,.0f} bytes"
-    return f"{number / (1 << 20):,.{2 if abs(number) < 100 << 20 else 1}f} MiB"
+    return spell_mib(number)
 
 
 def live_at(setting: Setting, moment: Moment) -> float:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 
 from simalloc.measure.device import CANDIDATES, SETTINGS, WhatIf, search, what_if
-from simalloc.policy import parse_size
 from simalloc.progress import progress as any_progress
+from simalloc.sizes import parse_size
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import load_device
 

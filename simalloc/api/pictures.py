@@ -22,9 +22,10 @@ from simalloc.measure import (
     rank_values,
     ranking,
 )
-from simalloc.policy import AnyPolicy, expand_policies, parse_size, spell
+from simalloc.policy import AnyPolicy, expand_policies, spell
 from simalloc.progress import progress as any_progress
 from simalloc.report.palettes import Theme
+from simalloc.sizes import parse_size
 from simalloc.sweep import Results
 from simalloc.trace.statistics import describe
 

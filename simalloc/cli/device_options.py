@@ -8,10 +8,10 @@ from typing import Final
 import click
 
 from simalloc.cli.progress import progress
-from simalloc.errors import PolicyError
+from simalloc.errors import SimallocError
 from simalloc.measure import WhatIf
 from simalloc.measure.device import CANDIDATES, SETTINGS, search, what_if
-from simalloc.policy import parse_size
+from simalloc.sizes import parse_size
 from simalloc.trace import Trace
 
 _LEAST: Final = 2 << 20
@@ -23,7 +23,7 @@ def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
         sizes = tuple(
             parse_size(text.strip().upper().removesuffix("B").removesuffix("I")) for text in given
         )
-    except PolicyError:
+    except SimallocError:
         raise click.BadParameter(
             f"{', '.join(given)!r} is not a size; write a whole number, or one with K, M, G or T"
         ) from None

@@ -19,9 +19,9 @@ from simalloc.heap import Run, simulate_all
 from simalloc.heap.quantity import measuring
 from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.policy import expand_policies
-from simalloc.policy.parts import parse_size
 from simalloc.report import Format, write_table
 from simalloc.report.pages import pages_records_table, pages_table
+from simalloc.sizes import parse_size
 from simalloc.trace.catalogue import open_source
 
 

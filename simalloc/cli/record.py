@@ -16,7 +16,7 @@ from simalloc.cli.messages import echo
 from simalloc.cli.size import Size
 from simalloc.errors import TraceError
 from simalloc.plural import counted
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 from simalloc.trace.recorder import (
     DEPTH,
     MOST_DEPTH,

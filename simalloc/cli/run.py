@@ -33,7 +33,7 @@ from simalloc.policy.range import Range
 from simalloc.report import Format, Table, write_table
 from simalloc.report.ranges import ranges_table
 from simalloc.report.runs import record, runs_records_table, runs_table, sorted_runs
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 from simalloc.trace import EventSource
 
 _LONG: Final = 10_000_000

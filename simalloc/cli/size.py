@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from simalloc.errors import PolicyError
-from simalloc.policy.parts import parse_size
+from simalloc.errors import SimallocError
+from simalloc.sizes import parse_size
 
 
 class Size(click.ParamType[int]):
@@ -22,7 +22,7 @@ class Size(click.ParamType[int]):
         """Return the bytes."""
         try:
             size = parse_size(str(value))
-        except PolicyError as error:
+        except SimallocError as error:
             self.fail(str(error), param, ctx)
         if size < self.least:
             self.fail(f"{value!r} is too small; it takes at least {self.least:,}", param, ctx)

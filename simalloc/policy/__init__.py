@@ -21,8 +21,6 @@ from simalloc.policy.parts import (
     Order,
     Overhead,
     Series,
-    format_size,
-    parse_size,
     spell_value,
 )
 from simalloc.policy.user import (
@@ -61,12 +59,10 @@ __all__ = [
     "base_name",
     "expand_policies",
     "find_policy",
-    "format_size",
     "is_policy_name",
     "is_user_policy",
     "modules_of",
     "parameters_of",
-    "parse_size",
     "rules_of",
     "spell",
     "spell_exactly",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simalloc.report.units import spell_bytes
-
 if TYPE_CHECKING:
-    from simalloc.measure import HeapMap
+    from simalloc.sizes import spell_bytes
+from simalloc.measure import HeapMap
 
 
 def beside(heap: HeapMap, words: str, separator: str = "; ") -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from simalloc.heap import Run
 from simalloc.plural import counted
-from simalloc.report.units import spell_bytes, spell_percent
+from simalloc.report.units import spell_percent
+from simalloc.sizes import spell_bytes
 from simalloc.trace.sample import sampled_every
 
 

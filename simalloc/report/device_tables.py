@@ -10,7 +10,7 @@ from simalloc.measure import DeviceMap, DeviceOutcome, WhatIf
 from simalloc.measure.device import CANDIDATES
 from simalloc.plural import counted
 from simalloc.report.table import Rounded, Table, Value
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 
 _MIB: Final = 1 << 20
 _SMALL: Final = 1000 * _MIB

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 
 from simalloc.report.table import Table, Value, spell
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 
 
 def html(table: Table, *, sizes: bool = False) -> str:

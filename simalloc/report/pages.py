@@ -8,9 +8,9 @@ from dataclasses import replace
 from simalloc.heap import Footprint, Run
 from simalloc.heap.quantity import Quantity, footprint
 from simalloc.policy import spell
-from simalloc.policy.parts import format_size
 from simalloc.report.runs import threads_notes
 from simalloc.report.table import Table
+from simalloc.sizes import format_size
 
 
 def pages_table(runs: Sequence[Run], of: Quantity | None = None) -> Table:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from simalloc.plural import counted
 from simalloc.report.table import Rounded, Table, Value
-from simalloc.report.units import spell_bytes, spell_percent
+from simalloc.report.units import spell_percent
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from simalloc.advice.process_tree import ProcessTree

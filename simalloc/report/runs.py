@@ -21,7 +21,8 @@ from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.at_start import start_notes
 from simalloc.report.table import Table, Value
-from simalloc.report.units import MOST_SHOWN, bounded_percent, spell_bytes
+from simalloc.report.units import MOST_SHOWN, bounded_percent
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from simalloc.measure import Waste

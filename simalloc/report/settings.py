@@ -14,7 +14,7 @@ from simalloc.heap import Footprint, Run
 from simalloc.heap.real import NativeRun
 from simalloc.report.statistics import bars
 from simalloc.report.table import Rounded, Table, Value
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes, spell_mib
 
 _BARS: Final = 60
 """Bars that a line over time is made of."""
@@ -298,8 +298,9 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
     real = process.resident
     served = f"{process.allocator} {process.version}".rstrip()
     served += " with PYTHONMALLOC=malloc" if now.candidate.python else ""
-    measured = f"{_spell(int(real.max()))} resident at the peak, {_spell(int(real[-1]))} at the end"
-    modelled = f"{_spell(now.peak_bytes)} and {_spell(now.final_bytes)}"
+    peak, final = spell_mib(int(real.max())), spell_mib(int(real[-1]))
+    measured = f"{peak} resident at the peak, {final} at the end"
+    modelled = f"{spell_mib(now.peak_bytes)} and {spell_mib(now.final_bytes)}"
     line = now.resident.timeline
     events = line.interval * np.arange(len(line.heap_high))
     over_time = _most_in_spans(process.event, real, now.run.events)
@@ -312,10 +313,6 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
         f"  model    {bars(model, top)}",
         *([_UNWRITTEN] if real.max() < now.peak_bytes else []),
     ]
-
-
-def _spell(number: float) -> str:
-    return f"{number / _MIB:,.{2 if number < 100 * _MIB else 1}f} MiB"
 
 
 def _most_in_spans(

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.report.table import Table, Value
-from simalloc.report.units import percent, spell_bytes
+from simalloc.report.units import percent
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from simalloc.measure.sites import Apart, Frame, Proposal, Row, Tree

@@ -10,7 +10,7 @@ from simalloc.measure.waste import PARTS
 from simalloc.plural import counted
 from simalloc.process import Part, Snapshot, Statistics, answer
 from simalloc.report.table import Table, Value
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 
 _MOST_ARENAS: Final = 20
 _MOST_KEEPERS: Final = 10

@@ -6,30 +6,12 @@ import math
 from typing import Final
 
 from simalloc.report.table import Rounded
-
-BYTE_UNITS: Final = (
-    (1 << 60, "EiB"),
-    (1 << 50, "PiB"),
-    (1 << 40, "TiB"),
-    (1 << 30, "GiB"),
-    (1 << 20, "MiB"),
-    (1 << 10, "KiB"),
-    (1, "B"),
-)
+from simalloc.sizes import BYTE_UNITS
 
 MOST_SHOWN: Final = 1000
 """The largest fraction that is shown in full, 100,000 %."""
 _LONGEST_PERCENT: Final = 2
 """Digits behind the point."""
-
-
-def spell_bytes(size: float) -> str:
-    """Spell bytes in the largest unit that they reach: 1536 is 1.5 KiB."""
-    unit, name = next((pair for pair in BYTE_UNITS if abs(size) >= pair[0]), BYTE_UNITS[-1])
-    value = size / unit
-    return (
-        (f"{value:,.0f} {name}" if abs(value) >= 999.5 else f"{value:.3g} {name}") if size else "0"
-    )
 
 
 def byte_step(top: float) -> float:

@@ -14,7 +14,7 @@ from threading import Condition
 from typing import TYPE_CHECKING
 
 from simalloc.errors import SimallocError
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from simalloc.sweep.source import Source

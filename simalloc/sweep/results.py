@@ -7,15 +7,16 @@ from fnmatch import fnmatchcase
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Self, overload
 
-from simalloc.errors import PolicyError, ResultsError
+from simalloc.errors import ResultsError, SimallocError
 from simalloc.heap import Timeline
 from simalloc.heap.quantity import Quantity
 from simalloc.measure.bootstrap import RESAMPLES
 from simalloc.plural import counted
-from simalloc.policy import base_name, parse_size
+from simalloc.policy import base_name
 from simalloc.report import Table
 from simalloc.report.html import html
 from simalloc.report.table import frame_of_runs
+from simalloc.sizes import parse_size
 from simalloc.sweep.pivot import Pivot, pivot
 from simalloc.sweep.ranking import Ranking, rank
 from simalloc.sweep.store import Store
@@ -164,6 +165,6 @@ def _meets(row: Row, name: str, wanted: object) -> bool:
     if isinstance(value, int) and isinstance(wanted, str):
         try:
             return value == parse_size(wanted)
-        except PolicyError:
+        except SimallocError:
             return False
     return fnmatchcase(str(value), str(wanted)) if value is not None else wanted is None

@@ -12,8 +12,9 @@ PACKAGE = Path(__file__).parents[2] / "simalloc"
 
 LAYERS = [
     "printable",
-    "errors examples extras files machine memory plural progress shown version waiting",
-    "arrays",
+    "errors examples extras files machine plural progress shown version waiting",
+    "arrays sizes",
+    "memory",
     "trace policy",
     "bound process",
     "heap",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from simalloc.errors import SimallocError
-from simalloc.policy.parts import parse_size
+from simalloc.sizes import parse_size
 
 Settings = tuple[tuple[str, str], ...]
 """Names with their values, in the order in which they were given."""

@@ -22,8 +22,6 @@ from simalloc.policy.parts.splitting import Splitting
 from simalloc.policy.parts.values import (
     Auto,
     Value,
-    format_size,
-    parse_size,
     plain_value,
     read_value,
     spell_value,
@@ -55,8 +53,6 @@ __all__ = [
     "Unit",
     "Value",
     "check_unit",
-    "format_size",
-    "parse_size",
     "plain_value",
     "read_value",
     "spell_value",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.parts.values import Auto, format_size
+from simalloc.policy.parts.values import Auto
+from simalloc.sizes import format_size
 
 MAX_UNIT: Final = 1 << 40
 """The largest growth unit, in scaled bytes."""

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import Any, Final
 
-from simalloc.errors import PolicyError
+from simalloc.errors import PolicyError, SimallocError
+from simalloc.sizes import format_size, parse_size
 
 Value = float | str
 """A parameter's value as tables show it: a choice by its spelling."""
 
-_SIZE: Final = re.compile(r"(\d{1,100})([KMGT]?)")
 _SWITCH: Final = {
     **dict.fromkeys(("on", "true", "yes", "y", "1"), True),
     **dict.fromkeys(("off", "false", "no", "n", "0"), False),
 }
-_FACTOR: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class Auto(Enum):
     """The value of a number that is left to the allocator."""
 
     AUTO = "auto"
-
-
-def parse_size(text: str) -> int:
-    """Return the bytes that text such as `4096`, `64K` or `1M` stands for; K is 1024."""
-    match = _SIZE.fullmatch(text.strip().upper())
-    if match is None:
-        raise PolicyError(f"{text!r} is not a size; write a whole number, or one with K, M, G or T")
-    return int(match[1]) * _FACTOR[match[2]]
-
-
-def format_size(size: int) -> str:
-    """Spell a size as `parse_size` reads it, as short as it is exact."""
-    for letter in "TGMK":
-        if size and size % _FACTOR[letter] == 0:
-            return f"{size // _FACTOR[letter]}{letter}"
-    return str(size)
 
 
 def spell_value(value: Value) -> Value:
@@ -75,7 +57,7 @@ def read_value(name: str, value: object, kind: type[Any]) -> Any:
         if issubclass(kind, Enum):
             return {str(choice.value).lower(): choice for choice in kind}[str(value).lower()]
         return kind(value)
-    except (KeyError, ValueError, TypeError, PolicyError):
+    except (KeyError, ValueError, TypeError, SimallocError):
         raise PolicyError(f"{name} is {value!r}; it takes {_words(kind)}") from None
 
 

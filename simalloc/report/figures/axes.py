@@ -14,7 +14,8 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from simalloc.report.units import byte_step, spell_bytes, spell_events, spell_share
+from simalloc.report.units import byte_step, spell_events, spell_share
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from simalloc.report.figures.heap_map import age_bar, age_norm, draw_heap_map, m
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.palettes import Palette, Theme
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from simalloc.errors import SimallocError
 from simalloc.policy import spell
-from simalloc.policy.parts import format_size
 from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
 from simalloc.report.palettes import Palette, Theme
+from simalloc.sizes import format_size
 
 if TYPE_CHECKING:
     from simalloc.heap import Run

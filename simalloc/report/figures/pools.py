@@ -11,7 +11,7 @@ from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.palettes import Theme
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 
 _MARKS = "os^Dv<>P"
 _WIDE = 8

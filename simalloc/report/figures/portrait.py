@@ -20,7 +20,8 @@ from simalloc.report.figures.portrait_joint import (
 from simalloc.report.figures.portrait_live import LiveStack, draw_live
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.palettes import Palette
-from simalloc.report.units import spell_bytes, spell_percent, spell_share
+from simalloc.report.units import spell_percent, spell_share
+from simalloc.sizes import spell_bytes
 from simalloc.trace import EventSource
 from simalloc.trace.statistics import COVERAGE, SHARES, LifeReader, Statistics, describe
 from simalloc.trace.statistics.quantiles import passes

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from simalloc.report.figures.axes import share_formatter
 from simalloc.report.figures.portrait_live import BOUNDS, class_colours
 from simalloc.report.palettes import Palette
-from simalloc.report.units import spell_bytes, spell_events
+from simalloc.report.units import spell_events
+from simalloc.sizes import spell_bytes
 from simalloc.trace.statistics import SHARES, LifeEvents, Quantiles
 from simalloc.trace.statistics.object_sizes import SizeCounts
 

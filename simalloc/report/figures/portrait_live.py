@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.palettes import Palette
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 from simalloc.trace.events import allocates
 from simalloc.trace.statistics import LifeEvents, Peak
 from simalloc.trace.statistics.liveness import spans_of

@@ -17,7 +17,7 @@ from simalloc.report.figures.axes import bytes_axis, events_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure, styled
 from simalloc.report.palettes import Palette, Theme
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

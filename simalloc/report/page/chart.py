@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simalloc.report.units import byte_step, spell_bytes, spell_events
+from simalloc.report.units import byte_step, spell_events
+from simalloc.sizes import spell_bytes
 
 INK: Final = "var(--ink)"
 PAPER: Final = "var(--paper)"

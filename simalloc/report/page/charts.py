@@ -29,7 +29,8 @@ from simalloc.report.page.chart import (
     log_axis,
     time_axis,
 )
-from simalloc.report.units import spell_bytes, spell_share
+from simalloc.report.units import spell_share
+from simalloc.sizes import spell_bytes
 from simalloc.trace.statistics import Spread, Steps
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from simalloc.report.device_tables import CAVEAT, DEFAULT, device_tables, pinned
 from simalloc.report.html import html
 from simalloc.report.page.maps import device_map_data, map_figure, map_figures
 from simalloc.report.table import Table
-from simalloc.report.units import spell_bytes
+from simalloc.sizes import spell_bytes
 from simalloc.trace import Trace
 
 _COLUMNS: Final = 1200

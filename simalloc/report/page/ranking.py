@@ -11,7 +11,8 @@ from simalloc.heap import Run
 from simalloc.heap.fragmentation import MEASURES
 from simalloc.measure import fragmentation, ranking
 from simalloc.policy import spell
-from simalloc.report.units import bounded_percent, spell_bytes
+from simalloc.report.units import bounded_percent
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from simalloc.report.page.findings import Findings

@@ -33,8 +33,9 @@ from simalloc.report.page.words import about_trace, holds, theory, what_was_run
 from simalloc.report.runs import threads_notes
 from simalloc.report.settings import footprints_table, settings_table
 from simalloc.report.sites import proposal_text
-from simalloc.report.units import spell_bytes, spell_percent
+from simalloc.report.units import spell_percent
 from simalloc.report.waste import waste_table
+from simalloc.sizes import spell_bytes
 
 _CODE: Final = """\
 import simalloc

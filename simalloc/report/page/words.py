@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from simalloc.plural import counted
 from simalloc.policy import spell
-from simalloc.report.units import spell_bytes, spell_percent
+from simalloc.report.units import spell_percent
+from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
     from simalloc.heap import Run

@@ -8,10 +8,10 @@ from numbers import Integral
 from typing import Final
 
 from simalloc.errors import SimallocError
+from simalloc.sizes import FACTORS
 from simalloc.trace.events import MAX_SIZE
 
 MAX_OBJECTS: Final = 1 << 28
-_FACTOR: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _ANY: Final = (0.0, float(MAX_SIZE))
 _SHARE: Final = (0.0, 1.0)
 _RANGES: Final[Mapping[str, tuple[float, float]]] = {
@@ -53,7 +53,7 @@ def read_parameters(
 
 
 def _read_number(name: str, text: str) -> float:
-    factor = _FACTOR.get(text[-1:].upper(), 1)
+    factor = FACTORS.get(text[-1:].upper(), 1)
     try:
         number = float(text[:-1] if factor > 1 else text) * factor
     except ValueError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simalloc.errors import PolicyError
+from simalloc.errors import PolicyError, SimallocError
 from simalloc.policy import (
     CATALOGUE,
     FAMILIES,
@@ -16,14 +16,13 @@ from simalloc.policy import (
     HEAP_POLICIES,
     expand_policies,
     find_policy,
-    format_size,
-    parse_size,
     spell,
 )
 from simalloc.policy.description import read_parameters, spell_parameters
 from simalloc.policy.families.base import parameter_ranges
 from simalloc.policy.families.offline import Offline
 from simalloc.policy.families.sequential_fit import SequentialFit
+from simalloc.sizes import format_size, parse_size
 
 JOHNSTONE_WILSON = [
     *(
@@ -157,7 +156,7 @@ def test_sizes(text, size):
 
 
 def test_a_number_of_more_digits_than_python_reads_is_no_size():
-    with pytest.raises(PolicyError, match="is not a size"):
+    with pytest.raises(SimallocError, match="is not a size"):
         parse_size("9" * 5000)
 
 

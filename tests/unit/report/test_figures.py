@@ -21,7 +21,8 @@ from simalloc.report.figures.threads import draw_threads
 from simalloc.report.figures.timelines import draw_timelines
 from simalloc.report.figures.visits import draw_visits
 from simalloc.report.palettes import PALETTES, age_shades
-from simalloc.report.units import spell_bytes, spell_events
+from simalloc.report.units import spell_events
+from simalloc.sizes import spell_bytes
 from simalloc.trace import Op, Trace
 
 THEME = "dark"
