@@ -33,23 +33,6 @@ class Objects:
 
 
 @dataclass(frozen=True)
-class Inserted:
-    """One object is allocated just before an event and never freed."""
-
-    event: int
-    size: int
-
-    def __call__(self, trace: Trace) -> Trace:
-        """Return the trace with the object in it."""
-        return _made_of(
-            trace,
-            np.insert(trace.op, self.event, Op.MALLOC),
-            np.insert(trace.object, self.event, -1),
-            np.insert(trace.size, self.event, self.size),
-        )
-
-
-@dataclass(frozen=True)
 class NewestFirst:
     """Every run of frees of rising objects, such as an obstack's, is freed in the reverse order."""
 
@@ -72,7 +55,7 @@ class Without:
         return _made_of(trace, trace.op[kept], trace.object[kept], trace.size[kept])
 
 
-Alteration = Objects | Inserted | NewestFirst | Without
+Alteration = Objects | NewestFirst | Without
 
 
 def _runs_reversed(free: NDArray[np.bool_], keys: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -7,7 +7,6 @@ tested (tests/papers/test_johnstone_wilson_tables.py); where they move, read the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,6 @@ from experiments.johnstone_wilson import (
     findings,
     growth_steps,
     growth_unit,
-    outliers,
     pinned,
     sections,
 )
@@ -36,15 +34,6 @@ from experiments.johnstone_wilson.measuring import Results
 from experiments.johnstone_wilson.pinned import MISSING_BYTES
 from experiments.johnstone_wilson.programs import AVAILABLE, GENUINE, MISSING, RECONSTRUCTED
 from experiments.johnstone_wilson.published import catalogue, label, programs, table
-from experiments.johnstone_wilson.rank_order import Tau
-from experiments.johnstone_wilson.readings import (
-    CHOSEN,
-    FITTED,
-    FITTED_ON,
-    TESTED_ON,
-    ReadingRuns,
-    fitness,
-)
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.sensitivity import CHANGES, CHOICES, LARGE
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED
@@ -54,6 +43,9 @@ PAGE: Final = "johnstone-wilson.md"
 FIGURE: Final = "johnstone-wilson-figure-1.png"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
+_TESTED: Final = tuple(program for program in GENUINE if program != "p2c")
+"""Programs on which the choices of the list were not decided."""
+_OUTLIERS: Final = ("first-fit-ao", "next-fit-ao")
 _BUDDIES: Final = ("binary-buddy", "double-buddy")
 _CLOSE: Final = ("best-fit-ao", "best-fit-lifo", "best-fit-fifo", "first-fit-fifo", "next-fit-fifo")
 
@@ -66,7 +58,7 @@ def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
         **_growth(results),
         **_agreement(results),
         **_at_pinned_live_bytes(results),
-        **_readings(results.read),
+        **_orders(results.runs),
         **_espresso(results),
         **_other_programs(results),
         **_reconstructed(results.runs),
@@ -209,40 +201,23 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
     }
 
 
-def _readings(read: ReadingRuns) -> dict[str, Any]:
-    by_number = {
-        number: {program: fitness(program, CHOSEN, read).taus[number] for program in TESTED_ON}
+def _orders(runs: Runs) -> dict[str, Any]:
+    """Return the order of the sequential fits, at the pinned live bytes, with intervals."""
+    return {
+        f"taus_{number}": listed(
+            [
+                f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
+                for program in _TESTED
+                if (tau := pinned.order(program, number, runs)).value is not None
+            ]
+        )
         for number in NUMBERS
     }
-    taus = by_number[3]
-    choices = {"chosen_tau": CHOSEN, "enters_tau": replace(CHOSEN, enters=True)}
-    told_apart = [FITTED_ON, *(program for program, tau in taus.items() if tau.value is not None)]
-    return {
-        "readings_tried": len(FITTED),
-        **{
-            name: {program: fitness(program, one, read).taus[3].value for program in told_apart}
-            for name, one in choices.items()
-        },
-        "tested_taus": _spelled(by_number[3]),
-        "tested_taus_4": _spelled(by_number[4]),
-    }
-
-
-def _spelled(taus: Mapping[str, Tau]) -> str:
-    """Return the orders, with intervals, of programs with pairs that differ in print."""
-    return listed(
-        [
-            f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
-            for program, tau in taus.items()
-            if tau.value is not None
-        ]
-    )
 
 
 def _espresso(results: Results) -> dict[str, Any]:
     early = findings.early_request(results)
     extra = MISSING_BYTES["espresso"]
-    reached = outliers.REACHED
     return {
         "early": early,
         "espresso_extra": extra,
@@ -255,15 +230,7 @@ def _espresso(results: Results) -> dict[str, Any]:
                 ("binary_buddy", "binary-buddy"),
             )
         },
-        "request": outliers.REQUEST,
-        "tried": len(outliers.PLACES),
-        "reached": {row: len(events) for row, events in reached.items()},
-        "heaps": {row: outliers.heaps(row, results.runs) for row in outliers.ROWS},
-        "printed_heaps": {row: printed_heap("espresso", row).spell() for row in outliers.ROWS},
-        "all_cells": outliers.CELLS,
-        "front_cells": outliers.equal_cells(None, results.runs),
-        "equal_cells": {row: outliers.equal_cells(row, results.runs) for row in outliers.ROWS},
-        "both_places": len(set.intersection(*map(set, reached.values()))),
+        "printed_heaps": {row: printed_heap("espresso", row).spell() for row in _OUTLIERS},
     }
 
 

@@ -13,10 +13,11 @@ from typing import Final
 
 from experiments.johnstone_wilson.alterations import STDIO_BUFFER, Objects
 from experiments.johnstone_wilson.fragmentation import NUMBERS, Runs
-from experiments.johnstone_wilson.growth_unit import pinned_live
+from experiments.johnstone_wilson.growth_unit import SEQUENTIAL, pinned_live
 from experiments.johnstone_wilson.heaps import printed_heap, step
 from experiments.johnstone_wilson.programs import GENUINE
 from experiments.johnstone_wilson.published import label, table
+from experiments.johnstone_wilson.rank_order import Tau, tau_of
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.variants import AS_PRINTED
 from simalloc.heap import Run
@@ -60,6 +61,12 @@ JOBS: Final = tuple(
     for program in MISSING_BYTES
     for policy in AS_PRINTED.policies
 )
+
+
+def order(program: str, number: int, runs: Runs) -> Tau:
+    """Return how far the nine sequential fits are in the printed order of table 3 or 4."""
+    printed = {row: table(number).cells[row][program].value for row in SEQUENTIAL}
+    return tau_of(printed, {row: percent(runs[job(program, row)], number) for row in SEQUENTIAL})
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
-from multiprocessing import get_context
 
 from experiments.johnstone_wilson.alterations import Alteration
 from simalloc.heap import Realloc, Run, simulate
 from simalloc.machine import core_count
 from simalloc.measure import fragmentation
-from simalloc.trace import Trace, catalogue
+from simalloc.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -62,40 +59,6 @@ def replay_all(
         stop.set()
         pool.shutdown(cancel_futures=True)
     return runs
-
-
-def replay_apart(jobs: Iterable[Job], advance: Callable[[float], None]) -> dict[Job, Run]:
-    """Carry out jobs whose policies are in Python, in a process for each core.
-
-    They hold the interpreter while they run, so threads would take turns. `advance` is called with
-    a job's events when it is done. The first error, or Ctrl-C, is raised; no further job starts.
-    """
-    runs: dict[Job, Run] = {}
-    pool = ProcessPoolExecutor(core_count(), mp_context=get_context("spawn"), initializer=_ignore)
-    try:
-        waiting = {pool.submit(_replay_catalogued, job): job for job in sorted(jobs, key=_source)}
-        for done in as_completed(waiting):
-            runs[waiting[done]] = done.result()
-            advance(done.result().events)
-    finally:
-        pool.shutdown(cancel_futures=True)
-    return runs
-
-
-def _ignore() -> None:
-    """Leave Ctrl-C to the process that hands out the jobs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _replay_catalogued(job: Job) -> Run:
-    return _replay([job], {job.program: _load(job.program)}, _nothing, threading.Event())[job]
-
-
-def _nothing(_: float) -> None:
-    """Tell nobody."""
-
-
-_load = cache(catalogue.load)
 
 
 def total_events(jobs: Iterable[Job], traces: Mapping[str, Trace]) -> int:

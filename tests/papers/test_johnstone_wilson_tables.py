@@ -3,13 +3,9 @@
 from statistics import median
 
 import pytest
-from own_readings import kept
 from paper_pages import DOCS, no_progress
 
-from experiments.johnstone_wilson import (
-    outliers,
-    pinned,
-)
+from experiments.johnstone_wilson import pinned
 from experiments.johnstone_wilson.exhibits import exhibits
 from experiments.johnstone_wilson.figure import JOB, draw
 from experiments.johnstone_wilson.fragmentation import comparison
@@ -20,7 +16,6 @@ from experiments.johnstone_wilson.page import PAGE, page
 from experiments.johnstone_wilson.programs import AVAILABLE
 from experiments.johnstone_wilson.published import table
 from experiments.johnstone_wilson.rank_order import orders, tau_of
-from experiments.johnstone_wilson.readings import CHOSEN, fits
 from experiments.johnstone_wilson.replays import Job, percent
 from experiments.johnstone_wilson.sections import verdicts
 from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARIANTS
@@ -28,8 +23,7 @@ from experiments.johnstone_wilson.variants import AS_DESCRIBED, AS_PRINTED, VARI
 
 @pytest.fixture(scope="module")
 def results():
-    """Replay everything except the readings in Python, whose kept results are tested elsewhere."""
-    return measure(no_progress, kept())
+    return measure(no_progress)
 
 
 @pytest.fixture(scope="module")
@@ -98,29 +92,10 @@ def test_growth_as_printed_is_nearer_by_measure_3(results, program):
     assert distance[AS_PRINTED.key] < distance[AS_DESCRIBED.key]
 
 
-def test_espresso_outliers_come_out_where_the_missing_bytes_lie_so(results):
-    assert outliers.heaps("first-fit-ao", results.runs) == (184_320, 225_280), "ours grows too"
-    front = outliers.equal_cells(None, results.runs)
-    assert front == 12
-    for row, reached in outliers.REACHED.items():
-        assert set(reached) < set(outliers.PLACES)
-        assert outliers.as_printed(row, outliers.inserted(row, reached[0]), results.runs)
-        assert outliers.equal_cells(row, results.runs) <= front
-
-
 def test_sections_6_3_and_6_4_hold(results):
     found = verdicts(results.described)
     for column in (found["waits"]["90%"], found["sizes"]["90%"], found["sizes"]["99.9%"]):
         assert column.here == pytest.approx(column.printed, rel=0.2)
-
-
-def test_the_reading_of_the_catalogue_is_the_nearest_on_p2c_alone(results):
-    found = fits(results.read)
-    assert next(iter(found)) == CHOSEN
-    low_and_stays = [fit for one, fit in found.items() if not (one.high or one.enters or one.past)]
-    assert low_and_stays[0] == low_and_stays[1], "whether the tail counts P2C cannot tell"
-    others = [fit for one, fit in found.items() if one.high or one.enters or one.past]
-    assert max(sum(fit.equal.values()) for fit in others) < sum(low_and_stays[0].equal.values())
 
 
 def test_tau_is_one_where_nothing_is_turned_and_none_where_nothing_is_told():

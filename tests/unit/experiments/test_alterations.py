@@ -1,6 +1,6 @@
 """Traces changed in one respect."""
 
-from experiments.johnstone_wilson.alterations import Inserted, NewestFirst, Objects, Without
+from experiments.johnstone_wilson.alterations import NewestFirst, Objects, Without
 from simalloc.trace import Op, Trace
 
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
@@ -39,8 +39,3 @@ def test_reversing_leaves_single_frees_alone():
 def test_objects_that_ever_grow_too_large_are_left_out():
     trace = made((M, 0, 100), (M, 1, 10), (R, 1, 101), (M, 2, 100), (F, 1, 0), (F, 0, 0))
     assert events(Without(100)(trace)) == [(M, 0, 100), (M, 1, 100), (F, 0, 0)]
-
-
-def test_an_object_can_be_put_in_before_an_event():
-    trace = Inserted(1, 7)(made((M, 0, 5), (M, 1, 6), (F, 0, 0)))
-    assert events(trace) == [(M, 0, 5), (M, 1, 7), (M, 2, 6), (F, 0, 0)]

@@ -5,19 +5,13 @@ import threading
 import pytest
 from patience import wait_until
 
-from experiments.johnstone_wilson import replays, sequential_fit
+from experiments.johnstone_wilson import replays
 from experiments.johnstone_wilson.alterations import Objects
-from experiments.johnstone_wilson.replays import (
-    Job,
-    replay_all,
-    replay_apart,
-    total_events,
-)
+from experiments.johnstone_wilson.replays import Job, replay_all, total_events
 from simalloc.errors import PolicyError
 from simalloc.heap import Realloc, simulate
 from simalloc.machine import core_count
 from simalloc.trace import Trace
-from simalloc.trace.catalogue import load
 
 TRACES = {
     "one": Trace.from_events([0, 0, 2, 1], [0, 1, 0, 1], [100, 50, 300, 0], name="one"),
@@ -47,17 +41,6 @@ def test_a_job_can_stop_early():
     job = Job("two", "best-fit-ao", alteration=Objects((64,)), upto=3)
     assert replay_all([job], TRACES, lambda _: None)[job].max_live_bytes == 64 + 3 * 40
     assert total_events([job], TRACES) == 3
-
-
-def test_policies_in_python_run_in_other_processes():
-    policy = f"{sequential_fit.__file__}:SequentialFit:growth=4K"
-    jobs = [Job("p2c", policy, upto=upto) for upto in (100, 2000)]
-    advanced = []
-    runs = replay_apart(jobs, advanced.append)
-    assert sum(advanced) == 2100
-    for job in jobs:
-        expected = simulate(load("p2c").prefix(job.upto), "first-fit-ao")
-        assert runs[job].peak_heap_bytes == expected.peak_heap_bytes
 
 
 def test_the_first_error_stops_the_rest_and_is_raised(monkeypatch):
