@@ -6,6 +6,7 @@ from small_traces import trace
 from simalloc.errors import PolicyError
 from simalloc.heap.reference import heap_for, replay
 from simalloc.heap.reference.layers.front import Front
+from simalloc.heap.reference.parts.bin_number import LEA_BINS, bin_number
 from simalloc.heap.reference.parts.overhead import gross_size
 from simalloc.heap.reference.space import State
 from simalloc.heap.run_options import Realloc
@@ -169,3 +170,10 @@ def test_a_realloc_in_place_moves_through_the_front():
     answer = replay(made, first_fit(quick=10), scale=1, realloc=Realloc.IN_PLACE, check=True)
     assert answer.addresses.tolist() == [0, 10, 20, 0]
     assert answer.visited.tolist() == [0, 1, 1, 1]
+
+
+def test_bins_of_neighbouring_widths_share_a_number():
+    numbers = [bin_number(LEA_BINS, size) for size in (40_000, 41_000, 44_000, 65_535, 65_536)]
+    assert numbers == [119, 120, 120, 120, 121]
+    assert bin_number(LEA_BINS, 170_000) == bin_number(LEA_BINS, 200_000) == 124
+    assert bin_number(LEA_BINS, 600_000) == bin_number(LEA_BINS, 1 << 40) == 126

@@ -1,5 +1,6 @@
 /* Doug Lea's malloc 2.6.6 (policy/families/lea.md). */
 #include "layers/define_layer.h"
+#include "parts/bin_number.h"
 #include "parts/binned_top.h"
 
 enum { MOST_SEGMENTS = 64, SMALL = 504 };
@@ -13,24 +14,6 @@ struct lea {
     uint64_t tag;       /* bytes that a segment has besides */
     uint32_t segments;
 };
-
-/* Where the bins of each width end, and the width. */
-static const struct {
-    uint64_t end;
-    uint64_t width;
-} bin_widths[] = {{512, 1},      {2560, 64},     {10752, 512},
-                  {43520, 4096}, {174592, 32768}, {698880, 262144}};
-
-/* Returns whether two sizes belong in one bin. */
-static bool share_bin(uint64_t one, uint64_t other)
-{
-    const size_t count = sizeof bin_widths / sizeof *bin_widths;
-    for (size_t i = 0; i < count; i++)
-        if (one < bin_widths[i].end || other < bin_widths[i].end)
-            return one < bin_widths[i].end && other < bin_widths[i].end &&
-                   one / bin_widths[i].width == other / bin_widths[i].width;
-    return true;
-}
 
 /* Lowers the break when the top has become large. */
 static void trim(struct lea *state)
@@ -82,7 +65,7 @@ static bool fits_closely(const struct lea *state, uint32_t id, uint64_t size)
     uint64_t found = state->base.heap.blocks[id].size;
     if (id == NO_BLOCK || found >= size + state->base.heap.setting.minimum)
         return false;
-    return size < SMALL ? found <= size + 8 : share_bin(found, size);
+    return size < SMALL ? found <= size + 8 : lea_share_bin(found, size);
 }
 
 static uint32_t place(struct lea *state, uint64_t size, uint64_t *visited)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from simalloc.heap.reference.heap import Heap
+from simalloc.heap.reference.parts.bin_number import LEA_BINS, bin_number
 from simalloc.heap.reference.parts.by_size import BlocksBySize
 from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.lea import Lea
-
-_BINS = ((512, 3), (2560, 6), (10752, 9), (43520, 12), (174592, 15), (698880, 18))
-"""Below each size, bins are that power of two wide; all larger blocks share one."""
 
 _MOST_MAPPED = 64
 """Maximum number of blocks with their own segments at a time."""
@@ -113,8 +111,9 @@ class LeaHeap(Heap):
         found = self._bins.first(size)
         if found is None:
             return None
-        last = size + 8 if size < 504 else _end_of_bin(size) - 1
-        if self.block_size(found) > last or self.block_size(found) - size >= self._least:
+        have = self.block_size(found)
+        shares = bin_number(LEA_BINS, have) == bin_number(LEA_BINS, size)
+        if not (have <= size + 8 if size < 504 else shares) or have - size >= self._least:
             return None
         self.visited += 1
         return self._take(found, size)
@@ -229,11 +228,3 @@ class LeaHeap(Heap):
     def _free_after(self, address: int) -> int | None:
         after = self.blocks.after(address)
         return after if self.blocks.is_free(after) else None
-
-
-def _end_of_bin(size: int) -> int:
-    """Return the least size above those that share the bin of `size`."""
-    for limit, width in _BINS:
-        if size < limit:
-            return min(((size >> width) + 1) << width, limit)
-    return 1 << 62

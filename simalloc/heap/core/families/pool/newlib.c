@@ -1,6 +1,7 @@
 /* newlib's full malloc in a limited sbrk: Lea's of the 2.6 line (simalloc/policy/pool/newlib.md). */
 #include "families/pool/sbrk.h"
 #include "index/size/groups.h"
+#include "parts/bin_number.h"
 
 enum { SMALL = 504, TRIM = 131072 };
 
@@ -11,23 +12,6 @@ struct newlib {
     uint32_t top;       /* the free chunk at the break; NO_BLOCK before the first request */
     uint32_t remainder; /* the last remainder; or NO_BLOCK */
 };
-
-/* Where the bins of each width end, and the width. */
-static const struct {
-    uint64_t end;
-    uint64_t width;
-} bin_widths[] = {{512, 1},      {2560, 64},     {10752, 512},
-                  {43520, 4096}, {174592, 32768}, {698880, 262144}};
-
-/* Returns whether two sizes belong in one bin. */
-static bool share_bin(uint64_t one, uint64_t other)
-{
-    for (size_t i = 0; i < sizeof bin_widths / sizeof *bin_widths; i++)
-        if (one < bin_widths[i].end || other < bin_widths[i].end)
-            return one < bin_widths[i].end && other < bin_widths[i].end &&
-                   one / bin_widths[i].width == other / bin_widths[i].width;
-    return true;
-}
 
 static uint64_t least(const struct heap *heap)
 {
@@ -185,7 +169,7 @@ static bool fits_closely(const struct newlib *state, uint32_t id, uint64_t wante
     uint64_t found = heap->blocks[id].size;
     if (id == NO_BLOCK || found >= wanted + least(heap))
         return false;
-    return wanted < SMALL ? found <= wanted + 8 : share_bin(found, wanted);
+    return wanted < SMALL ? found <= wanted + 8 : lea_share_bin(found, wanted);
 }
 
 /* Returns a waste chunk of at least `wanted` bytes. */

@@ -1,6 +1,7 @@
 /* The search of glibc's malloc in an arena, and the merging of freed blocks. */
 #include "families/ptmalloc/cache.h"
 #include "families/ptmalloc/lists.h"
+#include "parts/bin_number.h"
 
 enum { MOST_SORTED = 10000, TRIMS_FROM = 65536 };
 
@@ -101,12 +102,15 @@ static uint32_t sort(struct ptmalloc *state, struct arena *arena, uint64_t size,
 /* Returns whether two large sizes belong in one bin. */
 static bool share_bin(const struct ptmalloc *state, uint64_t one, uint64_t other)
 {
-    const uint64_t ends[] = {state->heap.setting.word == 4 ? 2944 : 3136, 10752, 45056, 163840,
-                             786432};
-    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (one < ends[i] || other < ends[i])
-            return one < ends[i] && other < ends[i] && one >> (6 + 3 * i) == other >> (6 + 3 * i);
-    return true;
+    const bool is_narrow = state->heap.setting.word == 4;
+    const struct bin_range ranges[] = {is_narrow ? (struct bin_range){2944, 6, 49}
+                                                 : (struct bin_range){3136, 6, 48},
+                                       {10752, 9, 91},
+                                       {45056, 12, 110},
+                                       {163840, 15, 119},
+                                       {786432, 18, 124}};
+    const size_t count = sizeof ranges / sizeof *ranges;
+    return bin_number(ranges, count, one) == bin_number(ranges, count, other);
 }
 
 /* Step 6: the best binned block. */

@@ -6,6 +6,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from simalloc.heap.reference.parts.bin_number import bin_number
 from simalloc.heap.reference.parts.nodes import Nodes
 from simalloc.policy.families.ptmalloc import Ptmalloc
 
@@ -40,7 +41,7 @@ class Arena:
         self.top: int | None = None
         self.last_remainder: int | None = None
         self._small_below = 1024 if description.word == 8 else 1008
-        self._large_limits = _LARGE_LIMITS[description.word]
+        self._large_bins = _LARGE_BINS[description.word]
         self._small: defaultdict[int, OrderedDict[int, None]] = defaultdict(OrderedDict)
         self._large = Nodes()
 
@@ -91,22 +92,16 @@ class Arena:
         equals = self._large.of_size(fit)
         if len(equals) == 1:
             return equals[0]
-        own = not self.is_small(size) and self._bin_end(size) == self._bin_end(fit)
+        own = not self.is_small(size) and self._large_bin(size) == self._large_bin(fit)
         return equals[-1] if own else equals[1]
 
-    def _bin_end(self, size: int) -> int:
-        """Return the least size above those that share the large bin of `size`."""
-        for limit, width in self._large_limits:
-            if size < limit:
-                return min(((size >> width) + 1) << width, limit)
-        return 1 << 62
+    def _large_bin(self, size: int) -> int:
+        return bin_number(self._large_bins, size)
 
 
-_LARGE_LIMITS = {
-    8: ((3136, 6), (10752, 9), (45056, 12), (163840, 15), (786432, 18)),
-    4: ((2944, 6), (10752, 9), (45056, 12), (163840, 15), (786432, 18)),
-}
-"""Of each word: below each size, the large bins are that power of two wide."""
+_LARGER = ((10752, 9, 91), (45056, 12, 110), (163840, 15, 119), (786432, 18, 124))
+_LARGE_BINS = {8: ((3136, 6, 48), *_LARGER), 4: ((2944, 6, 49), *_LARGER)}
+"""The large bins by the word (`bin_number`)."""
 
 
 class Arenas:
