@@ -32,6 +32,11 @@ _SHORT: Final = 5
 """Frames of a call path that are shown where there is little room."""
 
 
+MOST_FRAMES: Final = 256
+"""Maximum frames of a call path that are kept: the maximum that the recorder notes."""
+_OUTERMOST: Final = 224
+
+
 class Frame(NamedTuple):
     """One function of a call path; `file` is empty and `line` 0 where they are not known."""
 
@@ -43,6 +48,10 @@ class Frame(NamedTuple):
     def short(self) -> Frame:
         """It for where there is little room: its file without folders."""
         return self._replace(file=self.file.rpartition("/")[2])
+
+
+LEFT_OUT: Final = Frame("(frames of a deep call path)")
+"""Stands for the frames between the innermost and the outermost ones of a long path."""
 
 
 def is_wrapper(frame: Frame, more: Sequence[str] = ()) -> bool:
@@ -63,7 +72,9 @@ def call_path(provenance: Mapping[str, Any], site: int) -> list[Frame]:
 def call_paths(provenance: Mapping[str, Any], sites: Iterable[int]) -> list[list[Frame]]:
     """Return the frames of several sites, as `call_path` does of one.
 
-    Each caller is visited once, however many sites it has below it.
+    Each caller is visited once, however many sites it has below it. A path of more than
+    `MOST_FRAMES` frames, as of a deep recursion, keeps its innermost and outermost ones: otherwise
+    a chain of n calls that all allocate has n * n / 2 frames.
     """
     stacks = provenance.get("stacks")
     if not isinstance(stacks, Mapping) or not stacks:
@@ -77,10 +88,17 @@ def call_paths(provenance: Mapping[str, Any], sites: Iterable[int]) -> list[list
             unknown.append(above)
             above = stacks["parent"][above]
         for each in reversed(unknown):
-            known[each] = places[stacks["place"][each]] + known[above]
+            known[each] = _shortened(places[stacks["place"][each]] + known[above])
             above = each
         paths.append(known.get(site) or call_path(provenance, site))
     return paths
+
+
+def _shortened(path: list[Frame]) -> list[Frame]:
+    """Return a path without the frames in its middle; paths that begin alike still share them."""
+    if len(path) <= MOST_FRAMES:
+        return path
+    return [*path[: MOST_FRAMES - _OUTERMOST - 1], LEFT_OUT, *path[-_OUTERMOST:]]
 
 
 def short_name(provenance: Mapping[str, Any], site: int) -> str:

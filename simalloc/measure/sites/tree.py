@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -52,25 +53,30 @@ def tree_of(profile: Profile, way: Way = "top-down") -> Tree:
     nodes: dict[tuple[int, Frame], int] = {}
     frames = [_WHOLE]
     parents = [-1]
-    through: list[tuple[int, int]] = []
+    at, of = array("q"), array("q")  # a node, and the number of a path through it
     ends = np.zeros(len(profile), np.int64)
     for number, path in enumerate(profile.paths):
         steps = [path[0], *map(_caller, path[1:])]
         node = 0
-        through.append((0, number))
+        at.append(node)
+        of.append(number)
         for frame in reversed(steps) if way == "top-down" else steps:
             below = nodes.setdefault((node, frame), len(frames))
             if below == len(frames):
                 frames.append(frame)
                 parents.append(node)
             node = below
-            through.append((node, number))
+            at.append(node)
+            of.append(number)
         ends[number] = node
-    at, of = np.array(through, np.int64).reshape(-1, 2).T
+    nodes_at, paths = np.frombuffer(at, np.int64), np.frombuffer(of, np.int64)
     return Tree(
         frames,
         np.array(parents),
-        {name: _summed(values[of], at, len(frames)) for name, values in profile.values.items()},
+        {
+            name: _summed(values[paths], nodes_at, len(frames))
+            for name, values in profile.values.items()
+        },
         ends,
     )
 

@@ -20,6 +20,7 @@ from simalloc.measure.sites import (
     tree_of,
     usage_of,
 )
+from simalloc.measure.sites.frames import LEFT_OUT, MOST_FRAMES, call_paths
 from simalloc.report.sites import proposal_text, site_records, tree_records
 from simalloc.trace import Op, Trace
 from simalloc.trace.sites import PATH
@@ -294,3 +295,29 @@ def test_the_page_on_sites_names_every_column():
     profile = profile_of(sessions(5), "first-fit-ao")
     (record, *_) = site_records(rows_of(profile, "site", "pinned_bytes"))
     assert not [name for name in record if f"`{name}`" not in page]
+
+
+def deep(count):
+    """Return a trace of a recursion that allocates at each level."""
+    places = [[], *([[f"f{level}", "a.c", level]] for level in range(count))]
+    stacks = {"places": places, "parent": [0, *range(count)], "place": [*range(count + 1)]}
+    columns = ([0] * count, range(count), [24] * count)
+    return Trace.from_events(*columns, site=range(1, count + 1), provenance={"stacks": stacks})
+
+
+def test_paths_as_deep_as_the_recorder_notes_are_whole():
+    paths = call_paths(deep(MOST_FRAMES).provenance, [MOST_FRAMES])
+    assert [frame.function for frame in paths[0]] == [f"f{n}" for n in range(MOST_FRAMES)][::-1]
+
+
+def test_a_deep_recursion_keeps_both_ends_of_its_paths():
+    count = 3000
+    trace = deep(count)
+    (path,) = call_paths(trace.provenance, [count])
+    assert len(path) == MOST_FRAMES
+    assert path.count(LEFT_OUT) == 1
+    assert (path[0].function, path[-1].function) == (f"f{count - 1}", "f0")
+    profile = profile_of(trace)
+    assert sum(map(len, profile.paths)) <= count * MOST_FRAMES
+    tree = tree_of(profile)
+    assert tree.totals["live_bytes"][0] == 24 * count
