@@ -141,7 +141,7 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) 
     if resamples < 1:
         raise ResultsError(f"resamples is {resamples}; it takes at least 1")
     complete = pivot.complete()
-    if len(complete.traces) < 2:
+    if len(complete.traces) < 2 or not complete.settings:
         raise ResultsError(
             "a ranking needs two traces at least for which every policy has a figure"
         )

@@ -127,7 +127,11 @@ def _mutate_array(rng, content):
 
 
 def mutate_header(rng, members):
-    header = _read_header(members)
+    """Change a value of the header, if a mutation has left one."""
+    try:
+        header = _read_header(members)
+    except ValueError:
+        return
     place = header
     while True:
         name = rng.choice(list(place))

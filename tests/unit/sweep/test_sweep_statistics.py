@@ -114,6 +114,7 @@ def test_any_number_can_be_chosen_and_sorted_by():
         (lambda results: results.where(policy="nonsense").pivot(4), "no run is left to show"),
         (lambda results: results.where(nonsense="1"), "no column or parameter 'nonsense'"),
         (lambda results: results.where(trace="t0").rank(4), "two traces at least"),
+        (lambda _: grid([[None, None]]).rank(4), "two traces at least"),
         (lambda results: results.rank(4, confidence=1.5), "between 0 and 1"),
         (lambda results: results.rank(4, resamples=0), "at least 1"),
         (lambda results: results.timeline(results[0]), "not read from a file"),
