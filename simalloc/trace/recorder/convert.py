@@ -22,7 +22,7 @@ from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
 from simalloc.trace.recorder.mappings import OwnMappings, mappings_told
 from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files, reason_of
-from simalloc.trace.recorder.resident import Sample, Seen, thinned
+from simalloc.trace.recorder.resident import UNSEEN, Sample, Seen, thinned
 from simalloc.trace.recorder.start import copy_heap
 from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
@@ -30,7 +30,6 @@ from simalloc.trace.stacks import told
 from simalloc.trace.symbols import Names, Place, is_named
 from simalloc.trace.writer import TraceWriter
 
-UNSEEN: Final = Seen()
 _MAGIC_BYTES: Final = 8
 _MANY_RECORDS: Final = 5_000_000
 _MANY_PLACES: Final = 2000
@@ -177,7 +176,7 @@ def convert(
     resident: list[list[int]] = []
     if raw.counts.records > _MANY_RECORDS:
         tell(f"writing the trace of {counted(raw.counts.records, 'record')}")
-    unwritten = Unwritten.of(RawRecording(raw.path), part.before, part.seen.unwritten)
+    unwritten = Unwritten.of(RawRecording(raw.path), part.before, part.seen)
     columns = raw.columns if unwritten is None else (*raw.columns, "unwritten")
     with TraceWriter(output, columns=columns, private=True) as writer:
         appender = _Appender(writer, raw.columns, unwritten)

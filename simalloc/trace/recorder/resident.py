@@ -149,6 +149,21 @@ class Seen:
     processor: float | None = None
     unwritten: Mapping[Large, int] = field(default_factory=dict)
 
+    def growth(self, later: Iterable[Sample]) -> int | None:
+        """Return the growth in bytes of the process after the last observation of large blocks.
+
+        `later` are more samples. None without an observation.
+        """
+        if not self.kinds:
+            return None
+        look = self.kinds[-1]
+        since = [one.resident for one in (*self.samples, *later) if one.time > look.time]
+        return max([0, *(resident - look.resident for resident in since)])
+
+
+UNSEEN: Final = Seen()
+"""No observation."""
+
 
 def processor_seconds(process: int) -> float | None:
     """Return the processor time that a process has used, in seconds; None if it has ended."""

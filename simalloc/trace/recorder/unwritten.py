@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final, Self
 
 import numpy as np
@@ -12,8 +11,10 @@ from numpy.typing import NDArray
 from simalloc.trace.events import allocates
 from simalloc.trace.recorder.large import Large, live_large
 from simalloc.trace.recorder.raw import EVERY_RECORD, RawRecording
+from simalloc.trace.recorder.resident import UNSEEN, Sample, Seen
 
-NOTHING: Final[Mapping[Large, int]] = MappingProxyType({})
+_SLACK: Final = 256 << 10
+"""Bytes by which the resident size of a process is uncertain: the kernel counts it by CPU."""
 
 LARGE: Final = 16 << 10
 """Half of what the library calls large: it goes by the bytes that it may use of a block."""
@@ -22,8 +23,10 @@ LARGE: Final = 16 << 10
 class Unwritten:
     """Bytes that were never written, by the event that gave the object its size.
 
-    The library sees them when the object is freed, resized, or still there at the program's end. Of
-    a program that was killed, the last look from outside counts.
+    The library sees them when the object is freed, resized, or still there at the program's end. A
+    page that is read without having been written looks as if it was written. Therefore the last
+    look from outside also counts for objects that are still there at the end, less the bytes by
+    which the process has grown since then.
     """
 
     def __init__(self, events: NDArray[np.int64], values: NDArray[np.int64]) -> None:
@@ -32,15 +35,12 @@ class Unwritten:
         self._begun = 0
 
     @classmethod
-    def of(
-        cls, raw: RawRecording, before: int = EVERY_RECORD, looked: Mapping[Large, int] = NOTHING
-    ) -> Self | None:
+    def of(cls, raw: RawRecording, before: int = EVERY_RECORD, seen: Seen = UNSEEN) -> Self | None:
         """Return the unwritten bytes of large blocks in a recording up to `before`, or None.
 
-        `looked` has the observations from outside of live blocks.
+        `seen` has the observations of the process from outside.
         """
-        if raw.processor_ended is not None:
-            looked = NOTHING  # the library has looked later
+        looked = seen.unwritten
         if not raw.has_unwritten and not any(looked.values()):
             return None
         begun, objects, first = [], [], 0
@@ -49,10 +49,10 @@ class Unwritten:
             begun.append(at + first)
             objects.append(chunk.key[at])
             first += len(chunk)
-        seen = np.concatenate([_of_live(raw, looked, first), raw.unwritten])
-        if not begun or not len(seen):
+        rows = np.concatenate([raw.unwritten, _of_live(raw, _unwritten_since(raw, seen), first)])
+        if not begun or not len(rows):
             return None
-        return cls(*_placed(np.concatenate(begun), np.concatenate(objects), seen, first + 1))
+        return cls(*_placed(np.concatenate(begun), np.concatenate(objects), rows, first + 1))
 
     def next(self, events: int) -> NDArray[np.int64]:
         """Return the column of `events` more events."""
@@ -61,6 +61,21 @@ class Unwritten:
         column[self._events[first:end] - self._begun] = self._values[first:end]
         self._begun += events
         return column
+
+
+def _unwritten_since(raw: RawRecording, seen: Seen) -> Mapping[Large, int]:
+    """Return the bytes of live blocks that were unwritten at the last look, and stayed so.
+
+    A block may have been written after the look by at most the bytes that the process has grown.
+    """
+    if raw.processor_ended is None:
+        return seen.unwritten
+    growth = seen.growth(Sample(*row) for row in raw.looks.tolist())
+    if growth is None:
+        return {}
+    return {
+        block: size - growth for block, size in seen.unwritten.items() if size > growth + _SLACK
+    }
 
 
 def _of_live(raw: RawRecording, looked: Mapping[Large, int], events: int) -> NDArray[np.int64]:
@@ -80,7 +95,7 @@ def _of_live(raw: RawRecording, looked: Mapping[Large, int], events: int) -> NDA
 def _placed(
     begun: NDArray[np.int64], objects: NDArray[np.int64], seen: NDArray[np.int64], events: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the event that gave the object of each observation its size, and the value."""
+    """Return the events that gave observed objects their sizes, and for each the largest value."""
     numbers, of_begun = np.unique(objects, return_inverse=True)
     known = np.isin(seen[:, 1], numbers)
     when, object_, value = seen[known].T
@@ -88,5 +103,6 @@ def _placed(
     keys = (of_begun * events + begun)[order]
     last = np.searchsorted(keys, np.searchsorted(numbers, object_) * events + when) - 1
     placed = begun[order[last]]
-    newest = len(placed) - 1 - np.unique(placed[::-1], return_index=True)[1]
-    return placed[newest], value[newest]
+    by_value = np.lexsort((value, placed))
+    largest = np.flatnonzero(np.diff(placed[by_value], append=-1))
+    return placed[by_value[largest]], value[by_value[largest]]

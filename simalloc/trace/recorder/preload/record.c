@@ -275,8 +275,9 @@ static always_inline int64_t leave_block(const void *address, const struct modul
 /* At the program's own end, when its exit handlers have run. */
 __attribute__((destructor)) static void record_end(void)
 {
-    if (process_stopped())
+    if (process_stopped() || process_large() == NULL)
         return;
+    record_memory();
     large_each(record_unwritten);
     process_ended();
 }
