@@ -13,7 +13,7 @@ from typing import Final
 
 import simalloc
 from experiments.mallocs import Progress
-from simalloc.advice import Advice, Setting, advise, candidates, recorded, settings_of
+from simalloc.advice import Advice, Setting, advise, candidates, machine_of, recorded, settings_of
 from simalloc.errors import SimallocError
 from simalloc.heap.real import installed
 
@@ -84,7 +84,7 @@ def advised(program: Path) -> Advised:
     trace = simalloc.record([str(program)], times=True)
     there = {allocator.name for allocator in installed()}
     tried = [one for one in candidates() if one.allocator in there]
-    settings = settings_of(trace, tried)
+    settings = settings_of(trace, tried, machine=machine_of(trace.provenance))
     advice = advise(trace, settings, recorded(trace.provenance))
     names = dict.fromkeys([*_ALWAYS, advice.best.candidate.name] if advice.line else _ALWAYS)
     chosen = {one.candidate.name: one for one in settings if one.candidate.name in names}
