@@ -144,13 +144,15 @@ def _servers(lines: Sequence[Line]) -> Table:
             Rounded(line.cpu, 2),
             min(Rounded(run.cpu, 2) for run in line.runs),
             max(Rounded(run.cpu, 2) for run in line.runs),
+            Rounded(line.rate, 0),
+            line.failed,
             "current" if line.is_current else "yes" if line.is_advised else "",
         )
         for line in lines
     ]
     columns = (
         "server", "malloc", "predicted", "minimum", "maximum", "held", "minimum", "maximum",
-        "difference %", "CPU s", "minimum", "maximum", "advised",
+        "difference %", "CPU s", "minimum", "maximum", "requests/s", "failed", "advised",
     )  # fmt: skip
     return Table("Heap of servers at the end of a load", columns, rows)
 

@@ -28,6 +28,7 @@ def facts(lines: Sequence[Line]) -> dict[str, str | int]:
     return {
         "servers_count": len({line.server for line in lines}),
         "servers_runs": len(lines[0].runs),
+        "servers_requests": _requests(lines),
         "servers_medians": ", ".join(
             f"{malloc} {median(each):.1f} % ({min(each):.1f} to {max(each):.1f})"
             for malloc, each in by_malloc.items()
@@ -36,6 +37,13 @@ def facts(lines: Sequence[Line]) -> dict[str, str | int]:
         or "No change was recommended for any of them.",
         "servers_failures": " ".join([_far(lines), *map(_claims, advised)]).strip(),
     }
+
+
+def _requests(lines: Sequence[Line]) -> str:
+    """State the number of requests of all runs, and of those that failed."""
+    requests = sum(run.requests for line in lines for run in line.runs)
+    failed = sum(line.failed for line in lines)
+    return f"Of {requests:,} requests in all runs {failed or 'none'} failed."
 
 
 def current(line: Line, lines: Iterable[Line]) -> Line:

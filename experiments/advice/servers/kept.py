@@ -15,7 +15,7 @@ SAID: Final = Path(__file__).with_name("said.csv")
 
 _COLUMNS: Final = (
     "server", "malloc", "settings", "current", "advised", "cost_seconds", "predicted_bytes",
-    "heap_bytes", "cpu_seconds", "requests", "seconds",
+    "heap_bytes", "cpu_seconds", "requests", "failed", "seconds",
 )  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def write(lines: Sequence[Line], said: Sequence[Said], notes: Sequence[str]) -> 
                 writer.writerow(
                     (line.server, line.malloc, line.settings, int(line.is_current),
                      int(line.is_advised), f"{line.cost:.3f}", predicted, run.heap,
-                     f"{run.cpu:.2f}", run.requests, f"{run.seconds:.2f}")
+                     f"{run.cpu:.2f}", run.requests, run.failed, f"{run.seconds:.2f}")
                 )  # fmt: skip
     with SAID.open("w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {note}\n" for note in notes)
@@ -63,6 +63,7 @@ def kept_lines() -> list[Line]:
             int(row["heap_bytes"]),
             float(row["cpu_seconds"]),
             int(row["requests"]),
+            int(row["failed"]),
             float(row["seconds"]),
         )
         found.setdefault(key, []).append((int(row["predicted_bytes"]), run))

@@ -11,10 +11,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
-from typing import Final
+from threading import Thread
+from typing import Final, NamedTuple
 
 from simalloc.errors import SimallocError
 
@@ -23,18 +26,25 @@ _CLIENTS: Final = 8
 _SECONDS: Final = 60.0
 
 
+class Served(NamedTuple):
+    """The number of requests that a load made, and of those without the expected reply."""
+
+    requests: int
+    failed: int = 0
+
+
 @dataclass(frozen=True)
 class Server:
     """A server: its preparation in a folder, its command with a port, and its load.
 
-    `load` gets the folder and the port, and returns the number of served requests.
+    `load` gets the folder and the port. It raises an error if a connection breaks.
     """
 
     name: str
     package: str
     program: str
     command: Callable[[Path, int], Sequence[str]]
-    load: Callable[[Path, int], int]
+    load: Callable[[Path, int], Served]
     prepare: Callable[[Path, int], None] = lambda _folder, _port: None
 
     @property
@@ -72,37 +82,39 @@ def wait_for(port: int, is_alive: Callable[[], bool]) -> None:
     raise SimallocError(f"nothing listens at port {port} after {_SECONDS:.0f} s")
 
 
-def _by_clients(work: Callable[[int, int], int], port: int) -> int:
+def _by_clients(work: Callable[[int, int], Served], port: int) -> Served:
     """Let clients work at the same time; each gets its number."""
     with ThreadPoolExecutor(_CLIENTS) as pool:
-        return sum(pool.map(partial(work, port), range(_CLIENTS)))
+        return Served(*map(sum, zip(*pool.map(partial(work, port), range(_CLIENTS)), strict=True)))
 
 
-def _memcached(_folder: Path, port: int) -> int:
+def _memcached(_folder: Path, port: int) -> Served:
     return _by_clients(_memcached_client, port)
 
 
-def _memcached_client(port: int, number: int) -> int:
+def _memcached_client(port: int, number: int) -> Served:
     random, count = Random(number), 1500  # noqa: S311 - a load, no secret
+    failed = 0
     with socket.create_connection(("127.0.0.1", port), 10) as server:
         answers = server.makefile("rb")
         for turn in range(count):
             key = f"key{random.randrange(3000)}"
             value = b"x" * random.randrange(20, 8000)
             server.sendall(b"set %s 0 0 %d\r\n%s\r\n" % (key.encode(), len(value), value))
-            answers.readline()
+            failed += answers.readline() != b"STORED\r\n"
             if turn % 3 == 0:
                 server.sendall(b"delete %s\r\n" % f"key{random.randrange(3000)}".encode())
-                answers.readline()
-    return count
+                failed += answers.readline() not in {b"DELETED\r\n", b"NOT_FOUND\r\n"}
+    return Served(count, failed)
 
 
-def _redis(_folder: Path, port: int) -> int:
+def _redis(_folder: Path, port: int) -> Served:
     return _by_clients(_redis_client, port)
 
 
-def _redis_client(port: int, number: int) -> int:
+def _redis_client(port: int, number: int) -> Served:
     random, count = Random(number), 4000  # noqa: S311 - a load, no secret
+    failed = 0
     with socket.create_connection(("127.0.0.1", port), 10) as server:
         answers = server.makefile("rb")
         for turn in range(count):
@@ -115,8 +127,8 @@ def _redis_client(port: int, number: int) -> int:
                 words = ["SET", key, "x" * random.randrange(20, 3000)]
             parts = "".join(f"${len(word)}\r\n{word}\r\n" for word in words)
             server.sendall(f"*{len(words)}\r\n{parts}".encode())
-            answers.readline()
-    return count
+            failed += not answers.readline().startswith((b"+OK", b":"))
+    return Served(count, failed)
 
 
 def _prepare_mariadb(folder: Path, _port: int) -> None:
@@ -126,31 +138,39 @@ def _prepare_mariadb(folder: Path, _port: int) -> None:
     )  # fmt: skip
 
 
-def _mariadb(_folder: Path, port: int) -> int:
+def _mariadb(_folder: Path, port: int) -> Served:
+    """Run mariadb-slap, which ends with an error if a query fails."""
     queries = 1500
     _run(
         ["mariadb-slap", "--no-defaults", "--host=127.0.0.1", f"--port={port}", "--user=root",
          "--auto-generate-sql", "--auto-generate-sql-load-type=mixed", f"--concurrency={_CLIENTS}",
          f"--number-of-queries={queries}"],
     )  # fmt: skip
-    return queries
+    return Served(queries)
 
 
-def _http(_folder: Path, port: int, method: str = "POST") -> int:
+def _http(_folder: Path, port: int, method: str = "POST") -> Served:
     return _by_clients(partial(_http_client, method=method), port)
 
 
-def _http_client(port: int, number: int, *, method: str) -> int:
+def _http_client(port: int, number: int, *, method: str) -> Served:
     random, count = Random(number), 150  # noqa: S311 - a load, no secret
+    failed = 0
     client = HTTPConnection("127.0.0.1", port, timeout=30)
     for turn in range(count):
         text = "".join(chr(97 + random.randrange(26)) for _ in range(random.randrange(500, 6000)))
         asked = {"session": number * count + turn, "text": text}
         body = json.dumps(asked) if method == "POST" else None
-        client.request(method, f"/{random.randrange(20)}.txt", body)
-        client.getresponse().read()
+        failed += not _is_served(client, method, f"/{random.randrange(20)}.txt", body)
     client.close()
-    return count
+    return Served(count, failed)
+
+
+def _is_served(client: HTTPConnection, method: str, path: str, body: str | None = None) -> bool:
+    """Make a request, and return whether the reply is whole and no error."""
+    client.request(method, path, body)
+    reply = client.getresponse()
+    return len(reply.read()) > 0 and reply.status == HTTPStatus.OK
 
 
 def _prepare_nginx(folder: Path, port: int) -> None:
@@ -167,6 +187,56 @@ def _prepare_nginx(folder: Path, port: int) -> None:
         f"scgi_temp_path {folder}/scgi; types {{ text/plain txt; }}\n"
         f"server {{ listen 127.0.0.1:{port}; }} }}\n"
     )
+
+
+class _Origin(BaseHTTPRequestHandler):
+    """The site behind a proxy: each path has a text of a size of its own, which may be kept."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        text = b"some words\n" * (1 + sum(self.path.encode()) * 7919 % 2500)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.send_header("Cache-Control", "max-age=600")
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's
+        pass
+
+
+def _prepare_squid(folder: Path, port: int) -> None:
+    folder.chmod(0o755)
+    logs = folder / "logs"
+    logs.mkdir()
+    shutil.chown(logs, "proxy")
+    (folder / "squid.conf").write_text(
+        f"http_port 127.0.0.1:{port}\nvisible_hostname loopback\nhttp_access allow localhost\n"
+        "cache_mem 16 MB\nmaximum_object_size_in_memory 64 KB\nmemory_pools off\n"
+        f"access_log none\ncache_log stdio:{logs}/cache.log\npid_filename none\n"
+        "coredump_dir none\npinger_enable off\nshutdown_lifetime 1 second\n"
+    )
+
+
+def _squid(_folder: Path, port: int) -> Served:
+    origin = ThreadingHTTPServer(("127.0.0.1", 0), _Origin)
+    with origin:
+        Thread(target=origin.serve_forever, daemon=True).start()
+        served = _by_clients(partial(_squid_client, site=f"127.0.0.1:{origin.server_port}"), port)
+        origin.shutdown()
+    return served
+
+
+def _squid_client(port: int, number: int, *, site: str) -> Served:
+    random, count = Random(number), 400  # noqa: S311 - a load, no secret
+    failed = 0
+    client = HTTPConnection("127.0.0.1", port, timeout=30)
+    for _ in range(count):
+        path = f"http://{site}/{int(1500 * random.random() ** 2)}.txt"
+        failed += not _is_served(client, "GET", path)
+    client.close()
+    return Served(count, failed)
 
 
 def _prepare_java(folder: Path, _port: int) -> None:
@@ -199,6 +269,11 @@ SERVERS: Final = (
         "nginx", "nginx", "nginx",
         lambda folder, _: ["nginx", "-c", f"{folder}/nginx.conf"],
         partial(_http, method="GET"), _prepare_nginx,
+    ),
+    Server(
+        "Squid", "squid", "squid",
+        lambda folder, _: ["squid", "-N", "-f", f"{folder}/squid.conf"],
+        _squid, _prepare_squid,
     ),
     Server(
         "Python service", "python3", "/usr/bin/python3",

@@ -50,6 +50,7 @@ class Measured:
     heap: int
     cpu: float
     requests: int
+    failed: int
     seconds: float
 
 
@@ -83,6 +84,16 @@ class Line:
     def cpu(self) -> float:
         """The median of the CPU seconds."""
         return median(run.cpu for run in self.runs)
+
+    @property
+    def rate(self) -> float:
+        """The median of the requests per second."""
+        return median(run.requests / run.seconds for run in self.runs)
+
+    @property
+    def failed(self) -> int:
+        """The failed requests of all runs."""
+        return sum(run.failed for run in self.runs)
 
 
 @dataclass(frozen=True)
@@ -201,10 +212,12 @@ def _run(server: Server, place: Path, shim: Path, line: str) -> Measured:
         with _started(server.command(Path(folder), port), given) as process:
             wait_for(port, lambda: process.poll() is None)
             start = time.perf_counter()
-            requests = server.load(Path(folder), port)
+            served = server.load(Path(folder), port)
             seconds = time.perf_counter() - start
             time.sleep(_CALM)
-            return Measured(heap_bytes(process.pid, log), _cpu(process.pid), requests, seconds)
+            return Measured(
+                heap_bytes(process.pid, log), cpu_seconds(process.pid), *served, seconds
+            )
 
 
 @contextmanager
@@ -228,7 +241,7 @@ def _child_of(process: int) -> int:
     return int(children[0])
 
 
-def _cpu(process: int) -> float:
+def cpu_seconds(process: int) -> float:
     """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS

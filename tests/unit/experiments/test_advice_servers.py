@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 
 def runs(*pairs):
-    return [Measured(heap, cpu, 1000, 1.0) for heap, cpu in pairs]
+    return [Measured(heap, cpu, 1000, 0, 1.0) for heap, cpu in pairs]
 
 
 CURRENT = {"is_current": True, "is_advised": False}
@@ -45,9 +45,12 @@ def test_what_was_advised_has_its_range():
         "CPU time was 1.10 s (1.00 to 1.30) and 1.10 s (1.00 to 1.20)."
     )
     assert found["servers_failures"] == "Of 2 predictions 0 differ by more than 5 %."
+    assert found["servers_requests"] == "Of 6,000 requests in all runs none failed."
 
 
 def test_failures_are_named():
+    broken = replace(ADVISED, runs=[replace(run, failed=2) for run in ADVISED.runs])
+    assert in_short.facts([BEFORE, broken])["servers_requests"].endswith(" 6 failed.")
     wrong = replace(ADVISED, predictions=[9 * MIB])
     assert "1 differ by more than 5 %: s under glibc:arena_max=1 (+12.5 %)." in failures(wrong)
     larger = replace(ADVISED, runs=runs((8 * MIB, 1.0), (10 * MIB, 1.0), (7 * MIB, 1.0)))
