@@ -64,7 +64,8 @@ def thread_arenas(
     resident = _resident(Setting.of(source, run.policy, resident=True, start=start), event)
     count = len(resident)
     held = arena >= 0
-    unused = resident - np.bincount(arena[held], size[held], count).astype(np.int64)
+    live = np.bincount(arena[held], size[held], count).astype(np.int64)
+    unused = np.maximum(resident - live, 0)  # live bytes need not be resident
     is_idle = ~np.isin(np.arange(count), list(recent))
     is_idle[:1] = False
     return ThreadArenas(

@@ -26,15 +26,16 @@ def read_jemalloc(content: bytes, source: str) -> Statistics:
 
 
 def _statistics(report: Map[str, Any], source: str) -> Statistics:
+    # Other threads go on while jemalloc counts, so a part can exceed its whole for a moment.
     whole = {name: int(size) for name, size in report["stats"].items() if isinstance(size, int)}
     arenas = report["stats.arenas"]
     merged = arenas.get("merged") or next(iter(arenas.values()))
     dirty, muzzy = (_pages(report, merged, name) for name in ("pdirty", "pmuzzy"))
     cached = int(merged.get("tcache_bytes", 0))
     named = [
-        ("allocated by the program", whole["allocated"] - cached),
+        ("allocated by the program", max(0, whole["allocated"] - cached)),
         ("in thread caches", cached),
-        ("free in active pages", whole["active"] - whole["allocated"]),
+        ("free in active pages", max(0, whole["active"] - whole["allocated"])),
         ("in dirty pages", dirty),
         ("in muzzy pages", muzzy),
         ("of metadata", whole.get("metadata", 0)),
@@ -68,7 +69,7 @@ def _bins(report: Map[str, Any], merged: Map[str, Any]) -> list[ClassFigures]:
     for kind, bin_ in zip(report["arenas"]["bin"], merged["bins"], strict=True):
         size, places = int(kind["size"]), int(kind["nregs"])
         used = int(bin_["curregs"])
-        free = int(bin_["curslabs"]) * places - used
+        free = max(0, int(bin_["curslabs"]) * places - used)
         if used or free:
             found.append(ClassFigures(f"{size:,}", used, free, used * size, free * size))
     return sorted(found, key=lambda one: -(one.free or 0))

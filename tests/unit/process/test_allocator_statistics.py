@@ -1,5 +1,6 @@
 """Statistics of allocators in files; those in `data/` are of one small program (see its README)."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,19 @@ def test_jemalloc():
     assert sum(one.used for one in statistics.classes) == arena.used
     first = statistics.classes[0]
     assert (first.size, first.used_blocks, first.free_blocks) == ("768", 448, 192)
+
+
+def test_figures_of_different_moments_are_not_negative(tmp_path):
+    report = json.loads((DATA / "jemalloc-5.3.0.json").read_text())
+    report["jemalloc"]["stats"] |= {"allocated": 100, "active": 50}
+    arenas = report["jemalloc"]["stats.arenas"]
+    merged = arenas.get("merged") or next(iter(arenas.values()))
+    merged["bins"][0]["curregs"] = 10**6
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report))
+    statistics = read_statistics(path)
+    assert min(size for _, size in statistics.named) == 0
+    assert min(one.free for one in statistics.classes) == 0
 
 
 def test_tcmalloc():
