@@ -30,7 +30,7 @@ def tables(measured: Sequence[Advised]) -> dict[str, Table]:
         "said": _said(measured),
         "servers": _servers(kept_lines()),
         "servers_said": Table(
-            "What was said of servers",
+            "Verdicts on the servers",
             ("server", "events", "verdict"),
             [(one.server, one.events, one.verdict) for one in kept_said()],
         ),
@@ -159,4 +159,4 @@ def _servers(lines: Sequence[Line]) -> Table:
 
 def _said(measured: Sequence[Advised]) -> Table:
     rows = [(PROGRAMS[one.program], one.advice.text) for one in measured]
-    return Table("What was said", ("program", "verdict"), rows)
+    return Table("Verdicts", ("program", "verdict"), rows)
