@@ -415,8 +415,8 @@ def _summarize_one(one: Recorded) -> None:
     _summarize_allocators(one)
     if one.heap is not None:
         _say(
-            f"  {one.heap}: the heap at that moment; `simalloc settings {one.path} --start "
-            "recorded` begins with it"
+            f"  {one.heap}: the heap when the recording began; `simalloc settings {one.path} "
+            "--start recorded` begins with it"
         )
     counts = one.counts
     if one.is_snapshot:

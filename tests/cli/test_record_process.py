@@ -92,7 +92,7 @@ def test_a_process_is_recorded_for_a_while_and_goes_on(service, tmp_path):
     assert trace.objects > start["objects"] + 100
     assert not list(tmp_path.glob("*.recording"))
     assert trace.provenance["heap_at_start"] == "out.heap.npz"
-    assert f"{tmp_path / 'out.heap.npz'}: the heap at that moment" in result.stderr
+    assert f"{tmp_path / 'out.heap.npz'}: the heap when the recording began" in result.stderr
     told = simalloc("info", path).stdout
     assert f"{start['objects']:,} blocks were live when the recording began" in told
 

@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from experiments.advice.servers.loads import SERVERS
 from experiments.mallocs import glibc_here
 from experiments.running_process.__main__ import arenas_table, table
 from experiments.running_process.comparing import MAPPED, Compared, Held, compare
+from experiments.running_process.servers import COMPARED
 from simalloc.process import LiveProcess, ProcessError
 
 MIB = 1 << 20
@@ -43,7 +43,7 @@ def may_record():
 
 
 def test_a_model_goes_on_as_a_server_does():
-    server = next(one for one in SERVERS if one.name == "memcached")
+    server = next(one for one in COMPARED if one.name == "memcached")
     if not server.is_installed:
         pytest.skip("memcached is not installed")
     may_record()
