@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from experiments.advice.servers.loads import SERVERS
 from experiments.mallocs import glibc_here
 from experiments.run import experiment, run_command
 from experiments.running_process.comparing import MAPPED, Compared, Held, compare
+from experiments.running_process.servers import COMPARED
 from simalloc.errors import SimallocError
 from simalloc.machine import core_count
 from simalloc.report import Table, write_table
@@ -36,11 +36,12 @@ def command(
     The heap of the model is compared with the process's at the end: mapped and resident
     bytes.
     """
-    known = {server.name: server for server in SERVERS}
+    known = {server.name: server for server in COMPARED}
     found = []
     for name in servers:
         if name not in known or not known[name].is_installed:
-            raise SimallocError(f"{name} is not one of the servers that are installed")
+            there = ", ".join(one.name for one in COMPARED if one.is_installed)
+            raise SimallocError(f"{name} is not an installed server; choose from {there}")
         for number in range(runs):
             click.echo(f"{name}: run {number + 1} of {runs}", err=True)
             found.append(compare(known[name], 60 * minutes, 60 * warm_up))
@@ -74,7 +75,7 @@ def _row(one: Compared) -> Iterator[Value]:
 
 def arenas_table(one: Compared) -> Table:
     """Return a row for each arena of a run."""
-    columns = ("arena", "mapped", "model", "%", "resident", "model", "%")
+    columns = ("arena", "mapped", "model", "%", "resident", "model", "%", "threads", "model")
     numbers = sorted({*one.real, *one.model} - {MAPPED}, key=int)
     rows = []
     for name in [*numbers, MAPPED]:
@@ -82,6 +83,7 @@ def arenas_table(one: Compared) -> Table:
         rows.append((
             name, _mib(real.mapped), _mib(model.mapped), _more(model.mapped, real.mapped),
             _mib(real.resident), _mib(model.resident), _more(model.resident, real.resident),
+            real.threads, model.threads,
         ))  # fmt: skip
     return Table(one.server, columns, rows, ("Arenas in the order in which they were made.",))
 

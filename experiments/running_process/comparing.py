@@ -39,6 +39,8 @@ class Held:
 
     mapped: int
     resident: int
+    threads: int = 0
+    """Number of threads that use the arena."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,10 @@ def held_by(snapshot: Snapshot) -> dict[str, Held]:
     state = snapshot.state
     if state is None:
         raise SimallocError(f"an arena of {snapshot.name} could not be read")
-    parts = {part.name: Held(part.bytes, part.resident or 0) for part in snapshot.parts}
+    parts = {
+        part.name: Held(part.bytes, part.resident or 0, part.threads or 0)
+        for part in snapshot.parts
+    }
     found = {}
     for number in range(len(state.arenas)):
         part = int(snapshot.blocks.arena[_first_in(snapshot, state.segments, number)])
@@ -166,7 +171,9 @@ def _modelled(trace: EventSource, start: Start) -> tuple[dict[str, Held], int]:
         replay(simulation, part)
     figures = dict(zip(simulation.figure_names(), simulation.report(), strict=True))
     found = {
-        str(number): Held(figures[f"system.{number}"], figures[f"resident.{number}"])
+        str(number): Held(
+            *(figures[f"{name}.{number}"] for name in ("system", "resident", "attached"))
+        )
         for number in range(figures["arenas"])
     }
     all_mapped = int(simulation.figures()["mapped"]["final"])
