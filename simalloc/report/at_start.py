@@ -39,7 +39,7 @@ def start_notes(runs: Iterable[Run]) -> tuple[str, ...]:
     """Return a sentence for each trace of a running process, on the share that was already live."""
     of_process = {run.trace: run for run in runs if run.live_at_start.objects}
     return tuple(
-        f"{name}: {spell_bytes(run.live_at_start.bytes)} were live when the recording began "
+        f"{name}: {spell_bytes(run.live_at_start.bytes)} were live at the start "
         f"({spell_percent(run.live_at_start.bytes / max(run.max_live_bytes, 1))} of peak live). "
         "#1 and #3 include their allocation."
         for name, run in of_process.items()

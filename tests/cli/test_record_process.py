@@ -117,7 +117,7 @@ def test_runs_begin_with_the_heap_of_the_process(recorded):
     assert first["peak_heap_bytes"] >= sum(part.bytes for part in heap.parts)
     assert first["live_at_start_bytes"] == other["live_at_start_bytes"] > 500 * 600
     same = simalloc("run", recorded, *policies, "--start", recorded.with_name("out.heap.npz"))
-    assert " were live when the recording began (" in same.stdout
+    assert " were live at the start (" in same.stdout
 
 
 def test_settings_that_a_process_can_change(recorded):
