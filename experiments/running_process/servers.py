@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from experiments.advice.servers.loads import SERVERS
+from experiments.advice.servers.loads import SERVERS, Served
 from simalloc.errors import SimallocError
 
 _TABLE: Final = (
@@ -26,7 +26,7 @@ _CLIENTS: Final = 40
 _QUERIES: Final = 320
 
 
-def _reports(folder: Path, port: int) -> int:
+def _reports(folder: Path, port: int) -> Served:
     """Let clients ask for reports on a table, which is made before the first ones."""
     made = folder / "made"
     if not made.exists():
@@ -36,7 +36,7 @@ def _reports(folder: Path, port: int) -> int:
         "mariadb-slap", port, "--create-schema=t", "--delimiter=;", f"--query={';'.join(_REPORT)}",
         f"--concurrency={_CLIENTS}", f"--number-of-queries={_QUERIES}",
     )  # fmt: skip
-    return _QUERIES
+    return Served(_QUERIES)
 
 
 def _asked(program: str, port: int, *words: str) -> None:
