@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -55,46 +55,16 @@ def settings_table(
     real mallocs at their defaults, whose times are in the rows of their models. A `wide` table also
     has mapped bytes, system calls and page faults.
     """
-    top = max([one.peak_bytes for one in settings], default=0.0)
-
-    def mib(number: float) -> Rounded:
-        return Rounded(number / _MIB, 2 if top < 100 * _MIB else 1)
-
-    real = {run.allocator: run.nanoseconds for run in natives}
-    named: dict[str, list[Value]] = {
-        "malloc": [one.candidate.allocator for one in settings],
-        "settings": [one.candidate.shown_settings for one in settings],
-        "peak": [mib(one.moments[Moment.PEAK]) for one in settings],
-        "unused": [mib(one.moments[Moment.UNUSED]) for one in settings],
-        "mean": [mib(one.moments[Moment.MEAN]) for one in settings],
-        "final": [mib(one.final_bytes) for one in settings],
-    }
-    rare: dict[str, list[Value]] = {
-        "peak mapped": [mib(one.run.mapped.peak_bytes) for one in settings],
-        "calls": [one.run.costs.system_calls if one.run.costs else None for one in settings],
-        "faults": [one.run.costs.faults if one.run.costs else None for one in settings],
-    }
-    optional: dict[str, list[Value]] = {
-        "CPU %": [_percent(one.cost.share) for one in settings],
-        "contended": [_percent(one.at_once) for one in settings],
-        "measured ns/event": [real.get(one.candidate.name) for one in settings],
-    }
+    spelled = _in_mib(settings)
+    columns = _bytes_columns(settings, spelled)
+    if wide:
+        columns |= _rare_columns(settings, spelled)
+    columns |= _known_columns(settings, natives)
+    rows = [
+        *_live_rows(settings, possible, spelled, len(columns)),
+        *zip(*columns.values(), strict=True),
+    ]
     has_threads = any(one.run.threads > 1 for one in settings)
-    known = {
-        name: values
-        for name, values in optional.items()
-        if any(value is not None for value in values) and (has_threads or name != "contended")
-    }
-    columns = {**named, **(rare if wide else {}), **known}
-    rest: list[Value] = [None] * (len(columns) - 6)
-    live: list[Sequence[Value]] = []
-    if settings:
-        run = settings[0].run
-        figures = (run.max_live_bytes, None, mean_live(run), run.final_live_bytes)
-        live = [("", "live", *(None if each is None else mib(each) for each in figures), *rest)]
-    if possible is not None:
-        most = mib(possible.peak_heap_bytes)
-        live.append(("", "best possible", most, None, None, None, *rest))
     notes = (
         *([machine.text] if machine else []),
         *_MOMENTS,
@@ -103,8 +73,66 @@ def settings_table(
         *([_at_start(natives)] if natives else []),
         *([_NO_TIMES] if has_threads and "contended" not in columns else []),
     )
-    rows = [*live, *zip(*columns.values(), strict=True)]
     return Table(trace, list(columns), rows, notes, width=_WIDTH)
+
+
+_Columns = dict[str, list[Value]]
+
+
+def _in_mib(settings: Sequence[Setting]) -> Callable[[float], Rounded]:
+    """Return a function from bytes to MiB, with the digits that suit the largest peak."""
+    top = max([one.peak_bytes for one in settings], default=0.0)
+    return lambda size: Rounded(size / _MIB, 2 if top < 100 * _MIB else 1)
+
+
+def _bytes_columns(settings: Sequence[Setting], mib: Callable[[float], Rounded]) -> _Columns:
+    return {
+        "malloc": [one.candidate.allocator for one in settings],
+        "settings": [one.candidate.shown_settings for one in settings],
+        "peak": [mib(one.moments[Moment.PEAK]) for one in settings],
+        "unused": [mib(one.moments[Moment.UNUSED]) for one in settings],
+        "mean": [mib(one.moments[Moment.MEAN]) for one in settings],
+        "final": [mib(one.final_bytes) for one in settings],
+    }
+
+
+def _rare_columns(settings: Sequence[Setting], mib: Callable[[float], Rounded]) -> _Columns:
+    return {
+        "peak mapped": [mib(one.run.mapped.peak_bytes) for one in settings],
+        "calls": [one.run.costs.system_calls if one.run.costs else None for one in settings],
+        "faults": [one.run.costs.faults if one.run.costs else None for one in settings],
+    }
+
+
+def _known_columns(settings: Sequence[Setting], natives: Sequence[NativeRun]) -> _Columns:
+    """Return the columns of costs that have a value; contention concerns threads only."""
+    real = {run.allocator: run.nanoseconds for run in natives}
+    has_threads = any(one.run.threads > 1 for one in settings)
+    columns: _Columns = {
+        "CPU %": [_percent(one.cost.share) for one in settings],
+        "contended": [_percent(one.at_once) if has_threads else None for one in settings],
+        "measured ns/event": [real.get(one.candidate.name) for one in settings],
+    }
+    return {name: cells for name, cells in columns.items() if any(c is not None for c in cells)}
+
+
+def _live_rows(
+    settings: Sequence[Setting],
+    possible: Run | None,
+    mib: Callable[[float], Rounded],
+    columns: int,
+) -> list[Sequence[Value]]:
+    """Return the rows of the live bytes and of the best possible heap, as far as known."""
+    rows: list[Sequence[Value]] = []
+    rest: list[Value] = [None] * (columns - 6)
+    if settings:
+        run = settings[0].run
+        sizes = mib(run.max_live_bytes), None, mib(mean_live(run)), mib(run.final_live_bytes)
+        rows.append(("", "live", *sizes, *rest))
+    if possible is not None:
+        most = mib(possible.peak_heap_bytes)
+        rows.append(("", "best possible", most, None, None, None, *rest))
+    return rows
 
 
 def _percent(share: float | None) -> Rounded | None:
