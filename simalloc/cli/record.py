@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +35,7 @@ from simalloc.trace.recorder import (
 )
 from simalloc.trace.recorder import snapshot as take_snapshot
 from simalloc.trace.recorder.built_in import FREE_THREADED
+from simalloc.trace.recorder.record import Outcome
 from simalloc.trace.recorder.start import START_SUFFIX
 from simalloc.trace.symbols import symbolizer
 
@@ -182,8 +184,7 @@ def command(
     COMMAND runs unmodified, with its own input, output and exit code. Every process that it starts
     gets a separate trace. If a process crashes or is killed, the events recorded so far are kept.
     """
-    folders = {"snapshot": snapshot, "stop": stopped, "recover": directory}
-    given = {name: folder for name, folder in folders.items() if folder is not None}
+    given = [folder for folder in (snapshot, stopped, directory) if folder is not None]
     if len(given) > 1 or (given and command):
         raise click.UsageError(
             "--snapshot, --stop and --recover exclude each other and COMMAND", ctx
@@ -198,38 +199,42 @@ def command(
     if given:
         ctx.exit(_write_recorded(output, snapshot, directory, alone=alone))
     wanted = Wanted(times, depth or int(sites), every or 0, python)
+    bounds = Bounds(seconds, limit)
     teller = _Teller(wants_progress=sys.stderr.isatty() if progress is None else progress)
     if number is not None:
         excluded = bool(command or python or no_wait or alone)
-        bounds = Bounds(seconds, limit)
         ctx.exit(_record_process(number, output, teller, wanted, bounds, excluded=excluded))
     if not command:
         raise click.UsageError(
             "COMMAND is missing: simalloc record -o TRACE -- COMMAND ARG...", ctx
         )
+    recording = partial(record, wanted=wanted, bounds=bounds, wait=not no_wait, alone=alone)
+    ctx.exit(_record_command(command, output, teller, wanted, recording))
+
+
+def _record_command(
+    command: Sequence[str],
+    output: Path,
+    teller: _Teller,
+    wanted: Wanted,
+    recording: Callable[[Sequence[str], Path, _Teller], Outcome],
+) -> int:
+    """Record a command by `recording`; return its exit code."""
     try:
-        outcome = record(
-            command,
-            output,
-            teller,
-            wanted=wanted,
-            bounds=Bounds(seconds, limit),
-            wait=not no_wait,
-            alone=alone,
-        )
+        outcome = recording(command, output, teller)
     except ProgramError as error:
         echo(f"simalloc: error: {error}", err=True)
-        ctx.exit(error.exit_code)
+        return error.exit_code
     finally:
         teller.end_line()
     if not teller.has_summarized:
         _summarize(outcome.recorded)
     free = any(one.is_main and one.built_in == FREE_THREADED for one in outcome.recorded)
-    told = free or python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
+    told = free or wanted.python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
     if not told and any(_is_python(one) for one in outcome.recorded):
         _say(_PYTHON)
     _check_symbolizer(wanted)
-    ctx.exit(outcome.exit_code)
+    return outcome.exit_code
 
 
 def _record_process(
