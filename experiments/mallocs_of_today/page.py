@@ -52,9 +52,9 @@ def page(results: Results, shown: dict[str, Table]) -> str:
             f"{name} {sum(one.resident(name).peak_bytes for one in large) / live:.2f}"
             for name in MALLOCS
         ),
-        "medians": _medians({name: [one.peak(name) for one in large] for name in MALLOCS}),
+        "medians": _spread({name: [one.peak(name) for one in large] for name in MALLOCS}),
         "huge": f"{100 * median(one.peak(HUGE) for one in large):.1f}",
-        "alone": _medians({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
+        "alone": _spread({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
         "live_pages": _medians(
             {
                 name: [one.whole[name].occupied[OS_PAGE].peak_bytes / one.live - 1 for one in large]
@@ -84,6 +84,14 @@ def _release(malloc: str) -> str:
     row = CATALOGUE[malloc]
     version = getattr(row.description, "version", None)
     return version.value if version else row.source.partition(",")[0].rpartition(" ")[2]
+
+
+def _spread(values: dict[str, list[float]]) -> str:
+    """Return the median of each, with the minimum and the maximum, in percent."""
+    return ", ".join(
+        f"{name} {100 * median(each):.1f} ({100 * min(each):.1f} to {100 * max(each):.1f})"
+        for name, each in values.items()
+    )
 
 
 def _medians(values: dict[str, list[float]]) -> str:
