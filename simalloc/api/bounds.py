@@ -22,24 +22,35 @@ def best_possible(
 
     Parameters
     ----------
-    trace
+    trace : Trace, TraceFile, str or path
         A trace, the path of one, or the name of a shipped one. A table of buffers in MiniMalloc's
         format may have gaps.
-    effort
+    effort : float, optional
         Seconds after which the search ends. By default an exact search (few objects) ends after 10
-        seconds, and a fixed list of fast tries is gone through for more objects.
-    capacity
-        Bytes. The search ends as soon as a placement fits into this, or none can.
-    progress
-        Show a bar; None: in notebooks only.
+        seconds, and a search among more objects ends with its fixed list of fast tries.
+    capacity : int, optional
+        Bytes. The search ends as soon as a placement fits into the capacity, or none can.
+        By default the search minimises the height.
+    progress : bool, optional
+        True shows a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
     Placement
-        `height` (bytes) is the heap that it needs, `lower_bound` (bytes) is proven to be necessary,
-        and `status` is "optimal" if they are equal. `address` says where everything is, and
-        `fits(capacity)` whether it fits. Interrupt the kernel, or press Ctrl-C, to end the search
-        with the best so far. The policy `best-possible` returns such a placement as a run.
+        Its `height` is the size of the heap in bytes, `lower_bound` a proven minimum in bytes, and
+        `status` is "optimal" if the two are equal. Ctrl-C, or an interrupt of the kernel, ends the
+        search with the best placement so far. The policy `best-possible` returns such a placement
+        as a run.
+
+    Raises
+    ------
+    TraceError
+        If the trace does not exist or is invalid.
+
+    Examples
+    --------
+    >>> placement = simalloc.best_possible("espresso")
+    >>> placement.height, placement.lower_bound, placement.status
     """
     if isinstance(trace, Trace | TraceFile):
         read = trace.in_memory()

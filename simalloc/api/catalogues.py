@@ -48,15 +48,32 @@ class Catalogue(Mapping[str, Item]):
 
 
 def policies() -> Catalogue[Policy]:
-    """Return the catalogue of policies by name, each with its source and our reading of it."""
+    """Return the catalogue of policies.
+
+    Returns
+    -------
+    Catalogue of Policy
+        Policies by name, each with its source and our reading of it.
+
+    Examples
+    --------
+    >>> simalloc.policies()["first-fit-ao"].source
+    """
     return Catalogue(CATALOGUE, _without(policies_table(CATALOGUE.values()), "groups", "reading"))
 
 
 def traces() -> Catalogue[Entry]:
-    """Return the catalogue of traces by name, each with its origin.
+    """Return the catalogue of traces.
 
-    The catalogue contains the traces in the folder of the environment variable SIMALLOC_TRACES, in
-    `traces` in the current directory, and those installed with simalloc.
+    Returns
+    -------
+    Catalogue of Entry
+        Traces by name, each with its origin: the traces in the folder of the environment variable
+        SIMALLOC_TRACES, in `traces` in the current directory, and those installed with simalloc.
+
+    Examples
+    --------
+    >>> list(simalloc.traces())
     """
     return Catalogue(catalogue(), _without(traces_table(), "version", "input"))
 

@@ -4,9 +4,13 @@ from pathlib import Path
 
 
 def get_include() -> list[str]:
-    """Return the folders in which a C compiler finds `simalloc_family.h` (option `-I`).
+    """Return the folders in which a C compiler finds `simalloc_family.h`.
 
-    docs/adding-a-policy.md shows a family that is compiled outside the package.
+    Returns
+    -------
+    list of str
+        Folders for the compiler's option `-I`. docs/adding-a-policy.md shows a family that is
+        compiled outside the package.
     """
     package = Path(__file__).parents[1]
     return [str(package / "heap" / "core"), str(package)]

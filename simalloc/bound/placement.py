@@ -20,11 +20,26 @@ NEAR: Final = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Placement(ShownAsTable):
-    """Where every life of a trace is, verified; `swept` is the certificate.
+    """Verified addresses for all lives of a trace.
 
-    `address` (int64, bytes) has an entry a life. `how` says which of the `tries` found it; a
-    search that was `stopped` by Ctrl-C had more to try. `lower` (bytes) is the highest lower bound
-    that was proven, or 0 if none above peak live was; `seconds` is the time of the search.
+    Attributes
+    ----------
+    table : Timetable
+        Lives of the trace.
+    address : array of int64
+        Address in bytes of each life.
+    swept : Swept
+        Heap after each event, the certificate of the placement.
+    how : str
+        Name of the try that found it.
+    tries : int
+        Number of tries.
+    stopped : bool
+        True if Ctrl-C ended the search early.
+    lower : int
+        Highest proven lower bound in bytes; 0 if none above peak live was proven.
+    seconds : float
+        Time of the search.
     """
 
     table: Timetable = field(repr=False)

@@ -104,17 +104,49 @@ class Found:
 
 @dataclass(frozen=True)
 class Run(RunFigures, ShownAsTable):
-    """One trace under one policy. Byte figures are divided by `scale`.
+    """Result of one trace under one policy. Byte figures are divided by `scale`.
 
     The figures of a data frame's row are attributes too, such as `fragmentation_4` and `splits`.
 
-    `mapped` is the heap: the bytes obtained from the system and not returned. Kept on request are
-    `resident`, the bytes in written pages of `page` program bytes that were not returned;
-    `largest_free`, the size of the largest free block, 0 without a free block; `occupied`, for each
-    page size the bytes of the pages with at least one live byte; and `addresses` (int64, scaled
-    bytes), the object's address after each event, -1 for a free. `seconds` is the time of the
-    replay alone, and `costs` are the core's counts. Only `best-possible` has `found`, and only
-    device allocators have `device`.
+    Attributes
+    ----------
+    trace : str
+        Name of the trace.
+    policy : Policy
+        Simulated policy.
+    events : int
+        Number of events carried out.
+    objects : int
+        Number of objects of the trace.
+    max_live_bytes, final_live_bytes : int
+        Maximum of the live bytes, and live bytes after the last event.
+    mapped : Footprint
+        Bytes of the heap: obtained from the system and not returned.
+    counters : Counters
+        Counts of the policy's work.
+    resident : Footprint, optional
+        Bytes in written pages of `page` program bytes that were not returned; None if not measured.
+    largest_free : Footprint, optional
+        Bytes of the largest free block, 0 without a free block; None if not measured.
+    occupied : mapping of int to Footprint
+        Bytes of the pages with at least one live byte, by page size; empty if not measured.
+    addresses : array of int64, optional
+        Address of the object after each event in scaled bytes, -1 for a free; None if not kept.
+    seconds : float
+        Time of the replay alone.
+    costs : Costs, optional
+        Costs counted by the core.
+    device : DeviceFigures, optional
+        Figures of a device allocator; None for other allocators.
+    found : Found, optional
+        Search and proof of `best-possible`; None for other policies.
+    refusals : Refusals
+        Requests refused for lack of memory.
+
+    Examples
+    --------
+    >>> run = simalloc.simulate("espresso", "best-fit-ao")
+    >>> run.mapped.peak_bytes, run.fragmentation_4
     """
 
     trace: str

@@ -19,12 +19,27 @@ _COMMA: Final = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
 
 @dataclass(frozen=True, repr=False)
 class Policy(ShownAsTable):
-    """A named description of where blocks go; its text is the short spelling: `first-fit-ao`.
+    """A named description of an allocation policy. Its text is the short spelling: `first-fit-ao`.
 
-    `source` cites the paper and section of the rules; `reading` says what the source leaves open
-    and how it is read here. `groups` are those that its row of the catalogue belongs to. `scale` is
-    what sizes are multiplied by if nobody says otherwise: 1 for real allocators, whose constants
-    are bytes, and 16 for policies, as Johnstone & Wilson have it.
+    Attributes
+    ----------
+    name : str
+        Name in the catalogue.
+    description : Family
+        Family of the policy with its parameters.
+    source : str
+        Paper and section of the rules.
+    reading : str
+        Points that the source leaves open, and our reading of them.
+    groups : tuple of str
+        Groups of its row in the catalogue.
+    scale : int
+        Default multiplier of sizes: 1 for real allocators, whose constants are bytes, and 16 for
+        policies, as in Johnstone & Wilson.
+
+    Examples
+    --------
+    >>> str(simalloc.find_policy("first-fit-ao", growth="64K"))
     """
 
     name: str

@@ -39,13 +39,44 @@ if TYPE_CHECKING:
 class Trace(ShownAsTable):
     """An immutable allocation trace, valid by construction (use `Trace.from_events`).
 
-    Objects are numbered 0, 1, 2 ... in the order of their malloc events. Every column has one entry
-    an event: `op` (uint8, see `Op`), `object` (int64), `size` (int64, bytes requested; 0 where
-    nothing is), `slot` (uint32) and, where the log has them, `alignment`, `thread`, `time`, `site`,
-    `stream`, `pool` and `unwritten`.
+    Every column is an array with one entry for each event. A column that the log does not have is
+    None.
 
-    `slot` numbers the object among those live at the same time: a malloc takes the slot freed last
-    or else a new one. `slots` of them, the most that are ever live at once, are enough to replay.
+    Attributes
+    ----------
+    op : array of uint8
+        Kind of event (see `Op`).
+    object : array of int64
+        Number of the object: 0, 1, 2 ... in the order of allocation; -1 for an event without one.
+    size : array of int64
+        Requested bytes; 0 for an event without a request.
+    slot : array of uint32
+        Number of the object among those live at the same time: a malloc takes the slot freed last,
+        or a new one.
+    slots : int
+        Number of slots, the maximum of objects live at once.
+    objects : int
+        Number of objects.
+    alignment : array of int64, optional
+        Requested alignment in bytes; 0 for none.
+    thread : array of uint32, optional
+        Number of the event's thread.
+    time : array of int64, optional
+        Time of the event, as logged.
+    site : array of uint32, optional
+        Number of the place in the program; 0 if unknown. `provenance` may name the sites.
+    stream, pool : array of uint32, optional
+        Stream and pool of an event in a device's memory.
+    unwritten : array of int64, optional
+        Bytes of the object, in whole pages, that were never written.
+    name : str
+        Name in tables and pictures.
+    provenance : mapping
+        Origin of the trace (docs/trace-format.md).
+
+    Examples
+    --------
+    >>> simalloc.Trace.from_events(op=[0, 1], object=[7, 7], size=[100, 0])
     """
 
     op: NDArray[np.uint8]

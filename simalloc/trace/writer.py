@@ -127,7 +127,24 @@ def write_trace(
 ) -> None:
     """Write a trace to the project's own file.
 
-    `progress` is called with the share of the events that was written since the last call.
+    Parameters
+    ----------
+    trace : Trace
+        Trace to write.
+    path : str or path
+        Path of the file.
+    progress : callable, optional
+        Called with the share of the events written since the last call. By default nothing is
+        called.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> simalloc.write_trace(simalloc.read_log("app.log"), "app.npz")
     """
     with TraceWriter(
         path, name=trace.name, provenance=trace.provenance, columns=trace.columns

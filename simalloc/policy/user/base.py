@@ -11,15 +11,33 @@ from simalloc.policy.user.contract import Block, Heap
 
 
 class UserPolicy:
-    """Derive from this class and write `malloc` and `free`; docs/python-policies.md shows how.
+    """Base class of policies in Python: a derived class has the methods `malloc` and `free`.
 
     Class attributes in lower case are parameters: with `growth = 4096` in the class,
     `WorstFit(growth="64K")` is the policy with another value. An instance describes a policy, as
     the text `first-fit-ao` does. Every simulation makes its own instance and calls its `begin`, so
     that state is never shared. The first line of the class's docstring is shown where policies are
-    listed.
+    listed. docs/python-policies.md has more examples.
 
-    Raises `PolicyError` for an unknown parameter or an invalid value.
+    Parameters
+    ----------
+    **parameters : int, bool, str or enum member
+        Values of parameters by name; sizes also as text: "64K". By default the class attributes.
+
+    Raises
+    ------
+    PolicyError
+        If a parameter is unknown or its value is invalid.
+
+    Examples
+    --------
+    >>> class WorstFit(simalloc.UserPolicy):
+    ...     growth = 4096
+    ...     def malloc(self, heap, size):
+    ...         return heap.split(heap.worst_fit(size) or heap.grow(size, self.growth), size)
+    ...     def free(self, heap, block):
+    ...         heap.insert(heap.merge(block))
+    >>> simalloc.simulate("espresso", WorstFit)
     """
 
     def __init__(self, **parameters: Value) -> None:
