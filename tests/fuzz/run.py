@@ -23,7 +23,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # which `python -P` leaves out
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "process"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import file_inputs
 import heap_inputs
