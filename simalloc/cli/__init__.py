@@ -45,7 +45,7 @@ SECTIONS: Final = {
             "simalloc.cli.pages",
             "Print the bytes in pages with at least one live byte, under each policy.",
         ),
-        "waste": Command("simalloc.cli.waste", "Print where the bytes of a heap go at its peak."),
+        "waste": Command("simalloc.cli.waste", "Print where the bytes of a heap go."),
         "steps": Command(
             "simalloc.cli.steps",
             "Show a small heap after each event: its blocks and its free list.",

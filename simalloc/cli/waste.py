@@ -80,10 +80,11 @@ def command(
     table_format: Format,
     **asked: Unpack[RunKeywords],
 ) -> None:
-    """Print where the bytes of a heap go at its peak, or at the event that --of selects.
+    """Print where the bytes of a heap go.
 
-    Each byte is live, a header or alignment, rounding to a size class, an allocator table, cached,
-    free between live blocks, or free at the top. A real allocator reports only how much it has
+    The moment is the peak of the heap, or the event that --of selects. Each byte is live, a header
+    or alignment, rounding to a size class, an allocator table, cached, free between live blocks, or
+    free at the top. A real allocator reports only how much it has
     mapped, so its bytes beyond the live ones are unknown.
 
     Cached and free bytes are also split by page state: resident, never touched, or purged. For
