@@ -91,7 +91,7 @@ def test_completion_and_help_know_the_api(kernel):
     assert {"draw_heap_maps", "draw_timelines"} <= {name.rpartition(".")[2] for name in matches}
     found = reply(client, client.inspect("simalloc.find_policy("))["data"]["text/plain"]
     assert "parameters" in found
-    assert "Return the policy that text such as" in found
+    assert "Return the policy that a text such as" in found
 
 
 def test_text_of_an_object_is_returned_and_not_shown(kernel):

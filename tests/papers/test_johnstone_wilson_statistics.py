@@ -64,7 +64,7 @@ CLASSES = {
 def test_genuine_traces_have_the_figures_they_were_recorded_with(name):
     statistics = statistics_of(name)
     assert (
-        statistics.counts.objects,
+        statistics.counts.lives,
         statistics.counts.mallocs,
         statistics.counts.bytes,
         statistics.peak_objects.amount,
@@ -100,7 +100,7 @@ def test_reallocs_and_what_is_left(name, reallocs, left):
 def test_reconstructions_meet_every_printed_digit(name, seed):
     statistics, row = describe(workload(name, seed), added=8), table(1).row(name)
     assert round(statistics.counts.bytes / KILO) == row["Kbytes alloc'd"].value
-    assert statistics.counts.objects == row["num objects"].value
+    assert statistics.counts.lives == row["num objects"].value
     assert statistics.peak_objects.amount == row["max objects"].value
     assert round(statistics.peak_bytes.amount / KILO) == row["max Kbytes"].value
     assert round(statistics.lifetimes.mean) == row["avg lifetime"].value

@@ -231,6 +231,8 @@ class Repeated:
 
     def __init__(self, trace, times):
         self._events = times * len(trace)
+        self.name = trace.name
+        self.slots = trace.slots
 
     def __len__(self):
         return self._events
