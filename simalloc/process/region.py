@@ -64,7 +64,7 @@ def memory_of(regions: Iterable[Region]) -> Memory:
 
 
 def in_regions(regions: Iterable[Region], address: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which addresses are in one of the regions."""
+    """Return a mask of the addresses in one of the regions."""
     found = np.zeros(len(address), np.bool_)
     for region in regions:
         found |= (address >= region.start) & (address < region.end)
