@@ -310,7 +310,7 @@ class _Teller:
 
     def lost(self, raw: RawRecording) -> None:
         self.end_line()
-        _say(f"{_ending(raw.process, raw.counts.lost_reason)} The program goes on.")
+        _say(f"{_ending(raw.process, raw.counts.lost_reason or 0)} The program goes on.")
 
     def working(self, what: str) -> None:
         self.end_line()
@@ -369,9 +369,11 @@ def _say(text: str) -> None:
     echo(f"simalloc: {text}", err=True)
 
 
-def _ending(process: int, reason: int | None) -> str:
-    why = reason_of(reason) if reason else "it was still running"
-    return f"the recording of process {process} ends early: {why}."
+def _ending(process: int, reason: int) -> str:
+    """Return why a recording ended before its process; a reason of 0 is an end on request."""
+    if not reason:
+        return f"process {process} was still running when its recording ended."
+    return f"the recording of process {process} ends early: {reason_of(reason)}."
 
 
 def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ()) -> None:

@@ -80,6 +80,8 @@ def test_a_process_is_recorded_for_a_while_and_goes_on(service, tmp_path):
     result = simalloc("record", "--pid", service.pid, "--for", "0.5s", "-o", path)
     assert result.exit_code == 0, result.stderr
     assert "the recording ends after 0.5 s" in result.stderr
+    assert f"process {service.pid} was still running when its recording ended." in result.stderr
+    assert "ends early" not in result.stderr
     assert service.poll() is None
     trace = read_trace(path)
     start = trace.provenance["live_at_start"]
@@ -175,6 +177,7 @@ def test_a_recording_ends(service, tmp_path, how):
             service.wait()
         _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, told
+    assert "ends early" not in told
     trace = read_trace(tmp_path / "out.npz")
     assert trace.provenance["whole"] == (how == "end")
     assert len(trace) > trace.provenance["live_at_start"]["objects"] > 500

@@ -39,7 +39,7 @@ class Observer(Protocol):
         """Learn, once, that the command has ended and processes that it started have not."""
 
     def lost(self, raw: RawRecording) -> None:
-        """Learn, once a process, that its recording ends before the process does."""
+        """Learn, once a process, that a failure ends its recording before the process ends."""
 
     def working(self, what: str) -> None:
         """Learn of work after the command's end that may take seconds."""
@@ -245,7 +245,7 @@ class Follower:
         if self._observer.wants_progress:
             self._observer.progress(progress)
         for raw in self._watch.running:
-            if raw.counts.lost_reason is not None and raw.path not in self._lost:
+            if raw.counts.lost_reason and raw.path not in self._lost:
                 self._lost.add(raw.path)
                 self._observer.lost(raw)
 
