@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -229,6 +230,8 @@ def _record_command(
         teller.end_line()
     if not teller.has_summarized:
         _summarize(outcome.recorded)
+    if outcome.signal:
+        _say(f"{command[0]} was ended by {_signal_name(outcome.signal)}")
     free = any(one.is_main and one.built_in == FREE_THREADED for one in outcome.recorded)
     told = free or wanted.python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
     if not told and any(_is_python(one) for one in outcome.recorded):
@@ -374,6 +377,11 @@ def _ending(process: int, reason: int) -> str:
     if not reason:
         return f"process {process} was still running when its recording ended."
     return f"the recording of process {process} ends early: {reason_of(reason)}."
+
+
+def _signal_name(number: int) -> str:
+    """Return the name of a signal; a real-time signal has only a number."""
+    return {int(one): one.name for one in signal.Signals}.get(number, f"signal {number}")
 
 
 def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ()) -> None:

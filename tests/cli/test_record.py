@@ -101,7 +101,24 @@ time.sleep(0.2)
 def test_a_command_that_is_killed_has_a_trace(run, tmp_path):
     done = run("-o", "out.npz", "sh", "-c", "kill -9 $$")
     assert done.returncode == 128 + signal.SIGKILL
+    assert "simalloc: sh was ended by SIGKILL\n" in done.stderr
     assert len(read_trace(tmp_path / "out.npz")) > 10
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGRTMIN + 1, f"signal {signal.SIGRTMIN + 1}")],
+)
+def test_the_signal_that_ended_a_command_is_named(run, number, name):
+    done = run("-o", "out.npz", "sh", "-c", f"kill -{int(number)} $$")
+    assert done.returncode == 128 + number
+    assert f"simalloc: sh was ended by {name}\n" in done.stderr
+
+
+def test_an_exit_code_above_128_is_not_taken_for_a_signal(run):
+    done = run("-o", "out.npz", "sh", "-c", "exit 139")
+    assert done.returncode == 139
+    assert "was ended by" not in done.stderr
 
 
 def test_a_program_with_an_allocator_of_its_own_has_an_empty_trace(run, tmp_path):
@@ -263,7 +280,8 @@ def test_or_not(run, tmp_path):
     done = run("-o", "out.npz", "--no-wait", "sh", "-c", LEAVES)
     let_go(tmp_path)
     assert done.returncode == 0
-    assert "ends early: it was still running" in done.stderr
+    assert " was still running when its recording ended." in done.stderr
+    assert "ends early" not in done.stderr
 
 
 def left_behind(tmp_path, script):

@@ -76,10 +76,14 @@ UNBOUNDED: Final = Bounds()
 
 @dataclass(frozen=True)
 class Outcome:
-    """Exit code of the command, as a shell reports it, and the traces that were written."""
+    """Exit code of the command, as a shell reports it, and the traces that were written.
+
+    `signal` is the number of the signal that ended the command, or 0.
+    """
 
     exit_code: int
     recorded: Sequence[Recorded]
+    signal: int = 0
 
 
 def record(
@@ -136,8 +140,8 @@ def record(
         if process.poll() is None:
             observer.waiting_for_command(recorded)
             process.wait()
-    code = process.returncode
-    return Outcome(_SIGNALLED - code if code < 0 else code, recorded)
+    ending = max(-process.returncode, 0)
+    return Outcome(_SIGNALLED + ending if ending else process.returncode, recorded, ending)
 
 
 @dataclass(frozen=True)
