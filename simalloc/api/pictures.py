@@ -85,7 +85,7 @@ def draw_heap_maps(
     ----------
     trace : Trace, TraceFile, str or path
         A trace, its name in the catalogue, or the path of a trace or log.
-    policies : policy or sequence
+    policies : Policy, str or sequence
         Policies as for `simulate_all`.
     scale, realloc
         Fields of `RunOptions`.
@@ -167,7 +167,7 @@ def draw_free_sizes(
     ----------
     trace : Trace, TraceFile, str or path
         A trace, its name in the catalogue, or the path of a trace or log.
-    policies : policy or sequence
+    policies : Policy, str or sequence
         Policies as for `simulate_all`.
     scale, realloc
         Fields of `RunOptions`.

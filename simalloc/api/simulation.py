@@ -79,7 +79,7 @@ def simulate_all(
     ----------
     traces : one or more of Trace, TraceFile, str or path
         Traces as for `simulate`.
-    policies : policy, sequence or mapping, default "all"
+    policies : Policy, str, sequence or mapping, default "all"
         Policies as for `simulate`, patterns such as `"best-fit-*"`, groups such as
         `"@johnstone-wilson"`, or a mapping from names to grids of parameters such as
         `{"first-fit-ao": {"growth": ["4K", "64K"]}}`.
