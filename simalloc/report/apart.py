@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simalloc.sizes import spell_bytes
+
 if TYPE_CHECKING:
-    from simalloc.sizes import spell_bytes
-from simalloc.measure import HeapMap
+    from simalloc.measure import HeapMap
 
 
 def beside(heap: HeapMap, words: str, separator: str = "; ") -> str:
