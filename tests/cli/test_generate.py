@@ -42,7 +42,7 @@ def test_more_objects_than_memory_holds_are_refused(tmp_path):
         "generate", "-o", path, "--objects", "1000000", env={"SIMALLOC_MEMORY": "100M"}
     )
     assert (ended.exit_code, path.exists()) == (2, False)
-    assert "A trace of 1,000,000 objects needs about 190.7 MiB of memory" in ended.stderr
+    assert "A trace of 1,000,000 objects needs about 191 MiB of memory" in ended.stderr
     assert "Generate fewer objects, or set SIMALLOC_MEMORY" in ended.stderr
 
 

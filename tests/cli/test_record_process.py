@@ -137,7 +137,8 @@ def test_settings_that_a_process_can_change(recorded):
     start = found["process"]["live_at_start"]
     assert 0.5 < start["share"] <= 1
     for row in found["rows"]:
-        assert row["time_mean_resident_bytes"] > start["bytes"]
+        # The program frees some of its first blocks at random.
+        assert row["time_mean_resident_bytes"] > 0.9 * start["bytes"]
         assert row["unused_resident_bytes"] <= row["peak_resident_bytes"]
     text = simalloc("settings", recorded, *options).stdout
     assert "Every row begins with the heap of the process" in text

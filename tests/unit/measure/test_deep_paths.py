@@ -5,7 +5,7 @@ import numpy as np
 from simalloc.measure.sites.frames import Frame, call_path, call_paths
 from simalloc.trace import Trace
 
-DEPTH = 300
+DEPTH = 180
 STACKS = {
     "places": [[], [["f", "a.c", 3]], [["inlined", "b.c", 4], ["g", "", 0]], []],
     "parent": [0, *range(DEPTH)],
