@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from command import simalloc
+from peak import peak_kib
 
 from simalloc import memory
 from simalloc.errors import SimallocError
@@ -31,13 +32,6 @@ Path("/proc/self/clear_refs").write_text("5")
 simulate(open_trace(find_trace(sys.argv[1])), sys.argv[2], resident=True)
 print(1024 * (kilobytes("VmHWM") - before))
 """
-PEAK = """
-import re
-from pathlib import Path
-CALL
-print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
-"""
-"""Prints the peak of resident KiB: VmHWM, for ru_maxrss begins with the parent's."""
 MOST_TOO_HIGH = 4
 """Maximum ratio of an estimate to the memory of a replay of at least 10 MB."""
 
@@ -118,11 +112,11 @@ def test_a_need_is_stated_once(monkeypatch):
 
 def test_an_export_takes_memory_for_a_piece_at_a_time(large, tmp_path):
     text = tmp_path / "large.txt"
-    call = f"export_trace({str(large)!r}, {str(text)!r}, 'text')"
-    imported = "from simalloc.trace.formats.exporting import export_trace"
-    code = PEAK.replace("CALL", f"{imported}\n{call}")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert int(done.stdout) < 300 << 10
+    code = (
+        "from simalloc.trace.formats.exporting import export_trace\n"
+        f"export_trace({str(large)!r}, {str(text)!r}, 'text')"
+    )
+    assert peak_kib(code) < 300 << 10
     assert text.read_bytes().count(b"\nm ") == 700_000
 
 

@@ -1,10 +1,8 @@
 """A thread's number, such as the system's thread id, decides neither a result nor the memory."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from peak import peak_kib
 
 from simalloc.heap import simulate
 from simalloc.policy import CATALOGUE
@@ -45,20 +43,13 @@ def test_thread_ids_are_as_good_as_small_numbers(name, engine):
 
 MEASURED = """
 import sys
-from pathlib import Path
 from simalloc import Trace, simulate, waste
 trace = Trace.from_events([0, 1], [0, 0], [8, 0], thread=[100_000_000] * 2)
 for name in sys.argv[1:]:
     simulate(trace, name)
     waste(trace, name)
-status = Path("/proc/self/status").read_text("ascii").splitlines()
-[peak] = [line.split()[1] for line in status if line.startswith("VmHWM")]
-print(int(peak) >> 10)
 """
-"""Prints the peak of resident MiB: VmHWM, for ru_maxrss begins with the parent's."""
 
 
 def test_the_memory_of_a_run_does_not_depend_on_thread_numbers():
-    command = [sys.executable, "-c", MEASURED, "ptmalloc", "jemalloc"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert int(done.stdout) < 250
+    assert peak_kib(MEASURED, "ptmalloc", "jemalloc") < 250 << 10

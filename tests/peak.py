@@ -1,0 +1,18 @@
+"""Peak memory of code in a Python process of its own."""
+
+import subprocess
+import sys
+
+_PRINTED = """
+import re
+from pathlib import Path
+print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+"""
+"""Prints VmHWM, for ru_maxrss begins with the parent's."""
+
+
+def peak_kib(code, *arguments):
+    """Run Python code with arguments and return its peak of resident KiB."""
+    command = [sys.executable, "-c", code + _PRINTED, *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return int(done.stdout)
