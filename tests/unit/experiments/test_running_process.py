@@ -1,15 +1,14 @@
 """A model that begins with a server's heap, compared with the server after a load."""
 
 import platform
-import subprocess
 
 import pytest
+from stopping import require_stopping
 
 from experiments.mallocs import glibc_here
 from experiments.running_process.__main__ import arenas_table, table
 from experiments.running_process.comparing import MAPPED, Compared, Held, compare
 from experiments.running_process.servers import COMPARED
-from simalloc.process import LiveProcess, ProcessError
 
 MIB = 1 << 20
 
@@ -32,14 +31,7 @@ def may_record():
     """Skip the test where processes may not be stopped, or glibc has no model."""
     if platform.machine() != "x86_64" or glibc_here() not in {"2.36", "2.41", "2.43", "2.44"}:
         pytest.skip("this needs x86-64 and a glibc with a model")
-    with subprocess.Popen(["sleep", "60"]) as child:
-        try:
-            with LiveProcess(child.pid).stopped([], []):
-                pass
-        except ProcessError as error:
-            pytest.skip(f"processes may not be stopped: {error}")
-        finally:
-            child.kill()
+    require_stopping()
 
 
 def test_a_model_goes_on_as_a_server_does():

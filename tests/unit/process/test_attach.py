@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from process_programs import running
+from stopping import require_stopping
 
 from simalloc.heap import simulate
 from simalloc.heap.start import Start
@@ -35,14 +36,7 @@ DELETED_KEY = 1
 def _may_trace():
     if platform.machine() != "x86_64":
         pytest.skip("processes are attached to on x86-64 only")
-    with subprocess.Popen(["sleep", "30"]) as child:
-        try:
-            with LiveProcess(child.pid).stopped([], []):
-                pass
-        except ProcessError as error:
-            pytest.skip(f"processes may not be stopped: {error}")
-        finally:
-            child.kill()
+    require_stopping()
 
 
 def asked(told):

@@ -1,0 +1,19 @@
+"""Tests that stop a running process."""
+
+import subprocess
+
+import pytest
+
+from simalloc.process import LiveProcess, ProcessError
+
+
+def require_stopping():
+    """Skip the test where processes may not be stopped."""
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            with LiveProcess(child.pid).stopped([], []):
+                pass
+        except ProcessError as error:
+            pytest.skip(f"processes may not be stopped: {error}")
+        finally:
+            child.kill()
