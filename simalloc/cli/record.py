@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,6 +17,7 @@ from simalloc.cli.messages import echo
 from simalloc.cli.size import Size
 from simalloc.errors import TraceError
 from simalloc.plural import counted
+from simalloc.signals import signal_name
 from simalloc.sizes import spell_bytes
 from simalloc.trace.recorder import (
     DEPTH,
@@ -231,7 +231,7 @@ def _record_command(
     if not teller.has_summarized:
         _summarize(outcome.recorded)
     if outcome.signal:
-        _say(f"{command[0]} was ended by {_signal_name(outcome.signal)}")
+        _say(f"{command[0]} was ended by {signal_name(outcome.signal)}")
     free = any(one.is_main and one.built_in == FREE_THREADED for one in outcome.recorded)
     told = free or wanted.python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
     if not told and any(_is_python(one) for one in outcome.recorded):
@@ -377,11 +377,6 @@ def _ending(process: int, reason: int) -> str:
     if not reason:
         return f"process {process} was still running when its recording ended."
     return f"the recording of process {process} ends early: {reason_of(reason)}."
-
-
-def _signal_name(number: int) -> str:
-    """Return the name of a signal; a real-time signal has only a number."""
-    return {int(one): one.name for one in signal.Signals}.get(number, f"signal {number}")
 
 
 def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ()) -> None:

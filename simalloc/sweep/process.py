@@ -8,7 +8,6 @@ parent dies in any way, and then the process ends immediately.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from threading import Event, Lock, Thread, local
 from typing import Any
 
 from simalloc.errors import SimallocError
+from simalloc.signals import signal_name
 from simalloc.sweep.task import Outcome, Task, failure, words_of
 from simalloc.sweep.worker import TraceCache, carry_out_batch
 from simalloc.version import code_version
@@ -120,7 +120,7 @@ class _ReplayProcess:
         self._connection.close()
         os.close(self._lifeline)
         if code < 0:
-            return f"was ended by {signal.Signals(-code).name}"
+            return f"was ended by {signal_name(-code)}"
         return f"ended by itself with exit code {code}"
 
     def _ask(self, task: Task, packed: bytes | None, progress: Callable[[int], None]) -> Any:

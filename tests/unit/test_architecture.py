@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "simalloc"
 
 LAYERS = [
     "printable",
-    "errors examples extras files machine plural progress shown version waiting",
+    "errors examples extras files machine plural progress shown signals version waiting",
     "arrays sizes",
     "memory",
     "trace policy",

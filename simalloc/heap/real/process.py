@@ -21,6 +21,7 @@ from simalloc.errors import SimallocError
 from simalloc.files import naming
 from simalloc.heap.real.allocators import PROGRAM, Allocator
 from simalloc.memory import require_memory, room
+from simalloc.signals import signal_name
 from simalloc.trace import Trace
 from simalloc.waiting import LOOK_SECONDS
 
@@ -306,7 +307,7 @@ class NativeProcess:
         if line:
             return line.decode().rstrip("\n")
         code = self._process.wait()
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+        how = f"was killed by {signal_name(-code)}" if code < 0 else f"ended with {code}"
         said = self._said()
         why = (
             f": {said}" if said else ", as when memory runs out" if code == -signal.SIGKILL else ""
