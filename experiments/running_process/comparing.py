@@ -16,7 +16,7 @@ from typing import IO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.advice.servers.loads import Server, free_port, wait_for
+from experiments.advice.servers.loads import Server, listening
 from experiments.mallocs import model_of_glibc
 from simalloc.errors import SimallocError
 from simalloc.heap.running.setting import Setting
@@ -70,16 +70,18 @@ def compare(server: Server, seconds: float, warm_up: float) -> Compared:
     The load runs for `warm_up` seconds before. Raises `SimallocError` if the server cannot be run,
     recorded or modelled.
     """
-    with TemporaryDirectory(prefix="simalloc-") as folder, _running(server, Path(folder)) as port:
-        process = port.process
-        _load(server, port, warm_up)
-        output = Path(folder) / "server.npz"
-        with _recording(process, output):
+    with (
+        TemporaryDirectory(prefix="simalloc-") as name,
+        listening(server, folder := Path(name)) as (process, port),
+    ):
+        _load(server, folder, port, warm_up)
+        output = folder / "server.npz"
+        with _recording(process.pid, output):
             began = time.monotonic()
-            _load(server, port, seconds)
+            _load(server, folder, port, seconds)
             time.sleep(_CALM)
             took = time.monotonic() - began
-            after = take_snapshot(LiveProcess(process))
+            after = take_snapshot(LiveProcess(process.pid))
         before = load_snapshot(output.with_name("server.heap.npz"))
         start = Start.of(before)
         trace = start.before(read_trace(output))
@@ -90,35 +92,11 @@ def compare(server: Server, seconds: float, warm_up: float) -> Compared:
     )
 
 
-@dataclass(frozen=True)
-class _Port:
-    """A server that listens, its port and its folder."""
-
-    process: int
-    number: int
-    folder: Path
-
-
-@contextmanager
-def _running(server: Server, folder: Path) -> Iterator[_Port]:
-    """Run a server while the block runs."""
-    number = free_port()
-    server.prepare(folder, number)
-    quiet = subprocess.DEVNULL
-    command = server.command(folder, number)
-    with subprocess.Popen(command, stdout=quiet, stderr=quiet) as child:  # noqa: S603 - a server's
-        try:
-            wait_for(number, lambda: child.poll() is None)
-            yield _Port(child.pid, number, folder)
-        finally:
-            child.kill()
-
-
-def _load(server: Server, port: _Port, seconds: float) -> None:
+def _load(server: Server, folder: Path, port: int, seconds: float) -> None:
     """Repeat a server's load for some seconds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        server.load(port.folder, port.number)
+        server.load(folder, port)
 
 
 @contextmanager

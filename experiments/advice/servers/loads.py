@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -17,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from threading import Thread
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from simalloc.errors import SimallocError
@@ -80,6 +83,34 @@ def wait_for(port: int, is_alive: Callable[[], bool]) -> None:
         else:
             return
     raise SimallocError(f"nothing listens at port {port} after {_SECONDS:.0f} s")
+
+
+@contextmanager
+def listening(
+    server: Server,
+    folder: Path,
+    before: Sequence[str] = (),
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Prepare and start a server in a folder; yield its process and port once it listens.
+
+    `before` is put before its command, and `variables` are added to its environment. It is killed
+    at the end. Raises `SimallocError` if it does not start.
+    """
+    port = free_port()
+    server.prepare(folder, port)
+    process = subprocess.Popen(  # noqa: S603 - a server of Debian's, or one of ours
+        [*before, *server.command(folder, port)],
+        env=os.environ | variables,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(port, lambda: process.poll() is None)
+        yield process, port
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _by_clients(work: Callable[[int, int], Served], port: int) -> Served:

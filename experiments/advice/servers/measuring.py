@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from experiments.advice.servers.heap import heap_bytes
-from experiments.advice.servers.loads import Server, free_port, wait_for
+from experiments.advice.servers.loads import Server, listening
 from simalloc.advice import (
     Advice,
     Setting,
@@ -183,11 +182,8 @@ def _recorded(server: Server, place: Path) -> Trace:
     """
     path = place / "server.npz"
     with TemporaryDirectory(prefix="simalloc-") as folder:
-        port = free_port()
-        server.prepare(Path(folder), port)
-        command = [sys.executable, "-m", "simalloc", "record", "--times", "-o", str(path), "--"]
-        with _started([*command, *server.command(Path(folder), port)], {}) as process:
-            wait_for(port, lambda: process.poll() is None)
+        record = [sys.executable, "-m", "simalloc", "record", "--times", "-o", str(path), "--"]
+        with listening(server, Path(folder), record) as (process, port):
             server.load(Path(folder), port)
             time.sleep(_CALM)
             end = datetime.now(UTC)
@@ -206,31 +202,15 @@ def _run(server: Server, place: Path, shim: Path, line: str) -> Measured:
     log.write_bytes(b"")
     preload = ":".join(filter(None, (str(shim), given.pop("LD_PRELOAD", ""))))
     given |= {"LD_PRELOAD": preload, "SIMALLOC_OWN_MAPS": str(log)}
-    with TemporaryDirectory(prefix="simalloc-") as folder:
-        port = free_port()
-        server.prepare(Path(folder), port)
-        with _started(server.command(Path(folder), port), given) as process:
-            wait_for(port, lambda: process.poll() is None)
-            start = time.perf_counter()
-            served = server.load(Path(folder), port)
-            seconds = time.perf_counter() - start
-            time.sleep(_CALM)
-            return Measured(
-                heap_bytes(process.pid, log), cpu_seconds(process.pid), *served, seconds
-            )
-
-
-@contextmanager
-def _started(command: Sequence[str], given: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a program, and kill it at the end."""
-    process = subprocess.Popen(  # noqa: S603 - a server of Debian's, or one of ours
-        command, env=os.environ | given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+    with (
+        TemporaryDirectory(prefix="simalloc-") as folder,
+        listening(server, Path(folder), variables=given) as (process, port),
+    ):
+        start = time.perf_counter()
+        served = server.load(Path(folder), port)
+        seconds = time.perf_counter() - start
+        time.sleep(_CALM)
+        return Measured(heap_bytes(process.pid, log), cpu_seconds(process.pid), *served, seconds)
 
 
 def _child_of(process: int) -> int:
