@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +29,12 @@ from simalloc.process.target import Target, in_any
 _FAR_BELOW: Final = 0x2000
 """The farthest that parameters are looked for before their arena."""
 _MOST_ARENAS: Final = 1 << 16
+_READINGS: Final = 20
+"""Readings of an arena that a thread may be changing."""
+_BETWEEN: Final = 0.001
+"""Seconds between two of them: a thread may have lost its processor amid a change."""
+_MOST_BINS: Final = BINS * 3 // 4
+"""Bins that must be right for another reading; other data that looks like an arena has fewer."""
 
 
 @dataclass(frozen=True)
@@ -201,22 +208,41 @@ def _states(target: Target, region: Region, layout: StateLayout) -> list[int]:
 
 
 def _is_state(target: Target, region: Region, address: int, layout: StateLayout) -> bool:
-    """Return whether every bin is empty or leads elsewhere; in an unused arena, all are zero."""
+    """Return whether every bin is empty or leads elsewhere; in an unused arena, all are zero.
+
+    While a thread links or unlinks chunks, some bins of a true arena are inconsistent. An arena
+    whose bins are nearly all right is therefore read again.
+    """
     target.check_time()
-    first = (address - region.start + layout.bins) // 8
-    links: NDArray[np.uint64] = region.words[first : first + 2 * BINS].reshape(-1, 2)
-    top = region.words[(address - region.start + layout.top) // 8]
-    system = region.words[(address - region.start + layout.system_mem) // 8]
-    if top == 0:
-        # attached_threads of a main arena is 1 from the start, and its next is itself
-        one = region.words[(address - region.start + layout.attached) // 8] == 1
-        after = region.words[(address - region.start + layout.next) // 8] == address
-        return bool(one and after and not links.any() and system == 0)
-    heads = np.uint64(layout.head(address, 1)) + np.arange(BINS, dtype=np.uint64) * np.uint64(16)
-    own = links == heads[:, None]
-    empty = own.all(axis=1)
+    content = region.bytes_at(address, layout.size)
+    for _ in range(_READINGS):
+        state = State(address, layout, content)
+        if state.top == 0:
+            # attached_threads of a main arena is 1 from the start, and its next is itself
+            fresh = state.attached == 1 and state.next == address and state.system_mem == 0
+            return fresh and not _links(state).any()
+        right = _right_bins(state)
+        if state.system_mem == 0 or right < _MOST_BINS:
+            return False
+        if right == BINS:
+            return True
+        time.sleep(_BETWEEN)
+        content = target.bytes_at(address, layout.size)
+    return False
+
+
+def _links(state: State) -> NDArray[np.uint64]:
+    """Return the two links of each bin."""
+    return np.frombuffer(state.content, np.uint64, 2 * BINS, state.layout.bins).reshape(-1, 2)
+
+
+def _right_bins(state: State) -> int:
+    """Return the number of bins that are empty or lead elsewhere."""
+    links = _links(state)
+    first = np.uint64(state.layout.head(state.address, 1))
+    own = links == (first + np.arange(BINS, dtype=np.uint64) * np.uint64(16))[:, None]
     elsewhere = ~own.any(axis=1) & (links % np.uint64(16) == 0).all(axis=1) & links.all(axis=1)
-    return bool(system > 0 and (empty | elsewhere).all())
+    return int((own.all(axis=1) | elsewhere).sum())
 
 
 def _parameters(

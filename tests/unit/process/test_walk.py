@@ -11,9 +11,11 @@ from process_programs import Told, libcs, running
 from simalloc.process import LiveProcess, Snapshot, take_snapshot
 from simalloc.process.glibc.capture import capture
 from simalloc.process.glibc.chunks import LIVE, MAPPED_ALONE
+from simalloc.process.glibc.layouts import BINS
 from simalloc.process.glibc.main_arena import break_end
 from simalloc.process.glibc.own_figures import arena_info
 from simalloc.process.glibc.reading import Heap
+from simalloc.process.glibc.state import find_libcs
 from simalloc.process.glibc.trim import predict_trim
 
 WAYS = ("threads", "mappings", "pieces", "foreign", "fork")
@@ -133,3 +135,25 @@ def test_a_second_libc_has_a_heap_of_its_own(compiled, words):
     assert len(found) < len(told.blocks) + 40  # what dlmopen and pthread_create allocate
     assert not snapshot.problems
     assert snapshot.parts[0].live < snapshot.total("live")
+
+
+def test_a_main_arena_is_found_while_a_thread_changes_a_bin(compiled, monkeypatch):
+    whole = LiveProcess.region
+    torn = []
+
+    def amid_a_change(process, start, end, old=None):
+        region = whole(process, start, end, old)
+        if start <= arena < end:
+            last = (arena - region.start + layout.bins) // 8 + 2 * (BINS - 1)
+            assert region.words[last] == region.words[last + 1], "the bin is empty"
+            region.words[last] ^= np.uint64(16)
+            torn.append(last)
+        return region
+
+    with running(compiled("blocks", ""), "threads") as told:
+        process = LiveProcess(told.process)
+        (libc,) = find_libcs(process, process.mappings())
+        arena, layout = libc.arena, libc.layout
+        monkeypatch.setattr(LiveProcess, "region", amid_a_change)
+        assert [one.arena for one in find_libcs(process, process.mappings())] == [arena]
+    assert torn
