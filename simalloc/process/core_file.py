@@ -28,6 +28,7 @@ _NT_PRSTATUS, _NT_PRPSINFO, _NT_FILE = 1, 3, 0x46494C45
 _THREAD_NUMBER: Final = 32
 _FS_BASE: Final = 112 + 21 * 8
 """Offsets in NT_PRSTATUS."""
+_RANGES_A_CHECK: Final = 1000
 _MOST_NOTES: Final = 256 << 20
 """Bytes of notes: a thread has some 5 KiB of them, and a mapped file 24 bytes and its path."""
 
@@ -95,8 +96,9 @@ class CoreFile(Target):
         starts = np.array([one.start for one in self._segments], np.uint64)
         first = np.searchsorted(starts, start, side="right").astype(np.int64) - 1
         ranges = zip(start.tolist(), length.tolist(), place.tolist(), first.tolist(), strict=True)
-        for address, size, at, segment in ranges:
-            self.check_time()
+        for number, (address, size, at, segment) in enumerate(ranges):
+            if number % _RANGES_A_CHECK == 0:
+                self.check_time()
             missing += size - self._copy_one(address, size, at, max(segment, 0), into)
         return missing
 

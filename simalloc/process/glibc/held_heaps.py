@@ -54,7 +54,7 @@ class HeldHeaps:
             self._lists = [_copied(reading, held) for reading in self._readings]
             mallocs = [(one.libc, one.parameters) for one in self._readings]
             taken = [piece for one in self._readings for piece in one.taken()]
-            self._mapped = read_mapped(held, mallocs, taken)
+            self._mapped = read_mapped(held, mallocs, taken, readings=1)
 
     def walk(self) -> Capture:
         """Return the heaps as they were when they were copied."""

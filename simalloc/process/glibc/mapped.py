@@ -61,15 +61,18 @@ class MappedBlocks:
 
 
 def read_mapped(
-    target: Target, mallocs: Sequence[tuple[Libc, Parameters]], taken: Sequence[tuple[int, int]]
+    target: Target,
+    mallocs: Sequence[tuple[Libc, Parameters]],
+    taken: Sequence[tuple[int, int]],
+    readings: int = _READINGS,
 ) -> MappedBlocks:
     """Read the blocks of all mallocs that were mapped alone, again while their number changes.
 
-    `taken` are the ranges of the arenas, which contain no such block.
+    `taken` are the ranges of the arenas, which contain no such block. At most `readings` are made.
     """
     less = mallocs[0][1].chunk_less if mallocs else 0
     result = MappedBlocks([], 0, 0)
-    for _ in range(_READINGS if mallocs else 0):
+    for _ in range(readings if mallocs else 0):
         before = _counted(target, mallocs)
         found = find_mapped(target, target.busy_runs(), taken, less)
         after = _counted(target, mallocs)
