@@ -1,9 +1,14 @@
 """The part of `simalloc report` on code, viewed and used in Chromium."""
 
+import shlex
+
 import pytest
 from command import simalloc
 
+from simalloc import draw_flame_graph
+from simalloc.report.page.code import quoted
 from simalloc.trace import Op, Trace, write_trace
+from simalloc.trace.sites import PATH
 
 PATHS = [
     "", "xmalloc < temp_buffer (page.c:20) < serve (main.c:4) < main (main.c:9)",
@@ -44,6 +49,23 @@ def test_the_page_names_the_guilty_and_what_to_do(page):
     )
     assert "Live bytes over time by code" in text
     assert "simalloc sites" in text
+
+
+def test_a_command_of_a_policy_with_quotes_is_one_word_of_a_shell():
+    for policy in ("ptmalloc", "pymalloc:below='ptmalloc:cores=2',zero_as_one=on", "it's $5.py:P"):
+        assert shlex.split(quoted(policy)) == [policy]
+
+
+def test_a_deep_flame_graph_fits_on_a_sheet_of_paper(browser, tmp_path):
+    path = PATH.join([f"f{depth} (deep.c:{depth})" for depth in range(1, 150)])
+    made = Trace.from_events([Op.MALLOC], [0], [64], site=[1], provenance={"sites": ["", path]})
+    draw_flame_graph(made).save(tmp_path / "deep.html")
+    browser.open(tmp_path / "deep.html", 700, 900)
+    height = "document.querySelector('.boxes').clientHeight"
+    assert browser.evaluate(height) == 150 * 22
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.evaluate(height) == pytest.approx(200 / 25.4 * 96, abs=1)
+    browser.call("Emulation.setEmulatedMedia", media="")
 
 
 def test_boxes_are_as_wide_as_their_share_and_zoom(tab):

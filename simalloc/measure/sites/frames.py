@@ -28,6 +28,14 @@ WRAPPERS: Final = (
 _LIBRARIES: Final = re.compile(r".*/include/c\+\+/.*|/rustc/\w+/library/.*").match
 """Files of the languages' own libraries, whose functions may lack their `std::`."""
 
+_PYTHONS_OWN: Final = re.compile(
+    r"<frozen (importlib\b.*|runpy|zipimport)>|.*/(runpy|importlib/\w+)\.py"
+    r"|.*/(Python/(ceval|import)|Objects/(call|methodobject))\.c|.*/pycore_(call|ceval)\.h"
+).fullmatch
+"""Files of Python's import system and of CPython's evaluator, whose functions only call others."""
+_EXEC: Final = ("builtin_exec", "builtin_exec_impl")
+"""The built-in function by which an import executes a module."""
+
 _SHORT: Final = 5
 """Frames of a call path that are shown where there is little room."""
 
@@ -46,8 +54,10 @@ class Frame(NamedTuple):
 
     @property
     def short(self) -> Frame:
-        """It for where there is little room: its file without folders."""
-        return self._replace(file=self.file.rpartition("/")[2])
+        """It for where there is little room: its file without folders, a package with its name."""
+        folders, _, name = self.file.rpartition("/")
+        package = folders.rpartition("/")[2]
+        return self._replace(file=f"{package}/{name}" if name == "__init__.py" else name)
 
 
 LEFT_OUT: Final = Frame("(frames of a deep call path)")
@@ -103,7 +113,7 @@ def _shortened(path: list[Frame]) -> list[Frame]:
 
 def short_name(provenance: Mapping[str, Any], site: int) -> str:
     """Return the name of a site with a few frames, from the innermost one outside of wrappers."""
-    path = folded(call_path(provenance, site))[:_SHORT]
+    path = without_pythons_own(folded(call_path(provenance, site)))[:_SHORT]
     return PATH.join(spelled(frame.short) for frame in path)
 
 
@@ -119,6 +129,20 @@ def folded(path: Sequence[Frame], more: Sequence[str] = ()) -> Sequence[Frame]:
     """Return a path from its innermost frame outside of wrappers, or all of it if none is."""
     inner = next((place for place, each in enumerate(path) if not is_wrapper(each, more)), 0)
     return path[inner:]
+
+
+def without_pythons_own(path: Sequence[Frame]) -> list[Frame]:
+    """Return a path without the callers in Python's import system and evaluator.
+
+    An import inside an import takes five frames of `importlib`, between which the modules are lost.
+    The innermost frame always stays.
+    """
+    return [path[0], *(frame for frame in path[1:] if not _is_pythons_own(frame))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_pythons_own(frame: Frame) -> bool:
+    return frame.function in _EXEC or bool(_PYTHONS_OWN(frame.file))
 
 
 def common_frame(frames: Iterable[Frame]) -> Frame:

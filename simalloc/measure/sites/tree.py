@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.measure.sites.frames import Frame
+from simalloc.measure.sites.frames import Frame, without_pythons_own
 
 if TYPE_CHECKING:
     from simalloc.measure.sites.profile import Profile
@@ -49,13 +49,13 @@ class Tree:
 
 
 def tree_of(profile: Profile, way: Way = "top-down") -> Tree:
-    """Return the paths of a profile as a tree."""
+    """Return the paths of a profile as a tree, without callers in Python's import system."""
     nodes: dict[tuple[int, Frame], int] = {}
     frames = [_WHOLE]
     parents = [-1]
     at, of = array("q"), array("q")  # a node, and the number of a path through it
     ends = np.zeros(len(profile), np.int64)
-    for number, path in enumerate(profile.paths):
+    for number, path in enumerate(map(without_pythons_own, profile.paths)):
         steps = [path[0], *map(_caller, path[1:])]
         node = 0
         at.append(node)

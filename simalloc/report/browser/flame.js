@@ -1,8 +1,8 @@
 /* A flame graph: a box for each node of a tree of call paths, below its caller, as wide as its share.
  *
- * Used by the report's page and in notebooks. Boxes are placed in percent, so that they print. */
+ * Used by the report's page and in notebooks. Boxes are placed in percent and in rows, whose height the style
+ * decides, so that they print on one page. */
 
-const ROW = 22; // pixels
 const NARROWEST = 0.08; // percent: narrower boxes are not drawn
 
 class Flame {
@@ -62,7 +62,7 @@ class Flame {
       this.box(node, depth, left, width, heats, false);
       place(node, depth, left, width);
     }
-    this.boxes.style.height = `${(deepest + 1) * ROW}px`;
+    this.boxes.style.setProperty("--rows", deepest + 1);
     this.search();
     this.mark();
   }
@@ -70,7 +70,7 @@ class Flame {
   box(node, depth, left, width, heats, above) {
     const box = document.createElement("div");
     box.className = above ? "box above" : "box";
-    box.style.cssText = `left:${left}%;width:${width}%;top:${depth * ROW}px`;
+    box.style.cssText = `left:${left}%;width:${width}%;top:calc(${depth} * var(--row))`;
     box.style.setProperty("--heat", `${6 + 64 * (heats[0] ? heats[node] / heats[0] : 0)}%`);
     box.textContent = node ? this.label(node) : "all";
     box.dataset.node = node;
@@ -83,7 +83,9 @@ class Flame {
 
   label(node) {
     const [name, file, line] = this.frame(node);
-    return line ? `${name} (${file.split("/").pop()}:${line})` : name;
+    const parts = file.endsWith("/__init__.py") ? 2 : 1; // a package by its name
+    const place = file.split("/").slice(-parts).join("/") + (line ? `:${line}` : "");
+    return line || name === "<module>" ? `${name} (${place})` : name;
   }
 
   /* All that is known of a node, in words. */

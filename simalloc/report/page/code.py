@@ -80,7 +80,7 @@ def look_at_code(source: EventSource, runs: Sequence[Run], stage: Stage) -> Code
 
 def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     """Return the section on a trace that is found as `given`, whose program uses `policy`."""
-    command = escape(f"simalloc sites {shlex.quote(given)} -p {policy}")
+    command = escape(f"simalloc sites {shlex.quote(given)} -p {quoted(policy)}")
     if code is None:
         return (
             "<p>The trace has no call sites. Record the program with <code>--stacks</code>, then "
@@ -94,13 +94,21 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     return (
         f"<p>{_WORDS}</p>\n{apart}"
         f'<div class="wide">{table}</div>\n'
-        "<p>Each box is a function below its caller, as wide as its share. Click a box to zoom in, "
-        "or use the arrow keys, Enter, Backspace and Escape.</p>\n"
+        "<p>Each box is a function below its caller, as wide as its share. Callers in Python's "
+        "import system and evaluator are omitted. Click a box to zoom in, or use the arrow keys, "
+        "Enter, Backspace and Escape.</p>\n"
         f"{flame_figure(f'{key}-flame', flame_data(code.profiles))}\n"
         "<p>Live bytes by allocating code:</p>\n"
         f"{live_by_code_chart(code.events, code.live, code.names)}"
         f"<p>The whole table:</p>\n<pre>{command}</pre>"
     )
+
+
+def quoted(policy: str) -> str:
+    """Return a policy as a word of a shell, whose own quotes need double ones around them."""
+    if "'" in policy and not set('"$`\\!') & set(policy):
+        return f'"{policy}"'
+    return shlex.quote(policy)
 
 
 _WORDS: Final = (

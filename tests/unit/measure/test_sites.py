@@ -20,7 +20,7 @@ from simalloc.measure.sites import (
     tree_of,
     usage_of,
 )
-from simalloc.measure.sites.frames import LEFT_OUT, MOST_FRAMES, call_paths
+from simalloc.measure.sites.frames import LEFT_OUT, MOST_FRAMES, call_paths, short_name
 from simalloc.report.sites import proposal_text, site_records, tree_records
 from simalloc.trace import Op, Trace
 from simalloc.trace.sites import PATH
@@ -321,3 +321,35 @@ def test_a_deep_recursion_keeps_both_ends_of_its_paths():
     assert sum(map(len, profile.paths)) <= count * MOST_FRAMES
     tree = tree_of(profile)
     assert tree.totals["live_bytes"][0] == 24 * count
+
+
+def test_callers_in_pythons_import_system_are_omitted():
+    importing = [
+        "_call_with_frames_removed (<frozen importlib._bootstrap>:241)",
+        "_PyEval_EvalFrameDefault (/build/Python/ceval.c:4769)",
+        "builtin_exec (/build/Python/bltinmodule.c:1077)",
+        "_run_code (/lib/python3.11/runpy.py:88)",
+    ]
+    path = ["_compile_bytecode (<frozen importlib._bootstrap_external>:729)", *importing,
+            "<module> (/lib/json/decoder.py:3)", *importing, "<module> (/lib/json/__init__.py:106)",
+            *importing, "main (/src/importlibrary/runpy.c:5)"]  # fmt: skip
+    names = ["", PATH.join(path)]
+    trace = Trace.from_events(
+        [Op.MALLOC], [0], [24], site=[1], provenance={"sites": names}, name="importing"
+    )
+    profile = profile_of(trace)
+    assert len(profile.paths[0]) == len(path)
+    (node,) = tree_records(tree_of(profile, "top-down"), "live_bytes")
+    functions = []
+    while node:
+        functions.append((node["function"], node["file"]))
+        node = next(iter(node["children"]), None)
+    assert functions == [
+        ("main", "/src/importlibrary/runpy.c"),
+        ("<module>", "/lib/json/__init__.py"),
+        ("<module>", "/lib/json/decoder.py"),
+        ("_compile_bytecode", "<frozen importlib._bootstrap_external>"),
+    ]
+    assert short_name(trace.provenance, 1) == PATH.join(
+        [path[0], "<module> (decoder.py:3)", "<module> (json/__init__.py:106)", "main (runpy.c:5)"]
+    )
