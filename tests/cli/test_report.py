@@ -41,11 +41,15 @@ def page(tmp_path_factory):
 def test_the_page_answers_the_question(page):
     text = page.read_text("utf-8")
     assert len(text.encode()) < MAX_BYTES
-    for part in ("No change recommended: ", "has the smallest heap", "Memory over time",
-                 "Every malloc and setting", "What pins the heap", "Reproduce this page",
-                 "first-fit-fifo:growth=64K", "dlmalloc-2.8.6", "SHA-256"):  # fmt: skip
+    for part in ("<strong>No change recommended:</strong> ", "has the smallest heap",
+                 "Memory over time", "Every malloc and setting", "What pins the heap",
+                 "Reproduce this page", "first-fit-fifo:growth=64K", "dlmalloc-2.8.6",
+                 "SHA-256"):  # fmt: skip
         assert part in text
     assert "ptmalloc:" not in text.partition("Where the bytes are")[2].partition("<h3>")[0]
+    reasons = text.partition('<ul class="reasons">')[2].partition("</ul>")[0]
+    assert "At its peak, " in reasons
+    assert reasons.count("<li>") == reasons.count("</li>") >= 2
     assert text.count("<canvas tabindex") == 2
     assert not re.search(r"\$\w", text), "every placeholder is filled"
 

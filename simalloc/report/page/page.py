@@ -110,7 +110,8 @@ def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
         yield (
             "<p>The program's malloc calls were replayed under models of the mallocs that can be "
             "installed, with their headers and tables. Figures are resident heap bytes unless "
-            "noted; code, stacks and shared libraries are excluded.</p>"
+            "noted; code, stacks and shared libraries are excluded. <em>Resident</em> bytes are in "
+            "physical memory. <em>Live</em> bytes are allocated and not yet freed.</p>"
         )
     if len(heaps) < len(all_findings):
         yield (

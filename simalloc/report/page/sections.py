@@ -95,33 +95,40 @@ def _heap_sections(findings: Findings, key: str) -> list[tuple[str, str]]:
 
 
 def _verdict(findings: Findings) -> str:
+    """Return the decision, a line to paste, and a list of reasons."""
     advice = findings.advice
-    line = f"\n<pre>{escape(advice.line)}</pre>" if advice.line else ""
-    apart = "".join(
-        f" {proposal_text(one)}."
+    decision, *reasons = advice.sentences
+    reasons += [
+        f"{proposal_text(one)}."
         for one in (findings.code.proposals[:1] if findings.code else ())
         if is_worth(one.apart.together_bytes, one.apart.saved)
-    )
+    ]
+    kind, _, rest = decision.partition(":")
+    line = f"<pre>{escape(advice.line)}</pre>\n" if advice.line else ""
+    items = "".join(f"<li>{with_code(reason)}</li>" for reason in reasons)
     provenance = findings.trace.provenance
     sentences = (what_was_run(provenance), start_sentence(provenance), findings.machine.text)
-    machine = f"<p>{escape(' '.join(filter(None, sentences)))}</p>"
-    return f'<p class="verdict">{with_code(advice.text + apart)}</p>{line}\n{machine}'
+    return (
+        f'<p class="verdict"><strong>{escape(kind)}:</strong>{with_code(rest)}</p>\n{line}'
+        f'<ul class="reasons">{items}</ul>\n'
+        f"<p>{escape(' '.join(filter(None, sentences)))}</p>"
+    )
 
 
 def _footprints(findings: Findings) -> str:
     shown = [one for one in findings.mapped if one.run.resident is not None]
     titles = [one.name for one in shown]
     drawn = footprints_chart([one.run for one in shown], titles, findings.process)
-    table = html(footprints_table(findings.settings, findings.advice, findings.natives))
+    rows = footprints_table(findings.settings, findings.advice, findings.natives)
+    table = html(rows, strong="recommended")
     process = (
         " The dotted line is the recorded process with its code and stacks."
         if findings.process.has_samples
         else ""
     )
     return (
-        "<p><em>Live</em> bytes are allocated and not yet freed. <em>Mapped</em> bytes were "
-        "obtained from the system and not returned. <em>Resident</em> bytes are the mapped pages "
-        f"that are in physical memory, with headers and tables.{process}</p>\n{drawn}"
+        "<p><em>Mapped</em> bytes were obtained from the system and not returned. The resident "
+        f"ones among them include headers and tables.{process}</p>\n{drawn}"
         f'<div class="wide">{table}</div>{_mappings(findings)}'
     )
 
