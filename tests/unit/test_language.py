@@ -62,7 +62,6 @@ def phrases(plain):
 PHRASE, PHRASE_IN_COMMENTS = phrases(PLAIN), phrases(IN_COMMENTS)
 
 EXCEPTIONS = {
-    "docs/formats.md": ["is no event"],  # a free that is not an event, not an event of another kind
     "docs/policies.md": ["is no such"],
     "docs/settings.md": ["is no model", "is no verdict"],  # after an if
 }
