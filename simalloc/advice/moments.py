@@ -37,8 +37,8 @@ class Moment(Enum):
 
 _WORDS: Final[Mapping[Moment, str]] = {
     Moment.PEAK: "at the peak",
-    Moment.UNUSED: "when most is unused",
-    Moment.MEAN: "over time",
+    Moment.UNUSED: "when the most memory is unused",
+    Moment.MEAN: "on average over time",
 }
 
 

@@ -18,8 +18,8 @@ from simalloc.trace import Trace
 MOMENTS: Final = 600
 """Times that sums are made at; each has the most of its span."""
 
-_TRIFLE: Final = 0.01
-"""A process that never has this share of the peak of all is a trifle."""
+_SMALL: Final = 0.01
+"""A small process never has this share of the total peak."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class ProcessTree:
     @property
     def large(self) -> list[Process]:
         """Processes above the minimum share, or at least the largest one."""
-        least = _TRIFLE * self.resident.max()
+        least = _SMALL * self.resident.max()
         return [one for one in self.processes if one.resident.max() >= least] or [self.processes[0]]
 
 

@@ -58,16 +58,19 @@ def _rest(share: Share) -> str:
     """Return a sentence on the process's memory besides malloc's heap, if that is known."""
     if share.files is None or share.other is None:
         return ""
-    named = f" ({spelled(share.mapped)} mapped by {share.mapped_by})" if share.mapped_by else ""
-    return f" Mapped files have {spelled(share.files)}, all else {spelled(share.other)}{named}."
+    named = f", including {spelled(share.mapped)} that {share.mapped_by} mapped"
+    return (
+        f" Mapped files account for {spelled(share.files)} and other memory for "
+        f"{spelled(share.other)}{named if share.mapped_by else ''}."
+    )
 
 
 def no_setting_can_help(share: Share) -> str:
     """Say that malloc's heap is too small a part of the process."""
     part = f"{max(share.of_malloc, 0.001):.{0 if share.of_malloc >= 0.01 else 1}%}"
     return (
-        f"No change recommended: malloc is {part.replace('%', ' %')} of this process "
-        f"({spelled(share.heap)} of {spelled(share.process)}); no malloc setting can help."
+        f"No change recommended: malloc's heap is {part.replace('%', ' %')} of this process "
+        f"({spelled(share.heap)} of {spelled(share.process)}), so no malloc setting can help."
         f"{_rest(share)}"
     )
 
@@ -75,10 +78,10 @@ def no_setting_can_help(share: Share) -> str:
 def built_in(allocator: str) -> str:
     """Say that the trace lacks what an allocator inside the program served."""
     remedies = {GO: "", FREE_THREADED: " Record a Python that has the GIL instead."}
-    link = " To compare mallocs, link the program with none of its own, and record it again."
+    link = " To compare mallocs, link the program without this allocator, and record it again."
     return (
-        f"No verdict: the program contains {allocator}, and the recording lacks the blocks that it "
-        f"served. All figures are those of the other blocks.{remedies.get(allocator, link)}"
+        f"No verdict: the program contains {allocator}, whose blocks are missing from the "
+        f"recording. All figures exclude these blocks.{remedies.get(allocator, link)}"
     )
 
 
@@ -87,17 +90,18 @@ def two_mallocs(process: Recorded, allocations: int) -> str:
     other, first = (PurePath(one).name for one in (process.second_malloc, process.allocator))
     return (
         f"No verdict: {other} served {process.second_allocations:,} of the {allocations:,} "
-        f"allocations, and {first} served the rest. The models assume one malloc. To record one, "
-        f"preload a library that also has C++'s operators, such as jemalloc or {GLIBC}."
+        f"allocations, and {first} served the rest. The models assume that one malloc serves the "
+        f"program. For such a recording, preload a library that also replaces C++'s operators, "
+        f"such as jemalloc or {GLIBC}."
     )
 
 
 def unseen(size: float) -> str:
     """Say that the process holds memory of an allocator that no recorded block explains."""
     return (
-        f"No verdict: the process has {spelled(size)} from brk that no recorded block explains. "
-        f"An allocator that the recorder does not see has it, or it was there when the recording "
-        f"began."
+        f"No verdict: the process obtained {spelled(size)} from brk that no recorded block "
+        f"explains. Either the recorder does not see the allocator that uses this memory, or the "
+        f"memory was obtained before the recording began."
     )
 
 
@@ -117,13 +121,14 @@ def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
         held, live = now.moments[moment], live_at(now, moment)
         ratio = held / live if live else 0
         decimals = 1 if ratio < 10 else 0
-        times = f"{ratio:,.{decimals}f} times the live bytes, {spelled(live)}"
-        about = f" ({times})" if ratio else ""
-        said = about if number == 0 else ""
+        times = f" ({ratio:,.{decimals}f} times the {spelled(live)} of live bytes)"
+        said = times if ratio and number == 0 else ""
         changes.append(
-            f"{moment.words} from {spelled(held)}{said} to {spelled(best.moments[moment])}"
+            f"from {spelled(held)}{said} to {spelled(best.moments[moment])} {moment.words}"
         )
-    return f"Recommended: `{best.line}`. It would reduce resident memory {_listed(changes)}."
+    return (
+        f"Recommended: `{best.line}`. This setting would reduce resident memory {_listed(changes)}."
+    )
 
 
 def elsewhere(choice: Choice) -> str:
@@ -131,8 +136,7 @@ def elsewhere(choice: Choice) -> str:
     others = [moment.words for moment in Moment if moment not in choice.moments]
     if not others:
         return ""
-    said = _listed(others)
-    return f"{said[0].upper()}{said[1:]} it changes little."
+    return f"Resident memory {_listed(others)} changes little."
 
 
 def second(choice: Choice, moments: Sequence[Moment]) -> str:
@@ -140,7 +144,7 @@ def second(choice: Choice, moments: Sequence[Moment]) -> str:
     if choice.second is None or not moments:
         return ""
     to = spelled(choice.second.moments[moments[0]])
-    return f"`{choice.second.line}` would reduce it to {to} {moments[0].words}."
+    return f"`{choice.second.line}` would reduce resident memory to {to} {moments[0].words}."
 
 
 def by_moment(choice: Choice) -> str:
@@ -149,16 +153,20 @@ def by_moment(choice: Choice) -> str:
     parts = []
     for moment, setting in choice.by_moment:
         more = [
-            f"{other.words} from {spelled(now.moments[other])} to {spelled(setting.moments[other])}"
+            _change(now, setting, other)
             for other in Moment
             if setting.moments[other] > now.moments[other] + LEAST_BYTES
         ]
-        raises = f" It would raise resident memory {_listed(more)}." if more else ""
-        parts.append(
-            f"If memory {moment.words} is what matters, `{setting.line}` would reduce it from "
-            f"{spelled(now.moments[moment])} to {spelled(setting.moments[moment])}.{raises}"
-        )
+        raises = f", but raise it {_listed(more)}" if more else ""
+        change = _change(now, setting, moment)
+        parts.append(f"`{setting.line}` would reduce resident memory {change}{raises}.")
     return " ".join(parts)
+
+
+def _change(now: Setting, setting: Setting, moment: Moment) -> str:
+    """Spell the resident bytes of two settings at a moment."""
+    held, would_hold = now.moments[moment], setting.moments[moment]
+    return f"from {spelled(held)} to {spelled(would_hold)} {moment.words}"
 
 
 def no_change(choice: Choice, settings: Sequence[Setting]) -> str:
@@ -185,10 +193,9 @@ def _near(choice: Choice, settings: Sequence[Setting]) -> str:
     if all(value <= 0 for value in more.values()):
         return f"{name} needs the least memory of all settings{of_those or ' tried'}"
     if max(more.values()) < LEAST_BYTES:
-        return (
-            f"{name} needs only {max(more.values()) / 1024:,.0f} KiB more than the best "
-            f"alternative{of_those}"
-        )
+        kib = round(max(more.values()) / 1024)
+        needs = f"only {kib:,} KiB" if kib else "less than 1 KiB"
+        return f"{name} needs {needs} more than the best alternative{of_those}"
     share = max(more[each] / max(now.moments[each], 1) for each in Moment)
     return f"{name} needs at most {ceil(100 * share)} % more than the best alternative{of_those}"
 
@@ -197,54 +204,63 @@ def within_variation(choice: Choice) -> str:
     """Say that what would be saved is no more than chance moves."""
     best = choice.best
     return (
-        f"No change recommended: what `{best.line}` would save is within the run-to-run variation "
-        f"of {choice.now.candidate.name}."
+        f"No change recommended: the saving of `{best.line}` is within the run-to-run variation of "
+        f"{choice.now.candidate.name}."
     )
 
 
 def resident(now: Setting) -> str:
     """Return a sentence on the resident bytes at the peak, and their live part."""
     holds, live = now.moments[Moment.PEAK], live_at(now, Moment.PEAK)
-    share = f", and {min(100 * live / holds, 100):.0f} % of them are live" if holds else ""
-    see = " `simalloc sites` shows which code allocated them." if live > MOSTLY_LIVE * holds else ""
+    share = f"; {min(100 * live / holds, 100):.0f} % of it is live" if holds else ""
+    see = (
+        " `simalloc sites` shows which code allocated the live bytes."
+        if live > MOSTLY_LIVE * holds
+        else ""
+    )
     unused = now.moments[Moment.UNUSED]
     idle = live_at(now, Moment.UNUSED)
     most = (
-        f" When most is unused, {spelled(unused)} are resident for {spelled(idle)} live."
+        f" When the most memory is unused, {spelled(unused)} is resident and {spelled(idle)} live."
         if unused - idle > LEAST_BYTES
         else ""
     )
-    return f"At its peak, {spelled(holds)} are resident{share}.{see}{most}"
+    return f"At the peak, {spelled(holds)} of the heap is resident{share}.{see}{most}"
 
 
-def cost(best: Setting, what: str = "It") -> str:
-    """Return a sentence on the CPU time of a setting."""
+def cost(best: Setting) -> str:
+    """Return sentences on the CPU time of a setting."""
     spent = best.cost
     if spent.seconds < LEAST_SECONDS:
-        return f"{what} costs no measurable CPU time."
-    return f"{what} costs about {_price(spent)}."
+        return "The change costs no measurable CPU time."
+    unknown = (
+        " Its share of the program's CPU time is unknown because the trace has no times."
+        if spent.share is None
+        else ""
+    )
+    return f"The change costs about {_price(spent)}.{unknown}"
 
 
 def _price(spent: Cost) -> str:
     """Spell a cost: seconds, share, and components."""
     share = "" if spent.share is None else f" ({100 * spent.share:.1f} % of the program's)"
-    unknown = (
-        ", an unknown share of the program's because the trace has no times"
-        if spent.share is None
-        else ""
-    )
     return (
-        f"{spent.seconds:.2g} s of CPU time{share} for {spent.faults:,} more page faults and "
-        f"{spent.system_calls:,} more system calls{unknown}"
+        f"{spent.seconds:.2g} s of CPU time{share} for {_more(spent.faults, 'page faults')} and "
+        f"{_more(spent.system_calls, 'system calls')}"
     )
+
+
+def _more(number: int, what: str) -> str:
+    """Spell a difference of counts."""
+    return f"{abs(number):,} {'fewer' if number < 0 else 'more'} {what}"
 
 
 def beyond(setting: Setting, budget: float) -> str:
     """Return a sentence on a setting that would save more and costs too much."""
     most = helped_words(setting)
     return (
-        f"`{setting.line}` would reduce it to {most}, but costs about {_price(setting.cost)}. That "
-        f"is more than the budget of {100 * budget:g} %."
+        f"`{setting.line}` would reduce resident memory to {most}, but costs about "
+        f"{_price(setting.cost)}. This cost exceeds the budget of {100 * budget:g} %."
     )
 
 
@@ -254,35 +270,40 @@ def helped_words(setting: Setting) -> str:
 
 
 def refused(setting: Setting, now: Setting) -> str:
-    """Say of what holds clearly less, and is not recommended, why."""
+    """Say why a setting that holds clearly less is not recommended."""
     moments = helped(setting, now)
     at = moments[0] if moments else Moment.PEAK
     holds = f"{spelled(setting.moments[at])} {at.words}"
     candidate = setting.candidate
     if TRIM in candidate.values:
         every = f"{candidate.trims_every:,}"
-        return f"Calling `malloc_trim(0)` every {every} events would reduce it to {holds}."
+        return (
+            f"Calling `malloc_trim(0)` every {every} events would reduce resident memory to "
+            f"{holds}."
+        )
     if candidate.allocator == PYTHONS_OWN and "discard_pools" in candidate.values:
-        return f"If Python returned empty pools, {holds} would remain; no setting does this today."
+        return (
+            f"If Python returned empty pools to the system, resident memory would be {holds}. No "
+            f"setting of Python does this today."
+        )
     if candidate.allocator == PYTHONS_OWN and "version" in candidate.values:
-        return f"With the arenas of Python {candidate.values['version']}, {holds} would remain."
+        version = candidate.values["version"]
+        return f"With the arenas of Python {version}, resident memory would be {holds}."
     if not waits(setting, now):
         return ""
     return (
-        f"`{setting.line}` would reduce it to {holds}, but {100 * (setting.at_once or 0):.0f} % of "
-        f"the requests would contend for an arena (now {100 * (now.at_once or 0):.0f} %). Time the "
-        f"program before you use it."
+        f"`{setting.line}` would reduce resident memory to {holds}, but "
+        f"{100 * (setting.at_once or 0):.0f} % of the requests would contend for an arena (now "
+        f"{100 * (now.at_once or 0):.0f} %). Time the program before you use this setting."
     )
 
 
 def in_arenas(found: ThreadArenas) -> str:
     """Return a sentence on the bytes in threads' arenas that are not live."""
-    which = "the idle one" if found.idle == 1 else f"the {found.idle} idle ones"
-    idle = f"; {spelled(found.idle_bytes)} are in {which}" if found.idle else ""
-    arenas = counted(found.arenas, "thread arena")
-    return (
-        f"Under glibc, {spelled(found.bytes)} of the memory that is not live are in {arenas}{idle}."
-    )
+    which = "idle arena contains" if found.idle == 1 else f"{found.idle} idle arenas contain"
+    idle = f"; the {which} {spelled(found.idle_bytes)} of it" if found.idle else ""
+    arenas = counted(found.arenas, "thread arena contains", "thread arenas contain")
+    return f"Under glibc, {arenas} {spelled(found.bytes)} of unused memory{idle}."
 
 
 def variation(share: float | None, events: int) -> str:
@@ -299,8 +320,8 @@ def contention(best: Setting) -> str:
     if best.at_once is not None or best.run.threads == 1 or best.candidate.below == "mimalloc":
         return ""
     return (
-        "Arena contention under this setting is unknown. Time the program before you use it, or "
-        "record it with `--times`."
+        "Arena contention under this setting is unknown. Time the program before you use the "
+        "setting, or record the program with `--times`."
     )
 
 
@@ -310,7 +331,7 @@ def no_model(process: Recorded, now: Setting) -> str:
     if not process.has_model:
         served = PurePath(process.allocator).name
         return (
-            f"There is no model of {served}, which served the program; the comparison starts from "
+            f"The program ran with {served}, which has no model, so settings are compared with "
             f"{name}."
         )
     if not process.is_named:
@@ -319,18 +340,19 @@ def no_model(process: Recorded, now: Setting) -> str:
 
 
 def released(wanted: str, used: str, allocator: str) -> str:
-    """Say that another release is modelled than that which served the program."""
+    """Say that the model is of another release than the one that served the program."""
     if not wanted:
         return ""
-    return f"The program ran with {allocator} {wanted}; its nearest model is that of {used}."
+    return f"The program ran with {allocator} {wanted}; the nearest modelled release is {used}."
 
 
 def freed_remotely(found: RemoteFrees) -> str:
     """Say that a sequential replay misses memory of mimalloc."""
     rate = "" if found.per_second is None else f" ({found.per_second:,.0f} per second)"
     return (
-        f"Other threads do {100 * found.share:.0f} % of the frees{rate}. A replay takes events one "
-        f"at a time, so the figures for mimalloc are likely to be too low."
+        f"Of the frees, {100 * found.share:.0f} %{rate} are made by another thread than the "
+        f"block's allocation. A replay executes one event at a time, so the figures for mimalloc "
+        f"are likely to be too low."
     )
 
 
@@ -339,10 +361,12 @@ def left_out(candidates: Sequence[Candidate]) -> str:
     others = dict.fromkeys(one.allocator for one in candidates if one.allocator != "glibc")
     fixed = [one.settings for one in candidates if one.allocator == "glibc"]
     said = [
-        f"{_listed(list(others))} cannot begin with a heap of glibc" if others else "",
-        f"{_listed(fixed)} can be set only before a program starts" if fixed else "",
+        f"Omitted because they cannot begin with glibc's heap: {_listed(list(others))}."
+        if others
+        else "",
+        f"Omitted because a running program cannot change them: {_listed(fixed)}." if fixed else "",
     ]
-    return f"Left out: {'; '.join(filter(None, said))}." if candidates else ""
+    return " ".join(filter(None, said))
 
 
 def machine(assumed: Machine) -> str:

@@ -281,7 +281,7 @@ def _try_apart(
         echo(
             f"{function} apart: {one.peak_resident_bytes:,.0f} to {one.peak_apart_bytes:,.0f} "
             f"bytes resident at the peak, {one.then_resident_bytes:,.0f} to "
-            f"{one.then_apart_bytes:,.0f} when most is saved, after event {one.event:,}",
+            f"{one.then_apart_bytes:,.0f} when the saving is largest, after event {one.event:,}",
             err=True,
         )
 

@@ -23,10 +23,10 @@ def start_sentence(provenance: Mapping[str, Any], *, begun: bool = False) -> str
     size = spell_bytes(start["bytes"])
     blocks = counted(start["objects"], "block was", "blocks were")
     if sampled_every(provenance):
-        return f"{blocks} live when the recording began ({size}); the sample leaves them out."
+        return f"{blocks} live when the recording began ({size}); the sample excludes them."
     share = spell_percent(start["bytes"] / max(start["peak_live_bytes"], 1))
     placed = (
-        "Every row begins with the heap of the process, in which they have their places."
+        "Every row begins with the heap of the process, which contains them."
         if begun
         else "Every policy places them first, in address order."
     )

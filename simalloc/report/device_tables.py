@@ -17,13 +17,13 @@ _SMALL: Final = 1000 * _MIB
 DEFAULT: Final = "default"
 """The name of the row without any settings."""
 CAVEAT: Final = (
-    "Retries and calls (taking + giving back) are those on the smallest device. A program that "
-    "reacts to an out-of-memory would ask for other things."
+    "Retries and calls (allocations + frees) are counted on the smallest device. A program that "
+    "reacts to an out-of-memory would make other requests."
 )
 
 
 def device_tables(found: WhatIf) -> list[Table]:
-    """Return the model beside the real run, if that is known, and a row a text of settings."""
+    """Return the model beside the real run, if it is known, and a row for each settings text."""
     tables = [settings_table(found)]
     return [model_table(found), *tables] if found.recorded else tables
 
@@ -38,26 +38,26 @@ def model_table(found: WhatIf) -> Table:
             "peak reserved, MiB", real.get("peak_reserved_bytes", 0), model.peak_reserved_bytes
         ),
         _beside(
-            "reserved in the end", real.get("final_reserved_bytes", 0), model.final_reserved_bytes
+            "reserved at the end", real.get("final_reserved_bytes", 0), model.final_reserved_bytes
         ),
         ("reserved at the start", _mib(real.get("first_reserved_bytes", 0)), None, None),
-        ("calls that took memory", taken, model.device_alloc, None),
-        ("calls that gave it back", back, model.device_free, None),
+        ("calls that allocate", taken, model.device_alloc, None),
+        ("calls that free", back, model.device_free, None),
         ("out of memory", real.get("oom", 0), model.refused, None),
     ]
-    end = "has no end"
+    end = "is unlimited"
     if found.model_capacity:
         least = real.get("device_bytes") != found.model_capacity
-        why = "the most that the real one gave" if least else "as the real one had"
+        why = "the maximum that the real device granted" if least else "like the real device"
         end = f"has {spell_bytes(found.model_capacity)}, {why}"
-    begins = "begins with the recorded segments" if found.model_has_start else "is empty"
-    notes = [f"Settings: {found.settings or DEFAULT}; the model's device {begins} and {end}."]
+    begins = "begins with the recorded segments" if found.model_has_start else "begins empty"
+    notes = [f"Settings: {found.settings or DEFAULT}. The model's device {begins} and {end}."]
     if found.model_has_start:
         notes.append("The rows of other settings begin with an empty device.")
     if found.misunderstood:
         notes.append(f"The recorded settings cannot be modelled: {found.misunderstood}.")
     if real.get("first_reserved_bytes") and not found.model_has_start:
-        notes.append("The model's calls include those for what was live when the record began.")
+        notes.append("The model's calls include calls for blocks live when the recording began.")
     return Table("Model beside real", ("", "real", "model", "difference %"), rows, notes)
 
 
@@ -72,7 +72,7 @@ def settings_table(found: WhatIf) -> Table:
     empty = [None] * (len(columns) - 2)
     rows += [
         ("bound: live bytes", _mib(found.live), *empty),
-        ("bound: live, of 512 bytes", _mib(found.live_rounded), *empty),
+        ("bound: live, rounded to 512", _mib(found.live_rounded), *empty),
         ("without a cache", _mib(found.no_cache), *empty),
     ]
     return Table("Settings, MiB", columns, rows, (CAVEAT, *sentences(found)))
@@ -85,13 +85,13 @@ def pinned_table(shown: DeviceMap) -> Table:
     columns = [
         "shown at",
         "size",
-        "not asked for",
+        "not requested",
         "objects",
         "stays longest",
         "bytes",
         "since event",
     ]
-    columns += ["until event", *(["asked for by"] if places else [])]
+    columns += ["until event", *(["requested by"] if places else [])]
     rows: list[Sequence[Value]] = [
         (
             spell_bytes(one.shown),
@@ -108,14 +108,14 @@ def pinned_table(shown: DeviceMap) -> Table:
     ]
     notes = [
         (
-            f"After event {found.event:,} most is taken: {spell_bytes(found.reserved)} in "
-            f"{counted(found.segments, 'segment')} (of expandable ones: pages), "
-            f"{spell_bytes(found.requested)} of it asked for."
+            f"After event {found.event:,} the most memory is reserved: "
+            f"{spell_bytes(found.reserved)} in {counted(found.segments, 'segment')} (or pages of "
+            f"expandable segments), with {spell_bytes(found.requested)} requested."
         ),
         (
-            f"{found.empty:,} are empty and could go back ({spell_bytes(found.empty_bytes)}); "
-            f"{found.half_empty:,} are half empty or more, and cannot: "
-            f"{spell_bytes(found.half_empty_free)} in them are asked for by nobody."
+            f"Empty, and could be returned: {found.empty:,} "
+            f"({spell_bytes(found.empty_bytes)}). At least half empty, and cannot be returned: "
+            f"{found.half_empty:,}, with {spell_bytes(found.half_empty_free)} not requested."
         ),
     ]
     title = f"Half-empty segments with {shown.settings or DEFAULT}"
@@ -129,33 +129,33 @@ def sentences(found: WhatIf) -> tuple[str, ...]:
         if found.live > capacity:
             said.append(_hopeless(found, spell_bytes(capacity)))
         elif not any(outcome.fits(capacity) for outcome in found.outcomes):
-            said.append(f"None of these settings fits {spell_bytes(capacity)}.")
+            said.append(f"No setting in the table fits {spell_bytes(capacity)}.")
     had = (found.recorded or {}).get("device_bytes", 0)
     if 0 < had < found.live:
-        said.append(_hopeless(found, f"the recorded device, which had {spell_bytes(had)}"))
+        said.append(_hopeless(found, f"the recorded device of {spell_bytes(had)}"))
     if found.searched:
-        place = "the last row" if best is found.outcomes[-1] else "those above"
+        place = "last row" if best is found.outcomes[-1] else "best row"
         said.append(
-            f"{found.searched} of {len(CANDIDATES)} settings were searched: none needs less than "
-            f"{place}."
+            f"{found.searched} of {len(CANDIDATES)} settings were searched: none needs a smaller "
+            f"device than the {place}."
         )
     if found.interrupted:
         said.append(_interrupted(found))
     said.append(
-        f"The smallest device, {best.smallest // _MIB:,} MiB, is enough with "
-        f"{best.settings or DEFAULT}:"
+        f"The smallest sufficient device has {best.smallest // _MIB:,} MiB, with these settings:"
     )
     return (*said, paste(best.settings))
 
 
 def _interrupted(found: WhatIf) -> str:
     open_ones = sum(not outcome.exact for outcome in found.outcomes)
-    enough = "" if not open_ones else f" Where <= stands ({open_ones}), a smaller device may do."
-    return f"Interrupted: this is what is known by now.{enough}"
+    rows = counted(open_ones, "row")
+    enough = f" In the {rows} with <=, a smaller device may be enough." if open_ones else ""
+    return f"Interrupted: the results are incomplete.{enough}"
 
 
 def _hopeless(found: WhatIf, where: str) -> str:
-    return f"No setting can help on {where}: {found.live:,} bytes are requested and live at once."
+    return f"No setting can fit {where}: peak live is {found.live:,} bytes."
 
 
 def paste(settings: str) -> str:

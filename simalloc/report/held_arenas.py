@@ -18,9 +18,9 @@ def arenas_text(held: HeldArenas) -> str:
     sparse = held.sparse
     blocks, data = sum(each.blocks for each in sparse), sum(each.bytes for each in sparse)
     return (
-        f"After event {held.event:,}, when most is kept that is not live, Python holds "
-        f"{len(held.arenas):,} arenas of {held.arena_bytes >> 10:,} KiB. {len(sparse):,} of them "
-        f"are nearly empty: {blocks:,} blocks ({data:,} bytes) keep "
+        f"Python holds the most unused memory after event {held.event:,}: "
+        f"{len(held.arenas):,} arenas of {held.arena_bytes >> 10:,} KiB. In {len(sparse):,} nearly "
+        f"empty arenas, {blocks:,} blocks ({data:,} bytes) pin "
         f"{len(sparse) * held.arena_bytes:,} bytes."
     )
 
@@ -28,11 +28,11 @@ def arenas_text(held: HeldArenas) -> str:
 def arenas_table(held: HeldArenas) -> Table:
     """Return the arenas in which the least is live, one a row."""
     rows = [(each.number, each.blocks, each.bytes, each.place) for each in held.arenas[:_MOST]]
-    columns = ("arena", "blocks", "bytes", "mostly of")
-    return Table("Python's arenas that hold the least", columns, rows)
+    columns = ("arena", "blocks", "bytes", "mostly allocated by")
+    return Table("Python's emptiest arenas", columns, rows)
 
 
 def arena_code_table(held: HeldArenas) -> Table:
     """Return the code whose blocks hold nearly empty arenas, one a row."""
     columns = ("code", "blocks", "arenas")
-    return Table("What holds nearly empty arenas", columns, list(held.places[:_MOST]))
+    return Table("Code that pins nearly empty arenas", columns, list(held.places[:_MOST]))

@@ -12,7 +12,7 @@ from simalloc.report.table import Rounded, Table, Value
 _MIB: Final = 1 << 20
 _MOST: Final = 10
 _NOTE: Final = (
-    "MiB. Resident: when the process held most, and at the last sample. Mapped: the largest total."
+    "MiB. resident: at the peak of the process. last: resident at the last sample. mapped: peak."
 )
 
 
@@ -24,10 +24,10 @@ def mappings_table(provenance: Mapping[str, Any]) -> Table | None:
         return None
     rows: list[Sequence[Value]] = [_row(one) for one in resident[:_MOST]]
     rest = len(found) - len(rows)
-    omitted = counted(rest, "place", "places")
-    notes = (_NOTE, *([f"Omitted: {omitted} with less or nothing resident."] if rest else []))
+    omitted = counted(rest, "place")
+    notes = (_NOTE, *([f"Omitted: {omitted} with less or no resident memory."] if rest else []))
     columns = ("mapped by", "file", "calls", "resident", "last", "mapped")
-    return Table("Mappings of the program itself", columns, rows, notes, width=100)
+    return Table("Memory that the program mapped itself", columns, rows, notes, width=100)
 
 
 def _row(one: Mapping[str, Any]) -> Sequence[Value]:

@@ -20,17 +20,17 @@ def process_tree_verdict(tree: ProcessTree) -> str:
     place = int(resident.argmax())
     most = max(tree.processes, key=lambda one: float(one.resident[place]))
     share = float(most.resident[place]) / max(float(resident[place]), 1.0)
-    processes = counted(len(tree.processes), "process has", "processes have")
+    processes = counted(len(tree.processes), "process peaks", "processes together peak")
     return (
-        f"{processes} at most {spell_bytes(float(resident[place]))} resident at once, "
-        f"{float(tree.seconds[place]):,.2f} s after the start, of which "
-        f"{spell_bytes(float(tree.live[place]))} are live. {most.name} (process {most.number}) has "
-        f"{spell_percent(share)} of it."
+        f"{processes} at {spell_bytes(float(resident[place]))} resident, "
+        f"{float(tree.seconds[place]):,.2f} s after the start; "
+        f"{spell_bytes(float(tree.live[place]))} of it is live. {most.name} (process "
+        f"{most.number}) accounts for {spell_percent(share)} of this peak."
     )
 
 
 def process_tree_table(tree: ProcessTree) -> Table:
-    """Return a row a process, those with most resident bytes first, and one for all trifles."""
+    """Return a row a process, those with most resident bytes first, and one for small ones."""
     place = int(tree.resident.argmax())
     large = tree.large
     rows: list[Sequence[Value]] = [
@@ -50,14 +50,17 @@ def process_tree_table(tree: ProcessTree) -> Table:
     if rest:
         rows.append(
             (
-                counted(len(rest), "trifle"), "", None, None,
+                counted(len(rest), "small process", "small processes"), "", None, None,
                 sum(len(one.trace) for one in rest),
                 "", "", spell_bytes(float(sum(one.resident[place] for one in rest))),
             )
         )  # fmt: skip
     columns = (
-        "process", "number", "begins, s", "seconds", "events", "peak live", "peak resident",
-        "resident at the peak of all",
+        "process", "number", "start, s", "seconds", "events", "peak live", "peak resident",
+        "resident at the total peak",
     )  # fmt: skip
-    notes = ("Models of the mallocs that served them; a trifle never has 1 % of the peak of all.",)
+    notes = (
+        "Each process is replayed under the model of its own malloc.",
+        "Small processes never reach 1 % of the total peak.",
+    )
     return Table("Processes", columns, rows, notes)

@@ -24,11 +24,11 @@ _WIDTH: Final = 100
 _MIB: Final = 1 << 20
 
 _MOMENTS: Final = (
-    "Resident memory in MiB, with headers, tables and the data of the malloc's library.",
-    "unused: when most is resident that is not live. mean: over time (without times, over events).",
+    "Resident memory in MiB, including headers, tables and the data of the malloc's library.",
+    "unused: when the most memory is unused. mean: over time, or over events without times.",
 )
 _COSTS: Final = (
-    "CPU %: estimated CPU time of system calls and page faults, more than now, of the program's."
+    "CPU %: estimated cost over the current setting, as a percentage of the program's CPU time."
 )
 _AT_ONCE: Final = (
     "contended: percentage of requests that reach an arena within 1 us of another thread's request."

@@ -150,7 +150,7 @@ def apart_table(found: Apart) -> Table:
             (when, together, parted, together - parted)
             for when, together, parted in (
                 ("at the peak", found.peak_resident_bytes, found.peak_apart_bytes),
-                ("when most is saved", found.then_resident_bytes, found.then_apart_bytes),
+                ("when the saving is largest", found.then_resident_bytes, found.then_apart_bytes),
             )
         ],
     )
@@ -158,20 +158,20 @@ def apart_table(found: Apart) -> Table:
 
 def proposal_text(proposal: Proposal) -> str:
     """Return a proposal in words, without a full stop."""
-    found, whose = proposal.apart, "their" if len(proposal.frames) > 1 else "its"
-    when = "when most is saved" if found.counts_then else "at the peak"
+    found = proposal.apart
+    when = "when the saving is largest" if found.counts_then else "at the peak"
     shorter = proposal.events < proposal.of_events
     part = f" of the first {proposal.events:,} events" if shorter else ""
     return (
-        f"Put what {_listed(proposal.frames)} into an arena of {whose} own: "
-        f"{spell_bytes(found.together_bytes)} to {spell_bytes(found.apart_bytes)} "
-        f"resident {when}{part}"
+        f"A separate arena for the objects of {_listed(proposal.frames)} would reduce resident "
+        f"memory from {spell_bytes(found.together_bytes)} to {spell_bytes(found.apart_bytes)} "
+        f"{when}{part}"
     )
 
 
 def _listed(frames: Sequence[Frame]) -> str:
     *others, last = (spell_frame(frame.short) for frame in frames)
-    return f"{', '.join(others)} and {last} allocate" if others else f"{last} allocates"
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def spell_frame(frame: Frame) -> str:

@@ -87,13 +87,13 @@ def test_the_tables_say_what_it_comes_to(snapshot):
     result = device(snapshot, "--capacity", "100M", "--settings", "max_split_size_mb:25")
     assert "Model beside real" in result.stdout
     assert "max_split_size_mb:25" in result.stdout
-    assert "No setting can help on 100 MiB: 125,829,120 bytes" in result.stdout
+    assert "No setting can fit 100 MiB: peak live is 125,829,120 bytes" in result.stdout
     assert "PYTORCH_ALLOC_CONF" in result.stdout.splitlines()[-1]
 
 
 def test_a_search_ends_in_a_line_for_a_shell(snapshot):
     result = device(snapshot, "--search")
-    assert "140 of 140 settings were searched: none needs less" in result.stdout
+    assert "140 of 140 settings were searched: none needs a smaller" in result.stdout
     assert result.stdout.splitlines()[-1] == "unset PYTORCH_ALLOC_CONF"
 
 
@@ -134,7 +134,7 @@ def test_ctrl_c_ends_with_what_is_known(snapshot, monkeypatch):
         assert not ours.there.first_refused_event
         assert ours.fits(150 * MIB)
     told = " ".join(device_tables(found)[1].notes)
-    assert "Interrupted: this is what is known by now. Where <= stands (2)" in told
+    assert "Interrupted: the results are incomplete. In the 2 rows with <=" in told
 
 
 def test_ctrl_c_of_the_command_prints_what_is_known(snapshot, monkeypatch, capsys):
@@ -175,7 +175,7 @@ def test_no_setting_helps_on_the_recorded_device(tmp_path):
     segments = [block(0, 90 * MIB, "active_allocated")]
     path.write_bytes(pickle.dumps({"device_traces": [entries], "segments": segments}))
     told = " ".join(device(path).stdout.split())
-    assert "No setting can help on the recorded device, which had 100 MiB" in told
+    assert "No setting can fit the recorded device of 100 MiB" in told
 
 
 def test_recorded_settings_that_are_not_known_are_said(snapshot):

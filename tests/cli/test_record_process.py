@@ -141,7 +141,7 @@ def test_settings_that_a_process_can_change(recorded):
         assert row["unused_resident_bytes"] <= row["peak_resident_bytes"]
     text = simalloc("settings", recorded, *options).stdout
     assert "Every row begins with the heap of the process" in text
-    assert "Left out: jemalloc, tcmalloc and mimalloc cannot begin with a heap of glibc" in text
+    assert "Omitted because they cannot begin with glibc's heap: jemalloc, tcmalloc and" in text
 
 
 def test_a_heap_that_is_missing_is_named(recorded, tmp_path):

@@ -77,8 +77,8 @@ def device_page(tmp_path_factory):
 
 def test_a_device_page_says_what_would_have_fitted(device_page):
     text = device_page.read_text("utf-8")
-    for part in ("The smallest device", "max_split_size_mb:21", "fits 1 GiB", "Half-empty segments",
-                 "stays longest", "--capacity 1073741824"):  # fmt: skip
+    for part in ("The smallest sufficient device", "max_split_size_mb:21", "fits 1 GiB",
+                 "Half-empty segments", "stays longest", "--capacity 1073741824"):  # fmt: skip
         assert part in text
     assert not re.search(r"\$\w", text), "every placeholder is filled"
 
@@ -92,7 +92,7 @@ def test_a_device_page_can_be_read_with_a_pointer(device_page, browser):
         map.pointed({ event, address });
         return map.under.textContent;
     })"""
-    assert "Memory of 20 MiB, taken at event 0. Object 0: 3,000,000 bytes" in browser.evaluate(
+    assert "Segment of 20 MiB, reserved at event 0. Object 0: 3,000,000 bytes" in browser.evaluate(
         f"{read}(10, 1000)"
     )
     assert "above the heap" in browser.evaluate(f"{read}(0, 1e8)")
@@ -124,7 +124,7 @@ def test_a_long_trace_is_read_piece_by_piece(tmp_path, monkeypatch):
     assert [run.peak_heap_bytes for run in found.runs] == [run.peak_heap_bytes for run in together]
     text = page_of([found], "simalloc report start.npz").decode()
     ranking = text.split("in theory</h3>")[1].split("<h3>")[0]
-    assert "Omitted unless requested: the best possible heap, real allocators" in ranking
+    assert "the best possible heap, real allocators and trees" in ranking
     assert "known in advance" not in ranking
 
 
@@ -210,7 +210,7 @@ def test_the_pointer_reads_the_map(page, browser):
     left, top, width, height = middle_of_the_map(browser)
     browser.mouse("mouseMoved", left + 0.7 * width, top + height - 40)
     said = browser.evaluate("document.querySelector('.under').textContent")
-    assert re.match(r"Event [\d,]+, address [\d.]+ (B|KiB): .* live, put there", said)
+    assert re.match(r"Event [\d,]+, address [\d.]+ (B|KiB): .* live, allocated ", said)
     assert re.search(r"Object [\d,]+: [\d,]+ bytes at .*, from event [\d,]+ to ", said)
     browser.mouse("mouseMoved", left + 0.3 * width, top + 12)
     assert "above the heap" in browser.evaluate("document.querySelector('.under').textContent")
@@ -404,4 +404,4 @@ def test_what_is_left_out_of_a_longer_trace_is_said(tmp_path, monkeypatch):
         "", "arena_max=2", "dirty_decay_ms=0", "aggressive_decommit=on",
         "purge_delay=0", "decommit_delay=0",
     }  # fmt: skip
-    assert "Omitted: settings that seldom help" in page_of([found], "simalloc").decode()
+    assert "the page omits settings that seldom help" in page_of([found], "simalloc").decode()

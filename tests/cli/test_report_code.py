@@ -125,7 +125,7 @@ def test_the_map_is_coloured_by_code_and_names_it(tab):
         map.pointed({ event, address });
         return map.under.textContent;
     })"""
-    assert "sked for by" in tab.evaluate(f"{read}(1500, 100000)")
+    assert "equested by" in tab.evaluate(f"{read}(1500, 100000)")
     assert tab.evaluate("document.querySelector('.map [data-do=code]').textContent") == "by age"
 
 

@@ -48,7 +48,9 @@ def test_what_a_region_of_its_own_saves(trace):
 def test_it_proposes_what_to_put_apart(trace):
     done = sites(trace, "-p", "first-fit-ao:trim=4K", "--propose")
     assert done.exit_code == 0
-    assert done.stderr.startswith("Put what remember (session.c:7) allocates into an arena of its")
+    assert done.stderr.startswith(
+        "A separate arena for the objects of remember (session.c:7) would"
+    )
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def footprints_chart(runs: Sequence[Run], titles: Sequence[str], process: Record
     ]
     if process.has_samples:
         panels[0].line(process.event, process.resident, INK, "stroke-dasharray:2 3")
-        entries.append((f"border-top:3px dotted {INK}", "the process, resident"))
+        entries.append((f"border-top:3px dotted {INK}", "the process (resident)"))
     return key(*entries) + chart("Live, resident and mapped bytes over time", panels, 209)
 
 
@@ -147,7 +147,7 @@ def free_sizes_chart(free: Sequence[FreeSizes], titles: Sequence[str]) -> str:
         for shade in range(2 - _SHADES, 1, 2)
         if most + shade >= 0
     ]
-    words = "<p>Bytes free in blocks of about one size:</p>\n"
+    words = "<p>Bytes in free blocks of similar size:</p>\n"
     return words + key(*entries) + chart("Sizes of free blocks over time", panels, 202)
 
 
@@ -214,7 +214,7 @@ def process_tree_chart(tree: ProcessTree) -> str:
     entries = _stacked(panel, time, [(name, held.repeat(2)[:-1]) for name, held in layers])
     panel.line(tree.seconds, tree.live, INK)
     label = "Resident bytes of processes over time"
-    return key(*entries, (filled(INK), "all that lives")) + chart(label, [panel], 230)
+    return key(*entries, (filled(INK), "live bytes")) + chart(label, [panel], 230)
 
 
 def live_by_code_chart(

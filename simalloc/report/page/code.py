@@ -112,10 +112,10 @@ def quoted(policy: str) -> str:
 
 
 _WORDS: Final = (
-    "A page with a live byte cannot be returned to the system. Its free bytes are "
-    "<em>pinned</em> by a piece of code if only that code has objects in the page. Otherwise each "
-    "piece of code has an equal <em>share</em>. Pinned and shared bytes together are "
-    "<em>wasted</em>. The table is for the event with the most wasted bytes."
+    "A page with a live byte cannot be returned to the system. Code that alone has objects in a "
+    "page <em>pins</em> the page's free bytes. If several pieces of code have objects in a page, "
+    "each has an equal <em>share</em> of its free bytes. Pinned and shared bytes together are "
+    "<em>wasted</em>. The table shows the event with the most wasted bytes."
 )
 
 

@@ -65,7 +65,7 @@ def device_sections(findings: DeviceFindings, key: str) -> list[tuple[str, str]]
         ("", _verdict(findings.found)),
         ("Settings", tables),
         ("The device's memory", _maps(findings, key)),
-        ("What pins it", "".join(_pinned(one) for one in findings.maps)),
+        ("Half-empty segments", "".join(_pinned(one) for one in findings.maps)),
         ("Reproduce this page", _again(findings)),
     ]
 
@@ -86,14 +86,14 @@ def _verdict(found: WhatIf) -> str:
 def _maps(findings: DeviceFindings, key: str) -> str:
     oldest, top = shared_scales([one.map for one in findings.maps])
     return map_figures(
-        "Time runs to the right; the segments that were taken from the device lie side by side, "
-        "each where there is room while it lives. Coloured is live, by age; pale is memory that "
-        "was taken and is free. The device has no end here.",
+        "Time runs to the right. Segments are one above the other, each in the lowest place that "
+        "is free for its whole lifetime. Live memory is coloured by age; reserved memory that is "
+        "free is pale. The device's memory is unlimited here.",
         [
             map_figure(
                 f"{key}-map-{place}",
                 one.settings or DEFAULT,
-                f"takes {spell_bytes(int(one.reserved.max(initial=0)))} at most",
+                f"reserves at most {spell_bytes(int(one.reserved.max(initial=0)))}",
                 device_map_data(one, findings.trace, oldest, top),
                 still(one.map, oldest, top),
             )

@@ -111,12 +111,11 @@ def _code_key(data: dict[str, Any]) -> str:
 def map_figures(words: str, figures: Sequence[str]) -> str:
     """Return maps below a text on them, and instructions for their use."""
     return (
-        f"<p>{words} Drag over a part to zoom in, or use two fingers, or Ctrl and the wheel; "
-        "double-click to see all; with the keyboard +, − and the arrows.</p>\n"
+        f"<p>{words} To zoom, drag over a part, or use two fingers, Ctrl and the wheel, or the "
+        "keys +, − and the arrows. Double-click to see the whole map.</p>\n"
         '<div class="heap-maps"><div class="ages"></div>\n'
         + "\n".join(figures)
-        + "\n<noscript><p>The maps are drawn by the page's own script, which is switched off."
-        "</p></noscript></div>"
+        + "\n<noscript><p>Allow this page's script to see the maps.</p></noscript></div>"
     )
 
 

@@ -45,7 +45,7 @@ class PageMap extends HeapMap {
   name(named) {
     if (!this.data.sites) return super.name(named);
     const place = this.data.places[this.data.sites[this.data.stays[0].indexOf(named.object)]];
-    return super.name(named) + (place ? ` Asked for by ${place}.` : "");
+    return super.name(named) + (place ? ` Requested by ${place}.` : "");
   }
 
   drawMarks(context) {
@@ -89,7 +89,7 @@ class PageMap extends HeapMap {
   /* Whose most of a cell is, in words. */
   code(point) {
     const cell = this.byCode?.at(point);
-    return cell?.share ? `Most of it was asked for by ${this.data.code.names[Math.round(cell.age * 255)]}.` : "";
+    return cell?.share ? `Most of it was requested by ${this.data.code.names[Math.round(cell.age * 255)]}.` : "";
   }
 }
 
@@ -120,7 +120,7 @@ class DevicePageMap extends PageMap {
     this.eachSegment((low, size, since, until) => {
       if (point.address < low || point.address >= low + size) return;
       if (point.event < since || point.event >= until) return;
-      said = ` Memory of ${bytes(size)}, taken at event ${whole(since)}.`;
+      said = ` Segment of ${bytes(size)}, reserved at event ${whole(since)}.`;
     });
     return super.words(point, cell) + said;
   }

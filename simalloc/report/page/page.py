@@ -108,10 +108,10 @@ def _about(all_findings: Sequence[Findings | DeviceFindings]) -> Iterator[str]:
     heaps = [each for each in all_findings if isinstance(each, Findings)]
     if heaps:
         yield (
-            "<p>The program's malloc calls were replayed under models of the mallocs that can be "
-            "installed, with their headers and tables. Figures are resident heap bytes unless "
-            "noted; code, stacks and shared libraries are excluded. <em>Resident</em> bytes are in "
-            "physical memory. <em>Live</em> bytes are allocated and not yet freed.</p>"
+            "<p>The program's malloc calls were replayed under models of common mallocs, including "
+            "their headers and tables. Figures are resident heap bytes unless noted; code, stacks "
+            "and shared libraries are excluded. <em>Resident</em> bytes are in physical memory. "
+            "<em>Live</em> bytes are allocated and not yet freed.</p>"
         )
     if len(heaps) < len(all_findings):
         yield (
@@ -160,8 +160,8 @@ def _theory(all_findings: Sequence[Findings | DeviceFindings]) -> str:
         return ""
     return (
         "<section><h2>All traces under policies alone</h2>\n"
-        "<p>How many mapped bytes more than peak live each policy needs at its peak, in percent "
-        "(measure #4); the best on average first.</p>\n"
+        "<p>Peak mapped bytes of each policy above peak live, in percent (measure #4). Policies "
+        "are sorted by their mean.</p>\n"
         f'<div class="wide">{overview_table(heaps)}</div></section>'
     )
 

@@ -33,7 +33,7 @@ def ranking_table(findings: Findings) -> str:
     """Return all policies by the memory they need, below the bounds."""
     live = findings.best.max_live_bytes
     rows = sorted(_policies(findings), key=lambda row: row.peak)
-    bound = _Row("bound", "peak live: the bound", live, ("", "", "", "0.0", ""))
+    bound = _Row("bound", "peak live (lower bound)", live, ("", "", "", "0.0", ""))
     possible = () if findings.possible is None else (_possible(findings.possible),)
     most = min(findings.runs[-1].peak_heap_bytes, LONGEST_BAR * max(live, 1))
     body = "\n".join(_row(row, most, live) for row in (bound, *possible, *rows))
@@ -50,7 +50,7 @@ def ranking_table(findings: Findings) -> str:
 
 
 def _possible(run: Run) -> _Row:
-    name = "best possible, knowing the future"
+    name = "best possible (offline)"
     return _Row(
         "bound", name, run.peak_heap_bytes, ("", "", "", _percent(fragmentation(run)[4]), "")
     )

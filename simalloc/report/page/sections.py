@@ -153,14 +153,14 @@ def _settings(findings: Findings) -> str:
         wide=True,
     )
     fewer = (
-        f" The trace has more than {SHORT_EVENTS:,} events. Omitted: settings that seldom help "
-        "(<code>simalloc settings</code> tries them) and the estimate of run-to-run variation."
+        f" Because the trace has more than {SHORT_EVENTS:,} events, the page omits settings that "
+        "seldom help (<code>simalloc settings</code> tries them) and run-to-run variation."
         if len(findings.trace) > SHORT_EVENTS
         else ""
     )
     return (
-        "<p>Resident memory: at the peak, when most is unused, over time, and after the last event."
-        f"{fewer}</p>\n"
+        "<p>Resident memory at the peak, when the most memory is unused, on average over time, and "
+        f"after the last event.{fewer}</p>\n"
         f'<div class="wide">{html(table)}</div>'
     )
 
@@ -170,16 +170,16 @@ def _ranking(findings: Findings) -> str:
     real = "".join(f"<p>{escape(note)}</p>" for note in threads_notes(findings.runs))
     if findings.possible is None:
         real += (
-            f"<p>The trace has more than {SHORT_EVENTS:,} events. Omitted unless requested: the "
-            "best possible heap, real allocators, and trees that are never balanced.</p>"
+            f"<p>Because the trace has more than {SHORT_EVENTS:,} events, the best possible heap, "
+            "real allocators and trees that are never balanced are omitted unless requested.</p>"
         )
     return (
-        f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} Realloc "
-        f"is “{run.realloc.value}”.</p>"
-        "<p>The bars show the peak heap of each policy; the darker part is peak live. A pointed "
-        f"bar ends at {LONGEST_BAR} times peak live and its heap does not. #1 is the mean of heap "
-        "/ live − 1 over events, #2 is heap / live − 1 at peak live, #3 is the same at the peak "
-        "of the heap, and #4 is peak heap / peak live − 1.</p>\n"
+        f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} The "
+        f"realloc rule is “{run.realloc.value}”.</p>"
+        "<p>The bars show the peak heap of each policy; the darker part is peak live. A heap of "
+        f"more than {LONGEST_BAR} times peak live has a pointed bar. #1 is the mean of heap / live "
+        "− 1 over events, #2 is heap / live − 1 at peak live, #3 is heap / live − 1 at the peak "
+        "heap, and #4 is peak heap / peak live − 1.</p>\n"
         f"{ranking_table(findings)}\n{real}"
     )
 
@@ -227,7 +227,7 @@ def _pins(mapped: Mapped, key: str) -> str:
         f"<p>At its first peak, after event {found.event:,}, the heap has "
         f"{spell_bytes(found.heap_bytes)}: {spell_bytes(found.live_bytes)} live and "
         f"{spell_bytes(found.free_bytes)} free ({spell_percent(share)}).</p>\n"
-        f'<details{opened}><summary>objects that keep it apart</summary><div class="pair">\n'
+        f'<details{opened}><summary>objects that pin free memory</summary><div class="pair">\n'
         f"{tables}</div></details>"
     )
 
@@ -239,7 +239,7 @@ def _pins_table(title: str, pins: Sequence[Pin], key: str) -> str:
         (
             f"{pin.object:,}",
             f"{pin.requested:,}",
-            "apart" if pin.address >= MAPPED_FROM else spell_bytes(pin.address),
+            "own mapping" if pin.address >= MAPPED_FROM else spell_bytes(pin.address),
             f"{pin.since:,}",
             spell_bytes(pin.holds),
         )
@@ -267,8 +267,8 @@ def _to_stack(pin: Pin, key: str) -> str:
 def _wastes(findings: Findings) -> str:
     table = html(waste_table(findings.wastes), sizes=True)
     return (
-        "<p>Each heap at the peak of its mapped bytes, with headers and tables. Real allocators, "
-        "measured on this machine, report only their total.</p>\n"
+        "<p>Each heap is shown at the peak of its mapped bytes, including headers and tables. Real "
+        "allocators, measured on this machine, report only their total.</p>\n"
         f'{waste_chart(findings.wastes)}<div class="wide">{table}</div>'
     )
 

@@ -22,25 +22,26 @@ def theory(findings: Findings) -> str:
     live = spell_bytes(best.max_live_bytes)
     as_good = sum(run.peak_heap_bytes == best.peak_heap_bytes for run in findings.runs) - 1
     and_others = f" (and {counted(as_good, 'other')})" if as_good else ""
-    foresight = "" if findings.possible is None else f"; {_foresight(findings.possible)}"
+    foresight = "" if findings.possible is None else _foresight(findings.possible)
     return (
-        f"Peak live is {live}; no heap can be smaller{foresight}. "
-        f"{spell(best.policy)}{and_others} has the smallest heap: "
+        f"Peak live is {live}; no heap can be smaller. {foresight}"
+        f"{spell(best.policy)}{and_others} has the smallest heap of all policies: "
         f"{spell_bytes(best.peak_heap_bytes)}, {excess(best)}."
     )
 
 
 def _foresight(possible: Run) -> str:
-    """Return the heap of a placement that knows the whole trace."""
+    """Return a sentence on the heap of a placement that knows the whole trace."""
+    known = "If the whole trace is known in advance,"
     if possible.peak_heap_bytes <= possible.max_live_bytes:
-        return "with the whole trace known in advance, that size suffices"
-    return f"with the whole trace known in advance, a heap is possible that is {excess(possible)}"
+        return f"{known} a heap of this size suffices. "
+    return f"{known} a heap of {spell_bytes(possible.peak_heap_bytes)} suffices. "
 
 
 def holds(run: Run) -> str:
     """Return the resident bytes of a run, or the mapped ones if no pages were tracked."""
     if run.resident is None:
-        return f"peak {spell_bytes(run.peak_heap_bytes)} mapped, {excess(run)} than peak live"
+        return f"peak {spell_bytes(run.peak_heap_bytes)} mapped, {excess(run)}"
     return (
         f"peak {spell_bytes(run.resident.peak_bytes)} resident, "
         f"{spell_bytes(run.resident.final_bytes)} at the end"
@@ -51,7 +52,7 @@ def excess(run: Run) -> str:
     """Return the excess of a run's heap over peak live in words."""
     if not run.max_live_bytes:
         return "although nothing is ever live"
-    return f"{spell_percent(run.peak_heap_bytes / run.max_live_bytes - 1)} more"
+    return f"{spell_percent(run.peak_heap_bytes / run.max_live_bytes - 1)} more than peak live"
 
 
 def about_trace(findings: Findings) -> Iterator[str]:
@@ -63,7 +64,7 @@ def about_trace(findings: Findings) -> Iterator[str]:
         asked += f" and realloc {counted(counts.reallocs, 'time')}"
     yield (
         f"The program calls {asked}: {counted(counts.events, 'event')}. It requests "
-        f"{spell_bytes(counts.bytes)} in total, {counts.average_size:.1f} bytes an object."
+        f"{spell_bytes(counts.bytes)} in total, {counts.average_size:.1f} bytes per object."
     )
     yield (
         f"Live bytes peak after event {statistics.peak_bytes.event:,}. The maximum number of live "

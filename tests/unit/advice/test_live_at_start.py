@@ -99,7 +99,7 @@ def test_calls_that_change_a_running_process():
     assert Candidate("glibc", "version=2.36,arena_max=2").call == "mallopt(M_ARENA_MAX, 2)"
     others = [one for one in candidates() if not one.can_begin_later]
     assert left_out(others) == (
-        "Left out: jemalloc, tcmalloc and mimalloc cannot begin with a heap of glibc; "
-        "tcache_count=0 can be set only before a program starts."
+        "Omitted because they cannot begin with glibc's heap: jemalloc, tcmalloc and mimalloc. "
+        "Omitted because a running program cannot change them: tcache_count=0."
     )
     assert left_out([]) == ""

@@ -39,7 +39,7 @@ def test_sums_are_of_what_lives_at_the_same_time():
     assert (tree.resident >= live - 1).all()
 
 
-def test_what_is_small_is_a_trifle():
+def test_a_process_without_a_hundredth_of_the_peak_is_small():
     tree = process_tree([process(1, 0, 100_000), process(2, 0, 10)])
     assert [one.number for one in tree.large] == [1]
 
@@ -52,8 +52,8 @@ def test_a_folder_becomes_one_page(tmp_path):
     done = simalloc("report", str(folder))
     assert done.exit_code == 0, done.stderr
     text = (tmp_path / "tree.html").read_text("utf-8")
-    assert "2 processes have at most" in text
-    assert "1 trifle" in text
+    assert "2 processes together peak at " in text
+    assert "1 small process" in text
     assert text.count(HEADING) == 1
 
 

@@ -61,7 +61,7 @@ def test_what_is_held_while_idle_counts_although_the_end_is_clean():
     for moment in advice.moments:
         assert advice.now.moments[moment] == pytest.approx(2.29 * 2**20, rel=0.01)
         assert advice.best.moments[moment] < 0.15 * 2**20
-    assert "At the peak it changes little." in advice.text
+    assert "Resident memory at the peak changes little." in advice.text
 
 
 def forty_threads():
@@ -91,7 +91,7 @@ def test_the_recorded_cores_decide_how_many_arenas_there_are():
     assert (other.source, other.cores) == ("given", 64)
     on_64, *_ = settings_of(trace, tried[:1], machine=other)
     assert on_64.final_bytes > 2 * default.final_bytes
-    assert "in 15 thread arenas" in advise(trace, [default], recorded(trace.provenance)).text
+    assert "15 thread arenas contain " in advise(trace, [default], recorded(trace.provenance)).text
 
 
 def test_a_recording_of_next_to_nothing_gets_no_verdict():
@@ -111,8 +111,8 @@ def sampled(trace, *resident):
 def test_where_malloc_is_a_small_part_of_the_process_no_setting_can_help():
     trace = read_trace(REPORTS / "two_large_blocks.txt")
     advice = verdict(sampled(trace, 200 << 20, 201 << 20))
-    assert advice.text.startswith("No change recommended: malloc is 2 % of this process (")
-    assert "no malloc setting can help." in advice.text
+    assert advice.text.startswith("No change recommended: malloc's heap is 2 % of this process (")
+    assert "so no malloc setting can help." in advice.text
     assert advice.line == ""
     most = verdict(sampled(trace, 5 << 20, 5 << 20))
     assert most.line in THRESHOLDS
@@ -127,7 +127,9 @@ def test_what_else_the_process_has_is_named():
         [1, {"files": 60 << 20, "anonymous": 9 << 20}],
     ]
     known = replace(trace, provenance={**trace.provenance, "resident_by_kind": looks})
-    assert " Mapped files have 50.00 MiB, all else 147.2 MiB." in verdict(known).text
+    assert (
+        " Mapped files account for 50.00 MiB and other memory for 147.2 MiB." in verdict(known).text
+    )
     assert "Mapped files" not in verdict(trace).text
     keys = ("calls", "peak_mapped_bytes", "final_mapped_bytes", "final_resident_bytes")
     sizes = dict.fromkeys(keys, 90 << 20)
@@ -136,14 +138,18 @@ def test_what_else_the_process_has_is_named():
         for name, size in (("small", 1 << 20), ("pool", 80 << 20))
     ]
     pool = replace(known, provenance={**known.provenance, "mappings": mappings})
-    assert ", all else 147.2 MiB (80.00 MiB mapped by pool)." in verdict(pool).text
+    assert (
+        " other memory for 147.2 MiB, including 80.00 MiB that pool mapped." in verdict(pool).text
+    )
 
 
 def test_another_release_than_that_of_the_program_is_named():
     trace = read_trace(REPORTS / "two_large_blocks.txt")
     text = verdict(replace(trace, provenance={"malloc": "glibc 2.39"})).text
-    assert "The program ran with glibc 2.39; its nearest model is that of 2.36." in text
-    assert "nearest model" not in verdict(replace(trace, provenance={"malloc": "glibc 2.41"})).text
+    assert "The program ran with glibc 2.39; the nearest modelled release is 2.36." in text
+    assert (
+        "nearest modelled" not in verdict(replace(trace, provenance={"malloc": "glibc 2.41"})).text
+    )
 
 
 def costly(trace, seconds):
@@ -165,8 +171,8 @@ def test_what_costs_more_than_the_budget_is_named_and_not_recommended():
     assert "more page faults" in cheap.text
     dear = costly(trace, 0.05)
     assert dear.line == ""
-    assert f"`{cheap.line}` would reduce it to " in dear.text
-    assert "which is more than the budget of 5 %" in dear.text.replace("That is", "which is")
+    assert f"`{cheap.line}` would reduce resident memory to " in dear.text
+    assert "This cost exceeds the budget of 5 %." in dear.text
 
 
 @pytest.mark.parametrize(
@@ -174,7 +180,7 @@ def test_what_costs_more_than_the_budget_is_named_and_not_recommended():
     [
         (GO, ""),
         (FREE_THREADED, "Record a Python that has the GIL instead."),
-        ("jemalloc", "link the program with none of its own"),
+        ("jemalloc", "link the program without this allocator"),
     ],
 )
 def test_a_program_with_an_allocator_inside_gets_no_verdict(allocator, remedy):
@@ -183,7 +189,7 @@ def test_a_program_with_an_allocator_inside_gets_no_verdict(allocator, remedy):
     trace = replace(trace, provenance={"built_in": allocator})
     advice = verdict(trace)
     assert (advice.line, advice.moments, advice.best) == ("", (), advice.now)
-    assert advice.text.startswith(f"No verdict: the program contains {allocator}, and ")
+    assert advice.text.startswith(f"No verdict: the program contains {allocator}, whose ")
     assert remedy in advice.text
 
 
@@ -213,5 +219,5 @@ def test_memory_from_brk_that_no_block_explains_gets_no_verdict():
 
     assert with_brk(7 << 20).line in THRESHOLDS
     advice = with_brk(12 << 20)
-    assert advice.text.startswith("No verdict: the process has 8.18 MiB from brk that no recorded ")
+    assert advice.text.startswith("No verdict: the process obtained 8.18 MiB from brk that no ")
     assert advice.line == ""

@@ -67,9 +67,11 @@ def test_the_verdict_names_a_line_that_helps(idle):
     glibc = [one for one in settings if one.candidate.allocator == "glibc"]
     advice = advise(trace, glibc, recorded({"malloc": "glibc 2.36"}))
     assert advice.line == "export MALLOC_ARENA_MAX=1"
-    assert advice.text.startswith(f"Recommended: `{advice.line}`. It would reduce resident memory ")
-    assert "or record it with `--times`" in advice.text
-    assert " thread arenas; " in advice.text
+    assert advice.text.startswith(
+        f"Recommended: `{advice.line}`. This setting would reduce resident memory "
+    )
+    assert "or record the program with `--times`" in advice.text
+    assert " thread arenas contain " in advice.text
 
 
 def test_which_arenas_hold_what_is_not_live():
@@ -102,8 +104,7 @@ def test_of_a_malloc_without_a_model_nothing_is_said():
     tried = ["glibc", "glibc:arena_max=1"]
     advice, _ = verdict_on("libhoard.so", tried)
     said = (
-        "There is no model of libhoard.so, which served the program; the comparison starts from "
-        "glibc."
+        "The program ran with libhoard.so, which has no model, so settings are compared with glibc."
     )
     assert said in advice.text
     assert advice.line == "export LD_PRELOAD=libc.so.6:libstdc++.so.6 MALLOC_ARENA_MAX=1"
@@ -128,7 +129,7 @@ def test_what_cannot_be_advised_is_not_called_the_best(idle):
     tried = [user_candidate("glibc"), user_candidate("glibc:malloc_trim=1000")]
     text = advise(trace, settings_of(trace, tried), recorded({})).text
     assert text.startswith("No change recommended: glibc needs the least memory of all settings")
-    assert "Calling `malloc_trim(0)` every 1,000 events would reduce it to " in text
+    assert "Calling `malloc_trim(0)` every 1,000 events would reduce resident memory to " in text
 
 
 @pytest.mark.parametrize(("most", "is_less"), [(200 << 20, False), (5 << 20, True)])

@@ -244,7 +244,7 @@ def test_two_that_pin_one_heap_are_put_apart_together():
     trace = Trace.from_events(*columns, site=site, provenance={"sites": names})
     (best, *_) = best_apart(trace, "first-fit-ao:growth=4K,trim=4K")
     assert {frame.function for frame in best.frames} == {"remember_session", "remember_user"}
-    assert "allocate into an arena of their own" in proposal_text(best)
+    assert "A separate arena for the objects of " in proposal_text(best)
 
 
 def test_nothing_is_proposed_for_a_trace_without_sites():

@@ -68,7 +68,7 @@ def test_the_trace_says_what_was_live(raw, tmp_path):
     sentence = start_sentence(trace.provenance)
     assert sentence.startswith("2 blocks were live when the recording began (12 KiB, ")
     assert start_sentence({}) == ""
-    assert "leaves them out" in start_sentence({**trace.provenance, "every": 512})
+    assert "excludes them" in start_sentence({**trace.provenance, "every": 512})
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY and more"])
