@@ -127,8 +127,8 @@ def _footprints(findings: Findings) -> str:
         else ""
     )
     return (
-        "<p><em>Mapped</em> bytes were obtained from the system and not returned. The resident "
-        f"ones among them include headers and tables.{process}</p>\n{drawn}"
+        "<p><em>Mapped</em> bytes were obtained from the system and not returned. Mapped and "
+        f"resident bytes include headers and tables.{process}</p>\n{drawn}"
         f'<div class="wide">{table}</div>{_mappings(findings)}'
     )
 
