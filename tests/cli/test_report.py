@@ -48,7 +48,7 @@ def test_the_page_answers_the_question(page):
         assert part in text
     assert "ptmalloc:" not in text.partition("Where the bytes are")[2].partition("<h3>")[0]
     reasons = text.partition('<ul class="reasons">')[2].partition("</ul>")[0]
-    assert "At its peak, " in reasons
+    assert "At the peak, " in reasons
     assert reasons.count("<li>") == reasons.count("</li>") >= 2
     assert text.count("<canvas tabindex") == 2
     assert not re.search(r"\$\w", text), "every placeholder is filled"
