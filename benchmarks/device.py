@@ -46,7 +46,7 @@ def snapshot(entries: int) -> dict[str, Any]:
     history: list[dict[str, Any]] = []
     end = 0
 
-    def tell(action: str, address: int, size: int) -> None:
+    def note(action: str, address: int, size: int) -> None:
         first = made.randrange(_PLACES - _FRAMES)
         history.append(
             {
@@ -65,13 +65,13 @@ def snapshot(entries: int) -> dict[str, Any]:
             odd = made.random() < 0.3
             size = int(2 ** made.uniform(9, 26)) if odd else made.choice(_USUAL)
             live[end] = size
-            tell("alloc", end, size)
+            note("alloc", end, size)
             end += -(-size // 512) * 512
         else:
             address = next(reversed(live)) if made.random() < 0.5 else made.choice(list(live)[:50])
             size = live.pop(address)
-            tell("free_requested", address, size)
-            tell("free_completed", address, size)
+            note("free_requested", address, size)
+            note("free_completed", address, size)
     return {"device_traces": [history], "segments": [], "allocator_settings": {}}
 
 

@@ -27,8 +27,8 @@ class Server:
 
     def finish(self) -> dict[str, int]:
         """End the senders, and return the server's counts once everything has arrived."""
-        told, _ = self.child.communicate("\n")
-        words = told.split()
+        printed, _ = self.child.communicate("\n")
+        words = printed.split()
         if self.child.returncode != 0 or not words:
             raise SimallocError(f"the server ended with {self.child.returncode}")
         return dict(zip(words[::2], map(int, words[1::2]), strict=True))

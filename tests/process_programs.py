@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @dataclass
-class Told:
+class Target:
     """A program's own report."""
 
     process: int
@@ -41,19 +41,19 @@ def running(*words, **options):
         **options,
     )
     try:
-        told = Told(child.pid, child)
+        target = Target(child.pid, child)
         for line in child.stdout:
             word, *rest = line.split() or [""]
             if word == "block":
-                told.blocks[int(rest[0], 16)] = int(rest[1])
+                target.blocks[int(rest[0], 16)] = int(rest[1])
             elif word == "mallinfo":
-                told.mallinfo = [int(one) for one in rest]
+                target.mallinfo = [int(one) for one in rest]
             elif word == "ready":
-                told.process = int(rest[0])
+                target.process = int(rest[0])
                 break
             else:
-                told.xml += line
-        yield told
+                target.xml += line
+        yield target
     finally:
         child.stdin.close()
         child.wait(30)

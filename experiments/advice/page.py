@@ -54,7 +54,7 @@ def page(measured: Sequence[Advised], shown: dict[str, Table]) -> str:
             for row in followed
         ),
         "bested": " ".join(map(_bested, measured)).strip(),
-        "foretold": "; ".join(
+        "predictions": "; ".join(
             f"{_mib(row.predicted)} for {PROGRAMS[row.program]}" for row in followed
         ),
         **_misses([row for one in measured for row in one.rows]),

@@ -30,7 +30,7 @@ def knowing(long: Flags) -> type[UserPolicy]:
 
     `long` has one entry per event: true if the allocated object is long-lived.
     """
-    told = long.tolist()
+    lives_long = long.tolist()
 
     class Knowing(UserPolicy):
         """Best fit with a flag for each object: long-lived or not."""
@@ -40,7 +40,7 @@ def knowing(long: Flags) -> type[UserPolicy]:
         def malloc(self, heap: Heap, size: int) -> Block | None:
             """Place by the class of the lifetime."""
             block = heap.best_fit(size) or heap.grow(size, self.growth)
-            return (heap.split if told[heap.event] else heap.split_high)(block, size)
+            return (heap.split if lives_long[heap.event] else heap.split_high)(block, size)
 
         def free(self, heap: Heap, block: Block) -> None:
             """Merge with the free neighbours at once."""

@@ -42,7 +42,7 @@ ROOM: Final = 0.01
 ASKED: Final = ("redis", "lua", "cc1")
 """Traces for which the value of knowledge is measured even without room."""
 
-LOOKED_AT: Final = ("sqlite", "redis", "f2c", "lua")
+CHOSEN_ON: Final = ("sqlite", "redis", "f2c", "lua")
 """Traces by which the rule of the policies that know a little was chosen."""
 
 WRONG: Final = 10
@@ -167,7 +167,7 @@ def online() -> list[str]:
     return [
         name
         for name, row in CATALOGUE.items()
-        if row.description.runner == "online" and not row.description.looked_at
+        if row.description.runner == "online" and not row.description.read_columns
     ]
 
 

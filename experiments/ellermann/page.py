@@ -98,10 +98,10 @@ def walks_table(results: Results) -> Table:
 
 def page(results: Results, shown: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
-    return fill_page(_WORDS, {**_looked_at(results), **_gains(results)}, shown)
+    return fill_page(_WORDS, {**_searched(results), **_gains(results)}, shown)
 
 
-def _looked_at(results: Results) -> dict[str, float]:
+def _searched(results: Results) -> dict[str, float]:
     """Return the visits of both methods, in each workload."""
     facts: dict[str, float] = {"rate": ELLERMANN_RATE, "live": 2 * ELLERMANN_RATE}
     for method, text in zip(("first", "next"), WALKED, strict=True):

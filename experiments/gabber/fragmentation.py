@@ -69,9 +69,9 @@ def peaks_table(key: str, outcomes: GabberRuns, how: str) -> Table:
             megabytes = (
                 Rounded(size / MEGABYTE, 1) for size in (outcome.peak_heap, outcome.final_heap)
             )
-            given_back = Rounded(100 * (1 - outcome.final_heap / outcome.peak_heap), 1)
+            returned = Rounded(100 * (1 - outcome.final_heap / outcome.peak_heap), 1)
             above = Rounded(100 * (outcome.peak_heap / outcome.peak_live - 1), 1)
-            rows.append((PAPER.label(name), *megabytes, given_back, above))
+            rows.append((PAPER.label(name), *megabytes, returned, above))
     columns = ("", "peak, MB", "end, MB", "% returned", "% peak above peak live")
     return Table(f"The heap at its peak and at the end; {key}, generated, {how}", columns, rows)
 

@@ -24,7 +24,7 @@ _LIMITS: Final = (1, 5, 20)
 _FAR: Final = 1
 """Points of percent: traces whose figure moves further are shown one by one."""
 
-LOOKED_AT: Final = (PAIR[0], WITHOUT_TAIL, PAIR[1], "lea-2.6.1")
+EXAMINED: Final = (PAIR[0], WITHOUT_TAIL, PAIR[1], "lea-2.6.1")
 
 
 def all_tables(found: Findings) -> dict[str, Table]:
@@ -152,11 +152,11 @@ def closely_table(found: Findings, trace: str) -> Table:
     rows: list[tuple[Value, ...]] = [
         (
             spell_unit(unit),
-            *(Rounded(found.outcome(trace, policy, unit).waste, 1) for policy in LOOKED_AT),
+            *(Rounded(found.outcome(trace, policy, unit).waste, 1) for policy in EXAMINED),
         )
         for unit in FINE
     ]
     names = [
-        "best fit AO, the end not counted" if p == WITHOUT_TAIL else label(p) for p in LOOKED_AT
+        "best fit AO, the end not counted" if p == WITHOUT_TAIL else label(p) for p in EXAMINED
     ]
     return Table(f"{trace}: waste in percent", ("unit", *names), rows)

@@ -45,14 +45,14 @@ class Order:
     turned: tuple[Pair, ...]
 
     @property
-    def told_apart(self) -> int:
+    def distinguished(self) -> int:
         """Number of pairs with different printed figures."""
         return self.same + len(self.equal) + len(self.turned)
 
     @property
     def kendall(self) -> float | None:
         """Pairs in order less pairs turned, over all pairs that the paper tells apart."""
-        return (self.same - len(self.turned)) / self.told_apart if self.told_apart else None
+        return (self.same - len(self.turned)) / self.distinguished if self.distinguished else None
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,16 @@ def tau_of(printed: Mapping[str, float], measured: Mapping[str, float]) -> Tau:
     """Return the tau of the rows that `printed` has, with its interval."""
     said = np.array([printed[row] for row in printed])
     here = np.array([measured[row] for row in printed])
-    told = np.sign(said[:, None] - said)
-    agreed = told * np.sign(here[:, None] - here)
-    if not told.any():
+    signs = np.sign(said[:, None] - said)
+    agreed = signs * np.sign(here[:, None] - here)
+    if not signs.any():
         return Tau(None, None, None)
     drawn = np.random.default_rng(_SEED).integers(len(said), size=(_SAMPLES, len(said)))
     pairs = drawn[:, :, None], drawn[:, None, :]
-    counts = np.abs(told[pairs]).sum(axis=(1, 2))
+    counts = np.abs(signs[pairs]).sum(axis=(1, 2))
     taus = agreed[pairs].sum(axis=(1, 2))[counts > 0] / counts[counts > 0]
     low, high = np.quantile(taus, (0.025, 0.975))
-    return Tau(float(agreed.sum() / np.abs(told).sum()), float(low), float(high))
+    return Tau(float(agreed.sum() / np.abs(signs).sum()), float(low), float(high))
 
 
 def all_rows_table(runs: Runs) -> Table:
@@ -130,7 +130,7 @@ def orders_table(runs: Runs) -> Table:
     rows: list[tuple[Value, ...]] = []
     for order in orders(runs):
         tau = None if order.kendall is None else Rounded(order.kendall, 2)
-        counts = (order.told_apart, order.same, len(order.equal), len(order.turned))
+        counts = (order.distinguished, order.same, len(order.equal), len(order.turned))
         exceptions = "; ".join(map(_spell, order.turned))
         name = heading(order.program).replace("\n", ", ")
         rows.append((f"#{order.number}", name, *counts, tau, exceptions))
@@ -160,7 +160,7 @@ def _order(program: str, number: int, runs: Runs) -> Order:
         better, worse = sorted(pair, key=printed.__getitem__)
         if printed[better] == printed[worse]:
             continue
-        told = Pair(
+        compared_pair = Pair(
             better,
             worse,
             (printed[better], printed[worse]),
@@ -169,9 +169,9 @@ def _order(program: str, number: int, runs: Runs) -> Order:
         if measured[better] < measured[worse]:
             same += 1
         elif measured[better] == measured[worse]:
-            equal.append(told)
+            equal.append(compared_pair)
         else:
-            turned.append(told)
+            turned.append(compared_pair)
     return Order(program, number, same, tuple(equal), tuple(turned))
 
 

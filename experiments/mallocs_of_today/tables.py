@@ -59,12 +59,12 @@ def _summary(
 
     def medians(runs: Sequence[Run | None]) -> Sequence[Value]:
         footprints = [of(run) for run in runs if run is not None]
-        told = [
+        ratios = [
             [value / one.live for value in _times(footprint)]
             for one, footprint in zip(measured, footprints, strict=False)
             if footprint is not None
         ]
-        return [_percent(median(values)) for values in zip(*told, strict=True)] or [None] * 3
+        return [_percent(median(values)) for values in zip(*ratios, strict=True)] or [None] * 3
 
     lives = [(1.0, one.mean_live / one.live, one.final_live / one.live) for one in measured]
     live = [_percent(median(values)) for values in zip(*lives, strict=True)]

@@ -86,14 +86,14 @@ class Recording(NamedTuple):
         watched = Watched(Setting.of(source, policy, realloc=Realloc.IN_PLACE))
         description = policy.description
 
-        def told(values: Sequence[int]) -> Row:
+        def row(values: Sequence[int]) -> Row:
             figures = dict(zip(watched.names, values, strict=True))
             spelled = dict(
                 zip(watched.names, description.spell_figures(figures, None), strict=True)
             )
             return [str(spelled[name]) for name in names]
 
-        yield ["0", "-", *told(watched.simulation.report())]
+        yield ["0", "-", *row(watched.simulation.report())]
         event = 0
         for sight in watched.sights():
             for place, offset in enumerate(sight.offset.tolist()):
@@ -101,7 +101,7 @@ class Recording(NamedTuple):
                 location = int(sight.region[place]), int(sight.number[place]), offset
                 address = "-" if offset < 0 else description.spell_location(*location)
                 address = "x" if offset == REFUSED else address
-                yield [str(event), address, *told(sight.figures[place].tolist())]
+                yield [str(event), address, *row(sight.figures[place].tolist())]
 
 
 def spell_model(folder: str, settings: str) -> str:

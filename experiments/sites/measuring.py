@@ -93,9 +93,9 @@ def heaps_of(name: str, training: str) -> Heaps:
     found: dict[str, float] = {}
     wrong: dict[str, float] = {}
     for by in ENDS:
-        told = predicted_young(load(learned), trace, by, LifetimeArenas.age)[lives.born]
-        found[by] = float(size[told & young].sum() / max(size[young].sum(), 1))
-        wrong[by] = float(size[told & ~young].sum() / max(size[told].sum(), 1))
+        predicted = predicted_young(load(learned), trace, by, LifetimeArenas.age)[lives.born]
+        found[by] = float(size[predicted & young].sum() / max(size[young].sum(), 1))
+        wrong[by] = float(size[predicted & ~young].sum() / max(size[predicted].sum(), 1))
     return Heaps(
         name=name,
         training=training,

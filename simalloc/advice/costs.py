@@ -63,9 +63,9 @@ def cpu_seconds_of(source: EventSource, most: int) -> float | None:
     The provenance may have it. Else it is the time between events without the pauses, of a trace of
     at most `most` events with times. None: it is unknown.
     """
-    told = source.provenance.get("cpu_seconds")
-    if isinstance(told, (int, float)) and told > 0:
-        return float(told)
+    recorded = source.provenance.get("cpu_seconds")
+    if isinstance(recorded, (int, float)) and recorded > 0:
+        return float(recorded)
     if len(source) > most:
         return None
     time = source.in_memory().time

@@ -60,12 +60,12 @@ def machine_of(provenance: Mapping[str, Any], cores: int | None = None) -> Machi
     """
     if cores is not None and not 1 <= cores <= _MOST_CORES:
         raise SimallocError(f"{cores} cores; use 1 to {_MOST_CORES}")
-    told = _whole(provenance.get("cores"), 1, _MOST_CORES)
+    recorded = _whole(provenance.get("cores"), 1, _MOST_CORES)
     page = _whole(provenance.get("page"), 1 << 10, 1 << 30) or _PAGE
     quota, thp = provenance.get("cpu_quota"), provenance.get("thp")
     return Machine(
-        cores=cores or told or ASSUMED_CORES,
-        source="given" if cores else "recorded" if told else "assumed",
+        cores=cores or recorded or ASSUMED_CORES,
+        source="given" if cores else "recorded" if recorded else "assumed",
         page=page if page & (page - 1) == 0 else _PAGE,
         quota=float(quota) if isinstance(quota, (int, float)) and 0 < quota < _MOST_CORES else 0.0,
         thp=thp if thp in _THP else "",

@@ -47,7 +47,7 @@ def replay_marked(
     """
     stopped, lock = Event(), Lock()
 
-    def told(events: int) -> None:
+    def report(events: int) -> None:
         if progress is not None:
             with lock:
                 progress(events)
@@ -57,7 +57,7 @@ def replay_marked(
     with ThreadPoolExecutor(workers) as pool:
         try:
             waiting = [
-                pool.submit(_replay, setting, some, told, stopped)
+                pool.submit(_replay, setting, some, report, stopped)
                 for setting, some in zip(settings, marks, strict=True)
             ]
             for each in completed(waiting):

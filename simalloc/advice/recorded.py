@@ -82,14 +82,14 @@ def recorded(provenance: Mapping[str, Any]) -> Recorded:
     )
 
 
-def _largest(told: object) -> dict[str, int]:
+def _largest(entries: object) -> dict[str, int]:
     """Return the resident bytes by kind when they were most; what no recorder writes is left out.
 
     A look is a time and a mapping.
     """
     looks = [
         {str(kind): size for kind, size in look[1].items() if type(size) is int}
-        for look in (told if isinstance(told, list) else [])
+        for look in (entries if isinstance(entries, list) else [])
         if isinstance(look, list) and len(look) == 2 and isinstance(look[1], dict)
     ]
     return max(looks, key=lambda look: sum(look.values()), default={})

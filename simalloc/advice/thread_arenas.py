@@ -80,5 +80,7 @@ def _resident(setting: Setting, event: int) -> NDArray[np.int64]:
     with closing(strides(setting.source, setting.columns)) as parts:
         while left > 0:
             left -= replay(simulation, next(parts).part(0, left))
-    told = dict(zip(simulation.figure_names(), simulation.report(), strict=True))
-    return np.array([told[f"resident.{number}"] for number in range(told["arenas"])], np.int64)
+    figures = dict(zip(simulation.figure_names(), simulation.report(), strict=True))
+    return np.array(
+        [figures[f"resident.{number}"] for number in range(figures["arenas"])], np.int64
+    )

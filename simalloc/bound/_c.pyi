@@ -13,7 +13,7 @@ def place_outward(
     *,
     backward: bool,
     fit: int,
-    looked_at: int,
+    max_gaps: int,
     start: int,
     limit: int,
 ) -> tuple[int | None, int]: ...

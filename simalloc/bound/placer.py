@@ -38,7 +38,7 @@ class Fit(IntEnum):
     """Of the smallest few that whose neighbours die, or were born, nearest to it."""
 
 
-LOOKED_AT: Final = 8
+MAX_GAPS: Final = 8
 """The gaps that `MATCH` weighs.
 
 Of 8, 32 and 128, tried on redis, cc1, perl and cfrac, more were slower and seldom lower.
@@ -132,7 +132,7 @@ class Placer:
             self._address,
             backward=backward,
             fit=fit,
-            looked_at=LOOKED_AT,
+            max_gaps=MAX_GAPS,
             start=event,
             limit=limit,
         )

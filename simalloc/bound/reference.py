@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simalloc.bound.exact import reference as exact
 from simalloc.bound.exact.buffers import Buffers
 from simalloc.bound.exact.engine import Asked, Searched
-from simalloc.bound.placer import LOOKED_AT, Fit, Placer
+from simalloc.bound.placer import MAX_GAPS, Fit, Placer
 from simalloc.trace import Op, Trace
 
 FARTHEST = 4.0
@@ -169,7 +169,7 @@ class _Heap:
             if fit is Fit.BEST:
                 self.put(life, large[0].address)
             else:
-                self._match(life, now, large[:LOOKED_AT])
+                self._match(life, now, large[:MAX_GAPS])
 
     def _match(self, life: int, now: int, gaps: Sequence[_Gap]) -> None:
         """Take the gap of least cost, at the end whose neighbour's end is nearer to the life's.

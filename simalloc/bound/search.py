@@ -102,7 +102,7 @@ class _Search:
         self._capacity = capacity
         self._spaced = Spaced(table.whole)
         self._placer = placer(self._spaced.table)
-        self._told = 0.0
+        self._reported = 0.0
 
     def go(self) -> NDArray[np.int64]:
         """Search until the bound is reached or the effort is spent; return the addresses."""
@@ -112,7 +112,7 @@ class _Search:
         address = self._fast(few=buffers is not None)
         if buffers is not None and not self.stopped and not self._is_done(self._height(address)):
             address = self._exact(buffers, address)
-        self._tell(1.0)
+        self._report(1.0)
         return address
 
     def _fast(self, *, few: bool) -> NDArray[np.int64]:
@@ -127,7 +127,7 @@ class _Search:
                 if found is not None:
                     best, self.how = found, one.words(found)
                     height = self._height(self._spaced.settled(found.address))
-                self._tell(min(1.0, self._placer.events_gone_through / self._budget()))
+                self._report(min(1.0, self._placer.events_gone_through / self._budget()))
                 enough = few and self.tries >= len(FOREMOST)
                 if best is not None and (enough or self._is_done(height) or self._is_enough()):
                     break
@@ -140,14 +140,14 @@ class _Search:
 
     def _exact(self, buffers: Buffers, address: NDArray[np.int64]) -> NDArray[np.int64]:
         """Lower a placement by the exact search."""
-        told = self._told
+        reported = self._reported
         found = minimise(
             buffers,
             address,
             lower=self.lower,
             target=self._capacity,
             effort=self._left(),
-            progress=lambda spent: self._tell(told + (1 - told) * spent),
+            progress=lambda spent: self._report(reported + (1 - reported) * spent),
             fit=self._placer.fit,
         )
         self.lower, self.stopped = found.lower, found.stopped
@@ -186,6 +186,6 @@ class _Search:
     def _budget(self) -> int:
         return max(PASSES * self._table.events, EVENTS)
 
-    def _tell(self, done: float) -> None:
-        self._progress(done - self._told)
-        self._told = done
+    def _report(self, done: float) -> None:
+        self._progress(done - self._reported)
+        self._reported = done

@@ -140,7 +140,7 @@ def command(
     else:
         _write_tables(found, table_format)
     if adversary:
-        _tell_bound(loaded)
+        _report_bound(loaded)
 
 
 class _Found(NamedTuple):
@@ -235,7 +235,7 @@ def _write_tables(found: _Found, table_format: Format) -> None:
                 echo(f"{system}:\n\n{declare(pools)}\n")
 
 
-def _tell_bound(traces: Sequence[Trace]) -> None:
+def _report_bound(traces: Sequence[Trace]) -> None:
     bound = worst_program(traces)
     if bound is not None:
         echo(

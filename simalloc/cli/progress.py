@@ -19,7 +19,7 @@ _SEEN: Final = f"{__name__}.seen"
 def progress(label: str, total: float | None) -> Iterator[Bar]:
     """Show how far the work in the block has come; the block gets a `Bar` to call."""
     context = click.get_current_context(silent=True)  # None: not from a command line
-    told = context.meta if context else {}
-    with any_progress(label, total, shown=True, seen=told.get(_SEEN)) as bar:
+    meta = context.meta if context else {}
+    with any_progress(label, total, shown=True, seen=meta.get(_SEEN)) as bar:
         yield bar
-    told[_SEEN] = bar.seen
+    meta[_SEEN] = bar.seen

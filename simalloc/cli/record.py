@@ -233,8 +233,8 @@ def _record_command(
     if outcome.signal:
         _say(f"{command[0]} was ended by {signal_name(outcome.signal)}")
     free = any(one.is_main and one.built_in == FREE_THREADED for one in outcome.recorded)
-    told = free or wanted.python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
-    if not told and any(_is_python(one) for one in outcome.recorded):
+    sees_python = free or wanted.python or os.environ.get("PYTHONMALLOC", "").startswith("malloc")
+    if not sees_python and any(_is_python(one) for one in outcome.recorded):
         _say(_PYTHON)
     _check_symbolizer(wanted)
     return outcome.exit_code
@@ -339,7 +339,7 @@ def _write_recorded(
 ) -> int:
     """Write a partial or abandoned recording; return the exit code."""
     if snapshot is not None:
-        _summarize(take_snapshot(snapshot, output, alone=alone, tell=_say))
+        _summarize(take_snapshot(snapshot, output, alone=alone, report=_say))
     if directory is None:
         return 0
     recovered = recover(directory, output, alone=alone)

@@ -35,7 +35,7 @@ from simalloc.heap.run_options import RunKeywords, RunOptions
 from simalloc.measure import Waste, real_waste, waste
 from simalloc.policy import Policy, expand_policies, with_and_without_mechanism
 from simalloc.report import Format, write_table
-from simalloc.report.waste import own_words_table, waste_records_table, waste_table
+from simalloc.report.waste import own_statistics_table, waste_records_table, waste_table
 from simalloc.trace import Trace
 from simalloc.trace.catalogue import load
 
@@ -101,8 +101,8 @@ def command(
     write_table(table(wastes), table_format, sys.stdout)
     if table_format not in {"json", "csv"}:
         for one in wastes:
-            if one.own_words:
-                write_table(own_words_table(one), table_format, sys.stdout)
+            if one.own_statistics:
+                write_table(own_statistics_table(one), table_format, sys.stdout)
 
 
 def _allocators(names: str | None, policies: Sequence[Policy]) -> list[Allocator]:

@@ -155,16 +155,16 @@ class _Kept:
     """Keeps all stays and joins small batches, whose processing has a fixed cost."""
 
     def __init__(self) -> None:
-        self._told: list[Ended] = []
+        self._kept: list[Ended] = []
 
     def see(self, stays: Ended) -> None:
-        self._told.append(stays)
+        self._kept.append(stays)
 
     def batches(self) -> list[Ended]:
         """Return them, many at a time."""
         return [
-            Ended(*map(np.concatenate, zip(*self._told[first : first + _TOGETHER], strict=True)))
-            for first in range(0, len(self._told), _TOGETHER)
+            Ended(*map(np.concatenate, zip(*self._kept[first : first + _TOGETHER], strict=True)))
+            for first in range(0, len(self._kept), _TOGETHER)
         ]
 
 
@@ -176,9 +176,9 @@ class _Folded:
         self._watchers = watchers
 
     def see(self, stays: Ended) -> None:
-        told = stays._replace(mark=self._folding.folded(stays.mark))
+        folded = stays._replace(mark=self._folding.folded(stays.mark))
         for watcher in self._watchers:
-            watcher.see(told)
+            watcher.see(folded)
 
 
 def _used(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simalloc.heap import MAPPED_FROM, Run
 from simalloc.measure._c import Cells
-from simalloc.measure.stays import told_of
+from simalloc.measure.stays import rows_of
 from simalloc.measure.watch import watch
 from simalloc.shown import ShownAsPicture
 from simalloc.trace import EventSource
@@ -133,7 +133,7 @@ class Drawing:
         """Draw the next stays."""
         self._cells.cover(stays.mark, stays.size, stays.marked, stays.born, stays.died)
         if (stays.mark >= MAPPED_FROM).any():
-            self._apart.append(told_of(stays)[:, stays.mark >= MAPPED_FROM])
+            self._apart.append(rows_of(stays)[:, stays.mark >= MAPPED_FROM])
 
     def map(self) -> HeapMap:
         """Return the map, once, when all stays in the frame have been drawn."""

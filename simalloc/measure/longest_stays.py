@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.heap import Run
-from simalloc.measure.stays import Stays, stays_told, told_of
+from simalloc.measure.stays import Stays, rows_of, stays_of_rows
 from simalloc.measure.watch import watch
 from simalloc.trace import EventSource
 from simalloc.trace.statistics import Ended
@@ -38,7 +38,7 @@ class Longest:
 
     def see(self, stays: Ended) -> None:
         """Keep of the next stays those that are among the greatest."""
-        kept = np.concatenate((self._kept, told_of(stays)), axis=1)
+        kept = np.concatenate((self._kept, rows_of(stays)), axis=1)
         area = _area(kept)
         if len(area) > self._most:  # to sort all would take longer
             kept = kept[:, area >= np.partition(area, -self._most)[-self._most]]
@@ -46,11 +46,11 @@ class Longest:
 
     def stays(self, source: EventSource) -> Stays:
         """Return those kept, the greatest first; the source is read for their objects' numbers."""
-        return stays_told(source, self._run, self._kept)
+        return stays_of_rows(source, self._run, self._kept)
 
 
-def _area(told: NDArray[np.int64]) -> NDArray[np.float64]:
+def _area(rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return bytes times events of each stay."""
-    _, size, _, since, until = told
+    _, size, _, since, until = rows
     area: NDArray[np.float64] = (until - since) * np.maximum(size, 1).astype(np.float64)
     return area

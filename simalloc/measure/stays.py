@@ -57,17 +57,17 @@ def stays_of(source: EventSource, run: Run) -> Stays:
     """
     everything = _Everything()
     watch(source, run, [everything])
-    return stays_told(source, run, everything.told())
+    return stays_of_rows(source, run, everything.rows())
 
 
-def told_of(stays: Ended) -> NDArray[np.int64]:
+def rows_of(stays: Ended) -> NDArray[np.int64]:
     """Return of each stay its scaled address, size, birth, beginning and end: (5, stays)."""
     return np.stack((stays.mark, stays.size, stays.marked, stays.born, stays.died))
 
 
-def stays_told(source: EventSource, run: Run, told: NDArray[np.int64]) -> Stays:
-    """Return the stays that `told_of` returned; the source provides their objects' numbers."""
-    address, size, birth, since, until = told
+def stays_of_rows(source: EventSource, run: Run, rows: NDArray[np.int64]) -> Stays:
+    """Return the stays that `rows_of` returned; the source provides their objects' numbers."""
+    address, size, birth, since, until = rows
     return Stays(numbers_at(source, since), address, run.scale, size, birth, since, until)
 
 
@@ -75,12 +75,12 @@ class _Everything:
     """Keeps all stays of a run."""
 
     def __init__(self) -> None:
-        self._told = [np.empty((5, 0), np.int64)]
+        self._rows = [np.empty((5, 0), np.int64)]
 
     def see(self, stays: Ended) -> None:
         """Keep the next stays."""
-        self._told.append(told_of(stays))
+        self._rows.append(rows_of(stays))
 
-    def told(self) -> NDArray[np.int64]:
+    def rows(self) -> NDArray[np.int64]:
         """Return them in the order in which they end."""
-        return np.concatenate(self._told, axis=1)
+        return np.concatenate(self._rows, axis=1)

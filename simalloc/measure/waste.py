@@ -24,7 +24,7 @@ from simalloc.heap import (
 )
 from simalloc.heap.quantity import Quantity
 from simalloc.heap.running.block_sizes import gross_sizes
-from simalloc.measure.own_words import Known, own_words
+from simalloc.measure.own_statistics import Known, own_statistics
 from simalloc.policy import spell
 from simalloc.shown import ShownAsTable
 from simalloc.trace import EventSource
@@ -41,7 +41,7 @@ PARTS: Final[Mapping[str, str]] = MappingProxyType(
         "cached": "cached",
         "free_inside": "free inside",
         "free_at_top": "free at the top",
-        "untold": "unknown",
+        "unknown": "unknown",
     }
 )
 """The parts of a heap, by their names in `Waste`, in words."""
@@ -50,7 +50,7 @@ FREE_PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "free_resident": "free: resident",
         "free_untouched": "free: never touched",
-        "free_given_back": "free: purged",
+        "free_purged": "free: purged",
     }
 )
 """Kinds of pages of cached and free bytes: their names in `Waste`, in words."""
@@ -87,7 +87,7 @@ class Waste(ShownAsTable):
     """Free between other blocks, or in a segment of its own."""
     free_at_top: float = 0.0
     """Free at the break, or at the mark by which an allocator knows the end of its heap."""
-    untold: float = 0.0
+    unknown: float = 0.0
     """All that is not live of a real allocator's heap, which does not tell."""
     threads: int = 1
     """Number of threads in the trace."""
@@ -99,7 +99,7 @@ class Waste(ShownAsTable):
     """Cached or free, in resident pages: what the process pays for nothing."""
     free_untouched: float | None = None
     """Cached or free, in pages that were not touched since they were mapped."""
-    free_given_back: float | None = None
+    free_purged: float | None = None
     """Cached or free, in pages returned to the system by the allocator; they remain mapped."""
     largest_free: float | None = None
     """The size of the largest free block, if the run has measured it."""
@@ -107,7 +107,7 @@ class Waste(ShownAsTable):
     """The number that sizes were multiplied by; 1 for a real allocator."""
     realloc: str | None = None
     """The realloc rule; None for a real allocator, which follows its own."""
-    own_words: Mapping[str, float] = field(default_factory=dict)
+    own_statistics: Mapping[str, float] = field(default_factory=dict)
     """The lines of the malloc's own statistics, and the parts that they are made of."""
 
     @property
@@ -177,10 +177,10 @@ class WasteSums:
             largest_free=self._largest_free,
             scale=self._run.scale,
             realloc=self._run.realloc.value,
-            own_words=self._own_words(parts),
+            own_statistics=self._own_statistics(parts),
         )
 
-    def _own_words(self, parts: Mapping[str, float]) -> Mapping[str, float]:
+    def _own_statistics(self, parts: Mapping[str, float]) -> Mapping[str, float]:
         """Return the lines of the malloc whose headers and tables are modelled."""
         description = self._run.policy.description
         if not getattr(description, "mechanism", False):
@@ -194,7 +194,7 @@ class WasteSums:
             cached=parts["cached"],
             free=parts["free_inside"] + parts["free_at_top"],
         )
-        return own_words(description.family, known)
+        return own_statistics(description.family, known)
 
     def _add(self, heap: HeapSnapshot) -> None:
         scale = self._run.scale
@@ -226,7 +226,7 @@ class WasteSums:
             "resident": resident[heap.object != HOLE],
             "free_resident": resident[free],
             "free_untouched": (heap.size - touched)[free],
-            "free_given_back": (touched - resident)[free],
+            "free_purged": (touched - resident)[free],
         }
         for name, counted in found.items():
             self._pages[name] = self._pages.get(name, 0.0) + float(counted.sum())
@@ -243,7 +243,7 @@ def real_waste(run: NativeRun) -> Waste:
         run.allocator,
         None,
         live,
-        untold=max(0.0, run.mapped.peak_bytes - live),
+        unknown=max(0.0, run.mapped.peak_bytes - live),
         threads=run.threads,
         replayed_threads=run.threads,
     )

@@ -99,11 +99,11 @@ class PoolTrial:
 
     def _other_tables(self, capacity: int) -> int:
         """Return the smallest pool above `capacity`, up to three times it, with other tables."""
-        told = self._tables(capacity)
+        tables = self._tables(capacity)
         same, other = capacity // self.grain, 3 * capacity // self.grain
         while other - same > 1:
             middle = (same + other) // 2
-            if self._tables(middle * self.grain) == told:
+            if self._tables(middle * self.grain) == tables:
                 same = middle
             else:
                 other = middle
@@ -116,8 +116,8 @@ class PoolTrial:
         except PolicyError:
             return None
         sizes = getattr(description, "follows_capacity", ("pool_bytes",))
-        told = description.core_parameters()
-        return {name: value for name, value in told.items() if name not in sizes}
+        parameters = description.core_parameters()
+        return {name: value for name, value in parameters.items() if name not in sizes}
 
     @cached_property
     def _same_tables(self) -> list[tuple[int, int]]:
@@ -127,7 +127,7 @@ class PoolTrial:
     @cached_property
     def _events(self) -> tuple[ReplayedEvents, ...]:
         """The events of each trace with the columns that the policy depends on."""
-        columns = self.policy.description.looked_at
+        columns = self.policy.description.read_columns
         return tuple(_with_columns(trace, columns) for trace in self.traces)
 
 

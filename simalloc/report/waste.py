@@ -33,9 +33,11 @@ def waste_table(wastes: Sequence[Waste]) -> Table:
     return Table(f"Where the bytes are; {names}", columns, rows, notes)
 
 
-def own_words_table(waste: Waste) -> Table:
+def own_statistics_table(waste: Waste) -> Table:
     """Return a row for each line of a malloc's own statistics."""
-    rows: list[tuple[Value, ...]] = [(line, _bytes(size)) for line, size in waste.own_words.items()]
+    rows: list[tuple[Value, ...]] = [
+        (line, _bytes(size)) for line, size in waste.own_statistics.items()
+    ]
     return Table(f"Allocator statistics; {waste.trace}, {waste.policy}", ("", "bytes"), rows)
 
 
@@ -63,8 +65,8 @@ def waste_records_table(wastes: Sequence[Waste]) -> Table:
 
 def _part(waste: Waste, part: str) -> float | None:
     """Return the bytes of a part; None of one that a real allocator does not tell."""
-    is_told = waste.event is not None or part in {"live", "untold"}
-    return getattr(waste, part) if is_told else None
+    is_known = waste.event is not None or part in {"live", "unknown"}
+    return getattr(waste, part) if is_known else None
 
 
 def _bytes(size: float | None) -> Value:

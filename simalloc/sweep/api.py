@@ -103,7 +103,7 @@ def run_sweep(
         any_progress("sweep", None, shown=progress) as bar,
     ):
         path = Path(folder) / "results.sqlite" if results is None else Path(results)
-        told = observer or SweepProgress(bar)
-        carry_out_plan(plan, path, jobs=jobs, memory=memory, dask=dask, observer=told)
+        shown = observer or SweepProgress(bar)
+        carry_out_plan(plan, path, jobs=jobs, memory=memory, dask=dask, observer=shown)
         found = Results.read(path).of_keys({task.key for task in plan.tasks()})
         return Results(found) if results is None else found

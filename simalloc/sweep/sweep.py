@@ -64,7 +64,7 @@ def carry_out_plan(
     executor = _executor(threads, budget, dask)
     if dask is None and not Path(results).exists():
         check_memory(tasks, jobs=threads, memory=budget)
-    told = observer or Observer()
+    reports = observer or Observer()
     done = 0
     with ExitStack() as stack:
         store = stack.enter_context(Store(results, create=True))
@@ -73,16 +73,16 @@ def carry_out_plan(
         def claim(task: Task) -> bool:
             if claims.take(task.key) and not store.is_done(task, retry_failed=retry_failed):
                 return True
-            told.left(task)
+            reports.left(task)
             return False
 
         missing = store.missing(tasks, retry_failed=retry_failed)
-        told.begin(missing)
-        for outcomes in stack.enter_context(closing(executor(missing, claim, told))):
+        reports.begin(missing)
+        for outcomes in stack.enter_context(closing(executor(missing, claim, reports))):
             store.add(outcomes)
             for outcome in outcomes:
                 claims.release(outcome.key)
-                told.finished(outcome)
+                reports.finished(outcome)
             done += len(outcomes)
         failed = store.failed(tasks)
     return Summary(

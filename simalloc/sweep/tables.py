@@ -23,7 +23,7 @@ _SETTING: Final = ("scale", "realloc", "code")
 
 def varying(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[str]:
     """Return the `names` whose values differ between rows."""
-    return [name for name in names if _tells_apart(rows, name)]
+    return [name for name in names if _distinguishes(rows, name)]
 
 
 def provenance(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> str:
@@ -32,7 +32,7 @@ def provenance(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> str:
     return f"Everywhere: {', '.join(shared)}." if shared else ""
 
 
-def _tells_apart(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+def _distinguishes(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Say whether rows differ in it.
 
     The version of the code is each family's own: it tells rows of one policy apart.

@@ -70,7 +70,7 @@ class Task:
         """
         if isinstance(self.policy, PolicyFromCode):
             return self.source.identity.columns
-        return {*self.policy.description.looked_at, "unwritten"}
+        return {*self.policy.description.read_columns, "unwritten"}
 
     @property
     def figures(self) -> list[str]:

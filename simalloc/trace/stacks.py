@@ -62,12 +62,12 @@ class Stacks:
             site = self._numbers.get(key, 0) or self._numbers.setdefault(key, self.add(*key))
         return site
 
-    def told(self) -> Mapping[str, Any]:
+    def entry(self) -> Mapping[str, Any]:
         """Return the entry `stacks` of a provenance; addresses get their names now."""
-        return told(list(self._places), self._sites)
+        return stacks_entry(list(self._places), self._sites)
 
 
-def told(
+def stacks_entry(
     places: Sequence[Sequence[Frame] | Place],
     sites: Sequence[Sequence[int]],
     names_of: Callable[[Sequence[Place]], Sequence[Sequence[Frame]]] = name_places,

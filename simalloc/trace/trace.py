@@ -216,8 +216,8 @@ class Trace(ShownAsTable):
     @property
     def is_of_device(self) -> bool:
         """True for a trace of a device's memory: it has streams, pools, or a device."""
-        told = self.stream is not None or self.pool is not None or "device" in self.provenance
-        return told or bool((self.op == Op.USE).any())
+        is_marked = self.stream is not None or self.pool is not None or "device" in self.provenance
+        return is_marked or bool((self.op == Op.USE).any())
 
     @cached_property
     def thread_numbers(self) -> frozenset[int]:

@@ -133,8 +133,8 @@ def test_ctrl_c_ends_with_what_is_known(snapshot, monkeypatch):
         assert ours.smallest >= theirs.smallest
         assert not ours.there.first_refused_event
         assert ours.fits(150 * MIB)
-    told = " ".join(device_tables(found)[1].notes)
-    assert "Interrupted: the results are incomplete. In the 2 rows with <=" in told
+    printed = " ".join(device_tables(found)[1].notes)
+    assert "Interrupted: the results are incomplete. In the 2 rows with <=" in printed
 
 
 def test_ctrl_c_of_the_command_prints_what_is_known(snapshot, monkeypatch, capsys):
@@ -142,11 +142,11 @@ def test_ctrl_c_of_the_command_prints_what_is_known(snapshot, monkeypatch, capsy
     monkeypatch.setattr("simalloc.cli.device.explored", lambda *_, **__: found)
     with pytest.raises(SystemExit) as ended:
         main(["device", str(snapshot), str(snapshot)])
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     assert ended.value.code == 130
-    assert told.out.count("Model beside real") == 1
-    assert "Interrupted" in told.out
-    assert "interrupted" in told.err
+    assert printed.out.count("Model beside real") == 1
+    assert "Interrupted" in printed.out
+    assert "interrupted" in printed.err
 
 
 @pytest.mark.parametrize("expandable", [False, True])
@@ -174,8 +174,8 @@ def test_no_setting_helps_on_the_recorded_device(tmp_path):
     path = tmp_path / "out.pickle"
     segments = [block(0, 90 * MIB, "active_allocated")]
     path.write_bytes(pickle.dumps({"device_traces": [entries], "segments": segments}))
-    told = " ".join(device(path).stdout.split())
-    assert "No setting can fit the recorded device of 100 MiB" in told
+    printed = " ".join(device(path).stdout.split())
+    assert "No setting can fit the recorded device of 100 MiB" in printed
 
 
 def test_recorded_settings_that_are_not_known_are_said(snapshot):
@@ -184,8 +184,8 @@ def test_recorded_settings_that_are_not_known_are_said(snapshot):
     snapshot.write_bytes(pickle.dumps(whole))
     result = device(snapshot)
     assert result.exit_code == 0
-    told = " ".join(result.stdout.split())
-    assert "recorded settings cannot be modelled: settings 'colour:red': unknown sett" in told
+    printed = " ".join(result.stdout.split())
+    assert "recorded settings cannot be modelled: settings 'colour:red': unknown sett" in printed
 
 
 def test_a_trace_does_as_well(snapshot, tmp_path):
@@ -225,8 +225,10 @@ def test_a_log_of_xla_is_read_by_the_patterns_of_the_docs(tmp_path):
 
 
 def test_a_table_says_that_memory_was_out(snapshot):
-    told = simalloc("run", snapshot, "-p", "pytorch:capacity=100M").stdout
-    assert "pytorch:capacity=100M of snapshot: out of memory at event 4" in " ".join(told.split())
+    printed = simalloc("run", snapshot, "-p", "pytorch:capacity=100M").stdout
+    assert "pytorch:capacity=100M of snapshot: out of memory at event 4" in " ".join(
+        printed.split()
+    )
 
 
 @pytest.mark.parametrize(

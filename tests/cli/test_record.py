@@ -176,7 +176,7 @@ def test_progress(tmp_path):
         text=True,
     ) as process:
         line = r"simalloc: [\d,]+ events, [\d.]+\s(?:Ki)?B live, 2 processes\n"
-        assert any(re.fullmatch(line, told) for told in process.stderr)
+        assert any(re.fullmatch(line, printed) for printed in process.stderr)
         process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
@@ -266,13 +266,13 @@ def test_other_processes_leave_no_traces_if_only_the_command_is_wanted(run, tmp_
 def test_processes_left_running_are_waited_for(tmp_path):
     command = [*RECORD, "-o", "out.npz", "sh", "-c", LEAVES]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        told = process.stderr.readline()
-        assert "the command has ended; processes it started are still recorded: " in told
+        printed = process.stderr.readline()
+        assert "the command has ended; processes it started are still recorded: " in printed
         let_go(tmp_path)
-        _, told = process.communicate(timeout=PATIENCE)
+        _, printed = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert (tmp_path / "out").exists()
-    assert "ends early" not in told
+    assert "ends early" not in printed
 
 
 @pytest.mark.usefixtures("pipes")

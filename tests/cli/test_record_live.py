@@ -52,7 +52,7 @@ def test_a_snapshot_leaves_the_recording_as_it_is(run, tmp_path):
         go(process)
         assert process.stdout.readline() == "gone on\n"
         go(process)
-        _, told = process.communicate(timeout=PATIENCE)
+        _, printed = process.communicate(timeout=PATIENCE)
     assert process.returncode == 7
     assert taken.returncode == 0
     assert "it is still recorded" in taken.stderr
@@ -64,7 +64,7 @@ def test_a_snapshot_leaves_the_recording_as_it_is(run, tmp_path):
     assert refused.returncode == 2
     assert "--snapshot" in refused.stderr
     assert not (tmp_path / "late.npz").exists()
-    assert "ends early" not in told
+    assert "ends early" not in printed
 
 
 def test_a_recording_of_which_simalloc_was_killed_is_not_taken_from_its_programs(run, tmp_path):
@@ -90,9 +90,9 @@ def test_a_recording_of_which_simalloc_was_killed_is_not_taken_from_its_programs
 def test_a_recording_is_stopped_and_its_program_goes_on(run, tmp_path):
     with recorded(tmp_path) as (process, folder):
         assert run("--stop", folder).returncode == 0
-        told = ""
-        while "goes on without being recorded" not in told:
-            told = process.stderr.readline()
+        printed = ""
+        while "goes on without being recorded" not in printed:
+            printed = process.stderr.readline()
         trace = read_trace(tmp_path / "out.npz")
         assert not folder.exists()
         go(process)
@@ -106,9 +106,9 @@ def test_a_recording_is_stopped_and_its_program_goes_on(run, tmp_path):
 
 def test_a_recording_ends_after_a_time(tmp_path):
     with recorded(tmp_path, "--for", "50ms") as (process, _):
-        told = ""
-        while "goes on without being recorded" not in told:
-            told = process.stderr.readline()
+        printed = ""
+        while "goes on without being recorded" not in printed:
+            printed = process.stderr.readline()
         go(process)
         go(process)
         process.communicate(timeout=PATIENCE)
@@ -132,9 +132,9 @@ def test_processes_that_begin_after_the_end_are_not_complained_about(tmp_path):
         while "goes on without" not in process.stderr.readline():
             pass
         go(process)
-        _, told = process.communicate(timeout=PATIENCE)
+        _, printed = process.communicate(timeout=PATIENCE)
     assert process.returncode == 3
-    assert told == ""
+    assert printed == ""
     assert [path.name for path in tmp_path.iterdir()] == ["out.npz"]
 
 

@@ -95,8 +95,8 @@ def test_a_process_is_recorded_for_a_while_and_goes_on(service, tmp_path):
     assert not list(tmp_path.glob("*.recording"))
     assert trace.provenance["heap_at_start"] == "out.heap.npz"
     assert f"{tmp_path / 'out.heap.npz'}: the heap when the recording began" in result.stderr
-    told = simalloc("info", path).stdout
-    assert f"{start['objects']:,} blocks were live when the recording began" in told
+    printed = simalloc("info", path).stdout
+    assert f"{start['objects']:,} blocks were live when the recording began" in printed
 
 
 @pytest.fixture(scope="module")
@@ -175,9 +175,9 @@ def test_a_recording_ends(service, tmp_path, how):
         else:
             service.kill()
             service.wait()
-        _, told = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, told
-    assert "ends early" not in told
+        _, printed = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, printed
+    assert "ends early" not in printed
     trace = read_trace(tmp_path / "out.npz")
     assert trace.provenance["whole"] == (how == "end")
     assert len(trace) > trace.provenance["live_at_start"]["objects"] > 500

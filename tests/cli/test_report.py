@@ -148,14 +148,14 @@ def test_what_a_long_trace_goes_without_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("simalloc.cli.run._LONG", 100)
     write_trace(load("make").prefix(1000), tmp_path / "start.npz")
     given = str(tmp_path / "start.npz")
-    told = report(given, "-p", "abt-ff", "-o", f"{given}.html")
-    assert told.exit_code == 0
-    assert "left out are real allocators" in told.stderr
+    result = report(given, "-p", "abt-ff", "-o", f"{given}.html")
+    assert result.exit_code == 0
+    assert "left out are real allocators" in result.stderr
     text = (tmp_path / "start.npz.html").read_text("utf-8")
     assert "abt-ff</th>" in text
     assert "abt-bf</th>" not in text
-    told = simalloc("run", given, "-p", "best-possible")
-    assert "takes all of make into memory, about 161 KiB" in told.stderr
+    result = simalloc("run", given, "-p", "best-possible")
+    assert "takes all of make into memory, about 161 KiB" in result.stderr
 
 
 def test_the_code_on_the_page_runs(page, tmp_path):

@@ -38,7 +38,7 @@ def test_the_peak_of_resident_bytes_and_what_is_free_by_its_pages(trace):
     args = "-p", "best-fit-ao", "--of", "resident", "--page", "1K", "--format", "json"
     row = json.loads(waste(trace, *args).stdout)[0]
     assert (row["event"], row["resident"]) == (0, 1024)
-    pages = [row[f"free_{kind}"] for kind in ("resident", "untouched", "given_back")]
+    pages = [row[f"free_{kind}"] for kind in ("resident", "untouched", "purged")]
     assert pages == [1014, 3072, 0]
     row = json.loads(waste(trace, *args, "--write", "none").stdout)[0]
     assert (row["resident"], row["free_untouched"]) == (0, 4086)

@@ -167,8 +167,8 @@ def _core():
         command = [compiler, "-O1", "-pthread", source, "-o", program]
         subprocess.run(command, env=environment, check=True)
         path = Path(folder) / "core"
-        with running(program, "1", env=environment) as told:
-            write_core(path, LiveProcess(told.process))
+        with running(program, "1", env=environment) as target:
+            write_core(path, LiveProcess(target.process))
         return path.read_bytes()
 
 

@@ -54,7 +54,7 @@ def test_espresso_meets_measure_3_with_growth_as_printed(here, row):
 
 @pytest.mark.parametrize("number", [3, 4])
 def test_p2c_has_the_printed_order_of_sequential_fits(order, number):
-    assert order["p2c", number].same == order["p2c", number].told_apart
+    assert order["p2c", number].same == order["p2c", number].distinguished
 
 
 def test_ghostscript_has_the_printed_order_of_sequential_fits(order):

@@ -258,7 +258,12 @@ def drawn_parameters(family):
     a test of a row uses the row's own choice.
     """
     given = PARAMETERS.get(family, {})
-    left_out = {*given, *OLDER.get(family, ()), *NOT_DRAWN.get(family, ()), *_told_apart(family)}
+    left_out = {
+        *given,
+        *OLDER.get(family, ()),
+        *NOT_DRAWN.get(family, ()),
+        *_distinguishing(family),
+    }
     types = parameter_types(family)
     own = [name for name in types if name not in {*HeapFamily.__dataclass_fields__, *left_out}]
     drawn = {name: _of_type(family, name, types[name]) for name in own} | given
@@ -290,7 +295,7 @@ def _or_any(family, name, values):
     return st.one_of(values, whole_range(numbers))
 
 
-def _told_apart(family):
+def _distinguishing(family):
     """Return the parameters in which rows of the catalogue differ."""
     rows = [row.description for row in HEAP_POLICIES.values() if type(row.description) is family]
     return {name for name in parameter_types(family) if len({getattr(r, name) for r in rows}) > 1}

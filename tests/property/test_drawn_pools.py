@@ -119,7 +119,7 @@ def test_objects_lie_in_the_pool_apart_from_each_other(name, data):
         spans = sorted(span for span in where.values() if span[0] >= 0)
         assert all(one[1] <= other[0] for one, other in pairwise(spans))
         assert all(low >= 0 for low, _ in spans)
-        if "alignment" in policy.description.looked_at and offset >= 0 and not is_outside:
+        if "alignment" in policy.description.read_columns and offset >= 0 and not is_outside:
             asked = int(trace.columns["alignment"][event]) or 1
             start = policy.all_parameters.get("skew", policy.all_parameters.get("start", 0))
             assert (int(start) + offset) % asked == 0
@@ -138,8 +138,8 @@ def test_a_pool_that_is_said_to_decide_alike_does(name, data):
     for more in data.draw(st.lists(st.integers(0, same // grain), max_size=3)):
         larger = policy.with_parameters(capacity=capacity + more * grain)
         follows = {"pool_bytes", *getattr(policy.description, "follows_capacity", ())}
-        told = larger.description.core_parameters()
-        if {key for key in known if known[key] != told[key]} <= follows:
+        others = larger.description.core_parameters()
+        if {key for key in known if known[key] != others[key]} <= follows:
             assert placed(trace, larger)[0] == placed(trace, policy)[0]
 
 

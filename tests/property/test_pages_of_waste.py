@@ -24,7 +24,7 @@ class TouchedToo(Residence):
     def __init__(self, page):
         super().__init__(page)
         self.touched = Residence(page)
-        self.is_given_back = False
+        self.is_returned = False
 
     def touch(self, address, size):
         super().touch(address, size)
@@ -32,7 +32,7 @@ class TouchedToo(Residence):
 
     def discard(self, address, size):
         super().discard(address, size)
-        if not self.is_given_back:
+        if not self.is_returned:
             self.touched.discard(address, size)
 
     def use_huge_pages(self, address, size):
@@ -43,9 +43,9 @@ class TouchedToo(Residence):
 def discard(heap, address, size):
     """Give pages back that remain mapped: the family asks for it."""
     residence = heap.blocks.residence
-    residence.is_given_back = True
+    residence.is_returned = True
     residence.discard(address, size)
-    residence.is_given_back = False
+    residence.is_returned = False
 
 
 def bytes_in(residence, address, size):
@@ -88,5 +88,5 @@ def test_on_drawn_traces(name, data):
         patched.setattr(Heap, "discard", discard)
         patched.setattr(sys.modules[in_steps.__module__], "Residence", TouchedToo)
         expected = free_by_page(case)
-    told = [found.free_resident, found.free_untouched, found.free_given_back]
-    assert told == pytest.approx(list(expected))
+    parts = [found.free_resident, found.free_untouched, found.free_purged]
+    assert parts == pytest.approx(list(expected))

@@ -46,8 +46,8 @@ def replayed(case, engine="core", *, own=True, **options):
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     threads = {"narenas": 3, "started_threads": 5} if trace.thread is not None else {"narenas": 1}
     # The recorded program read statistics after each event.
-    told = {"version": version, "tick": 10**6, "stats": True}
-    model = find_policy("jemalloc", **told, **threads, **SETTINGS[setting])
+    known = {"version": version, "tick": 10**6, "stats": True}
+    model = find_policy("jemalloc", **known, **threads, **SETTINGS[setting])
     return placed(Setting.of(trace, model, **options, engine=engine), own=own)
 
 
@@ -67,12 +67,12 @@ def differing(case, engine="core"):
 
 def is_same(real, model, starts):
     """Say whether a row is; `starts` has where mappings began, as far as is known."""
-    told = {name: value for name, value in real.items() if value and name in model}
+    reported = {name: value for name, value in real.items() if value and name in model}
     if int(real.get("addr", "0"), 16) and model["map"]:
         start = int(real["addr"], 16) - int(model["offset"])
         if starts.setdefault(model["map"], start) != start:
             return False
-    return told.items() <= model.items()
+    return reported.items() <= model.items()
 
 
 @pytest.mark.parametrize("case", CASES)

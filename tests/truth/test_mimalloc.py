@@ -41,9 +41,9 @@ def measured(case):
     with zstandard.open(MEASURED / case, "rt") as lines:
         if case.startswith("2."):
             return list(csv.DictReader(lines)), {}
-        told = dict(word.split("=") for word in next(lines).split()[3:])
-        delta = told["hint_delta_mib"].replace("any", "128")
-        place = {"base": int(told["base"], 16), "hint_delta": f"{delta}M"}
+        stated = dict(word.split("=") for word in next(lines).split()[3:])
+        delta = stated["hint_delta_mib"].replace("any", "128")
+        place = {"base": int(stated["base"], 16), "hint_delta": f"{delta}M"}
         return list(csv.DictReader(lines)), place
 
 
@@ -59,8 +59,8 @@ def pairs(case, engine):
 
 
 def is_same(real, model):
-    told = {name: value for name, value in real.items() if value and name != "rss_anon"}
-    return told.items() <= model.items()
+    reported = {name: value for name, value in real.items() if value and name != "rss_anon"}
+    return reported.items() <= model.items()
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in THREADED])

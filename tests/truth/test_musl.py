@@ -41,10 +41,10 @@ def replayed(case, engine):
 
 def in_bytes(real):
     """Return the measurements, pages in bytes."""
-    told = {name: value for name, value in real.items() if value}
-    if "resident" in told:
-        told["resident"] = str(int(told["resident"]) * PAGE)
-    return told
+    reported = {name: value for name, value in real.items() if value}
+    if "resident" in reported:
+        reported["resident"] = str(int(reported["resident"]) * PAGE)
+    return reported
 
 
 def differing(case, engine):

@@ -62,8 +62,8 @@ def areas(program, malloc, **variables):
         if area := re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+ *(.*)", line):
             size = int(area[2], 16) - int(area[1], 16)
             found.append([area[4], size, area[3], 0])
-        elif told := re.match(r"Anonymous: +(\d+) kB", line):
-            found[-1][3] = int(told[1]) << 10
+        elif reported := re.match(r"Anonymous: +(\d+) kB", line):
+            found[-1][3] = int(reported[1]) << 10
     return found
 
 

@@ -17,7 +17,7 @@ from simalloc.policy import find_policy
 
 MEASURED = Path(__file__).parents[1] / "data" / "mallocs" / "glibc"
 CASES = sorted(str(path.relative_to(MEASURED)) for path in MEASURED.glob("2.*/*.csv.zst"))
-TOLD = (
+FIGURES = (
     "address",
     "arenas",
     "system",
@@ -33,7 +33,7 @@ def measured(case):
     """Return glibc's results, by the number of the event."""
     with zstandard.open(MEASURED / case, "rt") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return {row["event"]: {name: row[name] for name in TOLD} for row in rows}
+        return {row["event"]: {name: row[name] for name in FIGURES} for row in rows}
 
 
 def replayed(case, engine):
@@ -46,10 +46,10 @@ def replayed(case, engine):
     trace = read_trace(MEASURED / f"{program}.txt.zst")
     asked = Setting.of(trace, model, resident=True, writes=writes == "w1", engine=engine)
     rows = {row["event"]: row for row in placed(asked)}
-    return {event: {name: told(row, name) for name in TOLD} for event, row in rows.items()}
+    return {event: {name: reported(row, name) for name in FIGURES} for event, row in rows.items()}
 
 
-def told(row, name):
+def reported(row, name):
     """Return a figure as it was recorded: one text for all arenas."""
     if name not in ("system", "attached", "resident"):
         return row[name]

@@ -41,12 +41,12 @@ def rows(trace, policy):
         for place, offset in enumerate(sight.offset):
             location = (int(sight.region[place]), int(sight.number[place]), int(offset))
             figures = dict(zip(watched.names, sight.figures[place].tolist(), strict=True))
-            told = description.spell_figures(figures, None)
+            reported = description.spell_figures(figures, None)
             yield {
                 "address": "-" if offset < 0 else description.spell_location(*location),
                 "mapped": int(sight.mapped[place]),
                 "resident": int(sight.resident[place]),
-                **dict(zip(columns, map(str, told), strict=True)),
+                **dict(zip(columns, map(str, reported), strict=True)),
             }
 
 

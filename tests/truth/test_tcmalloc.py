@@ -50,10 +50,10 @@ def differing(case, engine):
 
 
 def is_same(real, model):
-    told = {name: value for name, value in real.items() if value and name != "rss_anon"}
-    if "mapped" in told:
-        told["mapped"] = str(int(told["mapped"]) + BEFORE)
-    return told.items() <= model.items()
+    reported = {name: value for name, value in real.items() if value and name != "rss_anon"}
+    if "mapped" in reported:
+        reported["mapped"] = str(int(reported["mapped"]) + BEFORE)
+    return reported.items() <= model.items()
 
 
 @pytest.mark.parametrize("case", CASES)

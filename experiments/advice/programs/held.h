@@ -3,11 +3,11 @@
 
 static inline void print_held(void) {
     static char line[256]; /* neither stdio's buffers nor malloc take part */
-    FILE *told = fopen("/proc/self/smaps_rollup", "r");
+    FILE *rollup = fopen("/proc/self/smaps_rollup", "r");
     unsigned long held = 0;
-    while (told && fgets(line, sizeof line, told))
+    while (rollup && fgets(line, sizeof line, rollup))
         if (sscanf(line, "Anonymous: %lu kB", &held) == 1)
             printf("%lu\n", held * 1024);
-    if (told)
-        fclose(told);
+    if (rollup)
+        fclose(rollup);
 }

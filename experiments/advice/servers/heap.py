@@ -56,8 +56,8 @@ def heap_bytes(process: int, log: Path) -> int:
             if area.name not in {"", "[heap]"} or "w" not in area.rights:
                 continue
             pages.seek(area.first // _PAGE * 8)
-            told = np.frombuffer(pages.read((area.end - area.first) // _PAGE * 8), np.uint64)
-            held = ((told & _PRESENT) > 0) & ((told & _OF_FILE) == 0)
+            entries = np.frombuffer(pages.read((area.end - area.first) // _PAGE * 8), np.uint64)
+            held = ((entries & _PRESENT) > 0) & ((entries & _OF_FILE) == 0)
             for first, end in left_out:
                 low, high = max(first, area.first), min(end, area.end)
                 if low < high:

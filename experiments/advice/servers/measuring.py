@@ -104,7 +104,7 @@ class Found:
     lines: Sequence[Line]
 
 
-def measure_server(server: Server, told: Callable[[str], None]) -> Found:
+def measure_server(server: Server, report: Callable[[str], None]) -> Found:
     """Record a server, predict, and run it `TIMES` times under each malloc and the advice.
 
     The advice is from the first recording. Raises `SimallocError` if the server cannot be recorded
@@ -114,18 +114,18 @@ def measure_server(server: Server, told: Callable[[str], None]) -> Found:
         place = Path(folder)
         shim = _built(place)
         trace, *others = (_recorded(server, place) for _ in range(TIMES))
-        told(f"{server.name}: {len(trace):,} events")
+        report(f"{server.name}: {len(trace):,} events")
         there = {allocator.name for allocator in installed()}
         tried = [one for one in candidates() if one.allocator in there]
         settings = settings_of(trace, tried, machine=machine_of(trace.provenance))
         advice = advise(trace, settings, recorded(trace.provenance))
-        told(f"{server.name}: {advice.text}")
+        report(f"{server.name}: {advice.text}")
         lines = []
         for setting in _run_under(settings, advice):
-            foretold = [setting, *(_again(other, setting) for other in others)]
+            predicted = [setting, *(_again(other, setting) for other in others)]
             runs = [_run(server, place, shim, setting.line) for _ in range(TIMES)]
-            lines.append(_line(server, setting, advice, foretold, runs))
-            told(f"{server.name} under {setting.candidate.name}: {lines[-1].held:,.0f}, "
+            lines.append(_line(server, setting, advice, predicted, runs))
+            report(f"{server.name} under {setting.candidate.name}: {lines[-1].held:,.0f}, "
                  f"predicted {lines[-1].predicted:,.0f}")  # fmt: skip
         return Found(len(trace), advice, lines)
 
@@ -150,7 +150,7 @@ def _line(
     server: Server,
     setting: Setting,
     advice: Advice,
-    foretold: Sequence[Setting],
+    predicted: Sequence[Setting],
     runs: Sequence[Measured],
 ) -> Line:
     return Line(
@@ -159,7 +159,7 @@ def _line(
         settings=setting.candidate.shown_settings,
         is_current=setting is advice.now,
         is_advised=bool(advice.line) and setting is advice.best,
-        predictions=[int(one.resident.final_bytes) for one in foretold],
+        predictions=[int(one.resident.final_bytes) for one in predicted],
         cost=setting.cost.seconds,
         runs=runs,
     )

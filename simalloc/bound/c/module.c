@@ -139,16 +139,16 @@ static PyObject *go_outward(struct outward *outward, const struct column *order)
 
 static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "", "", "backward", "fit", "looked_at", "start", "limit", NULL};
+    static char *names[] = {"", "", "", "backward", "fit", "max_gaps", "start", "limit", NULL};
     PyObject *given_order, *given_address;
-    unsigned int looked_at;
+    unsigned int max_gaps;
     int backward, fit;
     Py_ssize_t start, packed;
     unsigned long long limit;
     struct held_lives held;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&OO$piInK", names, lives_hold, &held,
-                                     &given_order, &given_address, &backward, &fit, &looked_at,
+                                     &given_order, &given_address, &backward, &fit, &max_gaps,
                                      &start, &limit))
         return NULL;
     struct column order = {.name = "order", .width = 4};
@@ -160,7 +160,7 @@ static PyObject *place_outward(PyObject *module, PyObject *args, PyObject *keywo
                 .lives = &held.lives,
                 .backward = backward,
                 .fit = (enum fit)fit,
-                .looked_at = looked_at,
+                .max_gaps = max_gaps,
                 .limit = limit,
                 .start = (size_t)start,
                 .address = address.view.buf,
@@ -301,7 +301,7 @@ static PyObject *sweep_through(PyObject *module, PyObject *args, PyObject *keywo
 
 static PyMethodDef methods[] = {
     {"place_outward", (PyCFunction)(void (*)(void))place_outward, METH_VARARGS | METH_KEYWORDS,
-     "place_outward(lives, order, address, *, backward, fit, looked_at, start, limit)\n--\n\n"
+     "place_outward(lives, order, address, *, backward, fit, max_gaps, start, limit)\n--\n\n"
      "Place what is live before or after an event, within `limit` bytes. Return the height, None if\n"
      "it is not below the limit, and how many events were gone through."},
     {"place_in_tiers", (PyCFunction)(void (*)(void))place_in_tiers, METH_VARARGS | METH_KEYWORDS,

@@ -164,7 +164,7 @@ static uint32_t match(const struct outward *outward, uint64_t size, int64_t unti
     struct gap_place place = gaps_best_fit(&outward->gaps, size);
     uint32_t best = NONE;
     double least = 1e300;
-    for (uint32_t looked = 0; looked < outward->looked_at; looked++) {
+    for (uint32_t weighed = 0; weighed < outward->max_gaps; weighed++) {
         uint32_t gap = gaps_next(&outward->gaps, &place);
         if (gap == NONE)
             break;

@@ -26,7 +26,7 @@ struct outward {
     const struct lives *lives;
     bool backward;
     enum fit fit;
-    uint32_t looked_at; /* gaps that FIT_MATCH weighs for one object, at most */
+    uint32_t max_gaps; /* gaps that FIT_MATCH weighs for one object, at most */
     uint64_t limit;     /* the height at which the placement gives up */
     uint64_t height;    /* the highest address in use so far */
     size_t start;       /* the event from which time runs, and after which its objects stand */

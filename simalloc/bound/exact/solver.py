@@ -147,18 +147,18 @@ def _solve(problem: dict[str, Any], lower: int, highest: int, seconds: float) ->
     _break_symmetry(model, problem, starts, size, height)
     model.minimize(height)
 
-    class _Told(cp_model.CpSolverSolutionCallback):
+    class _Reporter(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
-            _tell(address=[self.value(start) * unit for start in starts])
+            _report(address=[self.value(start) * unit for start in starts])
 
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.num_workers = max((os.cpu_count() or 1) - 1, 1)
-    status = solver.solve(model, _Told())
+    status = solver.solve(model, _Reporter())
     if status == cp_model.INFEASIBLE:
-        _tell(lower=(highest + 1) * unit)
+        _report(lower=(highest + 1) * unit)
     elif status in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
-        _tell(lower=round(solver.best_objective_bound) * unit)
+        _report(lower=round(solver.best_objective_bound) * unit)
     return bool(status in {cp_model.OPTIMAL, cp_model.FEASIBLE})
 
 
@@ -208,7 +208,7 @@ def _break_symmetry(
         model.add(2 * starts[largest] + size[largest] <= height)
 
 
-def _tell(**found: object) -> None:
+def _report(**found: object) -> None:
     sys.stdout.write(json.dumps(found) + "\n")
     sys.stdout.flush()
 

@@ -164,24 +164,24 @@ def request_of(
     A thread is numbered by its index in `threads`, if given. A time before `latest` becomes
     `latest`.
     """
-    told = {
-        name: int(values[event])
-        for name, values in trace.columns.items()
+    values = {
+        name: int(column[event])
+        for name, column in trace.columns.items()
         if name in setting.columns
     }
-    if threads is not None and "thread" in told:
-        told["thread"] = int(np.searchsorted(threads, told["thread"]))
-    asked = told.get("alignment", 0)
+    if threads is not None and "thread" in values:
+        values["thread"] = int(np.searchsorted(threads, values["thread"]))
+    asked = values.get("alignment", 0)
     serves = asked > 1 and trace.op[event] == Op.MALLOC
     return Request(
         size=int(trace.size[event]),
         alignment=asked * setting.scale if serves else 0,
-        thread=told.get("thread", 0),
-        time=max(told.get("time", 0), latest),
-        site=told.get("site", 0),
-        stream=told.get("stream", 0),
-        pool=told.get("pool", 0),
-        unwritten=told.get("unwritten", 0),
+        thread=values.get("thread", 0),
+        time=max(values.get("time", 0), latest),
+        site=values.get("site", 0),
+        stream=values.get("stream", 0),
+        pool=values.get("pool", 0),
+        unwritten=values.get("unwritten", 0),
         is_zeroed=bool(trace.op[event] == Op.CALLOC),
     )
 

@@ -56,11 +56,11 @@ class Setting:
     @property
     def columns(self) -> tuple[str, ...]:
         """The optional columns of the trace that are fed to the policy."""
-        looked_at = self.policy.description.looked_at
+        read_columns = self.policy.description.read_columns
         return (
-            (*looked_at, "unwritten")
+            (*read_columns, "unwritten")
             if self.options.resident and self.options.writes
-            else looked_at
+            else read_columns
         )
 
     @property

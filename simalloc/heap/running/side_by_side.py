@@ -137,11 +137,11 @@ class _SideBySide:
                     lane.ahead.popleft()
                     lane.busy = False
                     self._changed.notify_all()
-                self._tell(done)
+                self._report(done)
         finally:
             self._stop()
 
-    def _tell(self, done: int) -> None:
+    def _report(self, done: int) -> None:
         """Report progress, one thread at a time, because the receiver may take long."""
         if self._progress is not None:
             with self._telling:

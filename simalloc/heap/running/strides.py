@@ -109,8 +109,8 @@ def replay(
     `address`, if given, is filled with the objects' addresses, and so are the columns of a `sight`.
     """
     op, size, slot, live, spans, optional = events
-    told = {name: values for name, values in optional.items() if values.any()}  # quicker without
-    columns = {**told, "address": address, **(sight or {})}
+    given = {name: values for name, values in optional.items() if values.any()}  # quicker without
+    columns = {**given, "address": address, **(sight or {})}
     done, failure = simulation.replay(op, size, slot, live, spans, columns)
     if failure is not None:
         event = int(simulation.figures()["events"])

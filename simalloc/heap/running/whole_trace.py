@@ -254,11 +254,11 @@ class _Teller:
         self._events = events
         self._progress = progress
         self._share = 0.0
-        self._told = 0
+        self._reported = 0
 
     def __call__(self, share: float) -> None:
         self._share += share
         events = round(min(self._share, 1.0) * self._events)
-        if self._progress is not None and events > self._told:
-            self._progress(events - self._told)
-            self._told = events
+        if self._progress is not None and events > self._reported:
+            self._progress(events - self._reported)
+            self._reported = events

@@ -35,11 +35,11 @@ def begun(trace: Trace) -> tuple[Trace, int] | None:
     page, sizes that are rounded to divisions of powers of two, or blocks that no requests bring
     about.
     """
-    told = trace.provenance.get("device")
-    start = told.get("start") if isinstance(told, dict) else None
+    device = trace.provenance.get("device")
+    start = device.get("start") if isinstance(device, dict) else None
     if not start or trace.stream is None or trace.pool is None:
         return None
-    if "roundup_power2" in str(told and told.get("settings", "")):
+    if "roundup_power2" in str(device and device.get("settings", "")):
         return None
     places = np.array(start["addresses"], np.int64)
     events: list[tuple[int, int, int, int, int]] = []  # op, key, size, stream, pool

@@ -94,15 +94,15 @@ def what_if(
     and its outcomes state whether they are exact. Raises `PolicyError` for settings that PyTorch
     would reject.
     """
-    told = trace.provenance.get("device")
-    told = told if isinstance(told, dict) else {}
-    own, misunderstood = _modelled(str(told.get("settings", "")))
+    device = trace.provenance.get("device")
+    device = device if isinstance(device, dict) else {}
+    own, misunderstood = _modelled(str(device.get("settings", "")))
     tried = list(dict.fromkeys([own, *(SETTINGS if settings is None else settings)]))
     for text in tried:
         described(text)  # complains before any work is done
 
     outcomes, interrupted = outcomes_of(trace, tried, capacities, progress=progress)
-    recorded = told.get("recorded")
+    recorded = device.get("recorded")
     recorded = recorded if isinstance(recorded, dict) else {}
     model, capacity = outcomes[0].figures, _capacity(recorded)
     start = begun(trace)

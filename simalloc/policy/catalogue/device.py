@@ -35,7 +35,7 @@ POLICIES: Final = (
         OrtArena(),
         source="ONNX Runtime 1.32, onnxruntime/core/framework/bfc_arena.cc",
         reading=(
-            f"{_ADDRESSES} Streams are not told apart, as no trace says which waits for which. An "
+            f"{_ADDRESSES} Streams are not kept apart, as no trace says which waits for which. An "
             "empty event is a shrink."
         ),
     ),

@@ -94,7 +94,7 @@ class Family:
         return 0
 
     @property
-    def looked_at(self) -> tuple[str, ...]:
+    def read_columns(self) -> tuple[str, ...]:
         """The optional columns of a trace that a placement with these parameters depends on."""
         return self.columns
 
@@ -225,7 +225,7 @@ class HeapFamily(Family):
         return self.applied_overhead.header
 
     @property
-    def looked_at(self) -> tuple[str, ...]:
+    def read_columns(self) -> tuple[str, ...]:
         """The optional columns of a trace that a placement with these parameters depends on."""
         return (*self.columns, *(["alignment"] if self.memalign else []))
 

@@ -109,9 +109,9 @@ class Pymalloc(HeapFamily):
         return self.lower.library_bytes
 
     @property
-    def looked_at(self) -> tuple[str, ...]:
+    def read_columns(self) -> tuple[str, ...]:
         """The columns that the allocator below depends on with its parameters."""
-        return self.lower.looked_at
+        return self.lower.read_columns
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters of the allocator below, and pymalloc's own."""

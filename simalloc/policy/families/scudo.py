@@ -133,9 +133,9 @@ class Scudo(HeapFamily):
         del location
         values = list(figures.values())
         classes = [
-            f"{told >> 42}:{(told >> 21) % (1 << 21) * 4}:{told % (1 << 21)}"
-            for told in values[_FIRST_SLOT:]
-            if told
+            f"{packed >> 42}:{(packed >> 21) % (1 << 21) * 4}:{packed % (1 << 21)}"
+            for packed in values[_FIRST_SLOT:]
+            if packed
         ]
         return [*values[:_FIRST_SLOT], " ".join(classes)]
 

@@ -77,9 +77,9 @@ class Tlsf(HeapFamily):
         return 1 << (30 if self.word == 4 else 32)
 
     @property
-    def looked_at(self) -> tuple[str, ...]:
+    def read_columns(self) -> tuple[str, ...]:
         """The real allocator serves alignments by its own rules."""
-        return ("alignment",) if self.is_pool else super().looked_at
+        return ("alignment",) if self.is_pool else super().read_columns
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters by the core's names."""

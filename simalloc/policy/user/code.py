@@ -101,7 +101,7 @@ class UserCode(HeapFamily):
         return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
 
     @property
-    def looked_at(self) -> tuple[str, ...]:
+    def read_columns(self) -> tuple[str, ...]:
         """The optional columns of a trace that are fed to it.
 
         Raises `PolicyError` if its `malloc` names what no trace has.
@@ -111,11 +111,11 @@ class UserCode(HeapFamily):
             raise PolicyError(
                 f"{self.code.name}.malloc asks for {wrong[0]}; it may ask for {', '.join(NAMED)}"
             )
-        return (*self.named_columns, *super().looked_at)
+        return (*self.named_columns, *super().read_columns)
 
     def core_parameters(self) -> dict[str, int | str]:
         """Return the parameters for the core, besides the object with the methods."""
-        columns = sum(NAMED.get(name, 0) for name in self.looked_at)
+        columns = sum(NAMED.get(name, 0) for name in self.read_columns)
         given = super().core_parameters() | {"columns": columns}
         return {name: value for name, value in given.items() if name not in {"code", "values"}}
 

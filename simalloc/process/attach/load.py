@@ -80,7 +80,7 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
     held, heaps = Held(process), HeldHeaps(process)
     copy = None if _base_of(process, name) else place.write(name, content)
     raw = f"{process.process}.1.raw"
-    told = request(f"{place.within}/{raw}", process.process, wanted)
+    message = request(f"{place.within}/{raw}", process.process, wanted)
     still = HeldProcess(process.process)
     try:
         with held.hold():
@@ -88,7 +88,7 @@ def attach(process: LiveProcess, place: Place, wanted: Wanted) -> Begun:
                 _load(held, copy)
             recorder = LoadedObject(process, _base_of(process, name), name)
             held.add(recorder)
-            _begin(held, recorder, told)
+            _begin(held, recorder, message)
             try:
                 held.leave()
                 heaps.copy(still)
@@ -143,14 +143,14 @@ def _load(held: Held, path: str) -> None:
     )
 
 
-def _begin(held: Held, recorder: LoadedObject, told: bytes) -> None:
+def _begin(held: Held, recorder: LoadedObject, message: bytes) -> None:
     """Have the library take over the calls of malloc; nothing is recorded yet."""
-    result = held.call(recorder.function(_ATTACH), held.place(told))
+    result = held.call(recorder.function(_ATTACH), held.place(message))
     error = ctypes.c_int(result & 0xFFFFFFFF).value
     if error:
         raise ProcessError(
             f"{held.process.name} cannot record: {os.strerror(error)}. The recording would be "
-            f"{told.partition(bytes(1))[0].decode('utf-8', 'replace')}"
+            f"{message.partition(bytes(1))[0].decode('utf-8', 'replace')}"
         )
 
 

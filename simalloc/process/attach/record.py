@@ -87,7 +87,7 @@ def record_process(
                     number,
                     seen=sampler.seen(),
                     ended=ended,
-                    tell=observer.working,
+                    report=observer.working,
                 )
             )
         place.remove()

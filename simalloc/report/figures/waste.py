@@ -52,12 +52,12 @@ def draw_waste(wastes: Sequence[Waste], *, theme: Theme = "light") -> Picture:
 def _draw_pages(axes: Any, wastes: Sequence[Waste], palette: Palette) -> None:
     """Draw the states of the pages of free and cached bytes below the bars."""
     kinds = ("cached", "free_inside", "free_at_top")
-    told = [(place, waste) for place, waste in enumerate(wastes) if waste.resident is not None]
-    left = [waste.heap - sum(getattr(waste, kind) for kind in kinds) for _, waste in told]
-    places = [place + 0.38 for place, _ in told]
+    known = [(place, waste) for place, waste in enumerate(wastes) if waste.resident is not None]
+    left = [waste.heap - sum(getattr(waste, kind) for kind in kinds) for _, waste in known]
+    places = [place + 0.38 for place, _ in known]
     shades = (palette.ink, palette.paper, palette.faint)
     for (part, word), shade in zip(FREE_PARTS.items(), shades, strict=True):
-        sizes = [getattr(waste, part) for _, waste in told]
+        sizes = [getattr(waste, part) for _, waste in known]
         if any(sizes):
             axes.barh(places, sizes, 0.16, left, color=shade, label=word, edgecolor=palette.ink,
                       linewidth=0.4)  # fmt: skip

@@ -111,14 +111,14 @@ def waste_chart(wastes: Sequence[Waste]) -> str:
 
 def _pages_of_free(panel: Panel, wastes: Sequence[Waste]) -> list[tuple[str, str]]:
     """Draw the states of the pages of free and cached bytes below the bars; return the legend."""
-    told = [(place, waste) for place, waste in enumerate(wastes) if waste.resident is not None]
-    places = np.array([place for place, _ in told])
+    known = [(place, waste) for place, waste in enumerate(wastes) if waste.resident is not None]
+    places = np.array([place for place, _ in known])
     left = np.array(
-        [one.heap - one.cached - one.free_inside - one.free_at_top for _, one in told], np.float64
+        [one.heap - one.cached - one.free_inside - one.free_at_top for _, one in known], np.float64
     )
     entries = []
     for (part, word), colour in zip(FREE_PARTS.items(), (INK, PAPER, FAINT), strict=True):
-        sizes = np.array([getattr(waste, part) for _, waste in told], np.float64)
+        sizes = np.array([getattr(waste, part) for _, waste in known], np.float64)
         if sizes.any():
             style = f"fill:{colour};stroke:{INK};stroke-width:1px"
             panel.blocks(left, left + sizes, places + 0.46, places + 0.32, style)

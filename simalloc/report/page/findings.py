@@ -275,10 +275,10 @@ def _really(native: NativeRun) -> Waste:
     return replace(real_waste(native), policy=f"{native.allocator} (measured)")
 
 
-def _wastes(trace: EventSource, looked_at: Sequence[Mapped], stage: Stage) -> list[Waste]:
+def _wastes(trace: EventSource, mapped: Sequence[Mapped], stage: Stage) -> list[Waste]:
     """Return the kinds of bytes of the heaps' peaks, with mechanism, at scale 1, by their names."""
-    found = [replace(one.waste, policy=one.name) for one in looked_at if one.waste is not None]
-    policies = [one.run.policy for one in looked_at if one.waste is None]
+    found = [replace(one.waste, policy=one.name) for one in mapped if one.waste is not None]
+    policies = [one.run.policy for one in mapped if one.waste is None]
     policies = [one for one in with_and_without_mechanism(policies) if one.description.mechanism]
     runs = _all_runs(trace, policies, 1, "in-place", stage)
     with stage(f"{trace.name}: waste", len(runs) * len(trace)) as advance:

@@ -54,10 +54,10 @@ static uint32_t take_place(struct lives *lives)
     return place;
 }
 
-static void complete(struct lives *lives, uint32_t place, struct told *told)
+static void complete(struct lives *lives, uint32_t place, struct output *output)
 {
     struct life *life = &lives->places[place];
-    told->completed[told->completed_count++] =
+    output->completed[output->completed_count++] =
         (struct completed){.wait = life->until - life->death, .size = life->size};
     life->awaited = 0;
     life->after = lives->free;
@@ -65,24 +65,24 @@ static void complete(struct lives *lives, uint32_t place, struct told *told)
 }
 
 /* One of those that a life awaits ends now. */
-static void await_one_less(struct lives *lives, uint32_t place, struct told *told)
+static void await_one_less(struct lives *lives, uint32_t place, struct output *output)
 {
     if (place == NOBODY)
         return;
     struct life *life = &lives->places[place];
     life->until = lives->clock;
     if (--life->awaited == 0)
-        complete(lives, place, told);
+        complete(lives, place, output);
 }
 
-static void tell_end(struct lives *lives, const struct life *life, struct told *told)
+static void write_end(struct lives *lives, const struct life *life, struct output *output)
 {
     int64_t lifetime = lives->clock - life->birth;
     int64_t length = lives->born - life->number;
     lives->lifetimes += lifetime;
     lives->weighted += (__int128)lifetime * life->size;
     lives->lengths += length;
-    told->ended[told->ended_count++] = (struct ended){
+    output->ended[output->ended_count++] = (struct ended){
         .born = life->born,
         .died = lives->events,
         .size = life->size,
@@ -94,15 +94,15 @@ static void tell_end(struct lives *lives, const struct life *life, struct told *
     };
 }
 
-static void die(struct lives *lives, uint32_t place, struct told *told)
+static void die(struct lives *lives, uint32_t place, struct output *output)
 {
     struct life *life = &lives->places[place];
     uint32_t before = life->before, after = life->after;
-    tell_end(lives, life, told);
+    write_end(lives, life, output);
     life->death = lives->clock;
-    await_one_less(lives, before, told);
-    await_one_less(lives, after, told);
-    await_one_less(lives, place, told);
+    await_one_less(lives, before, output);
+    await_one_less(lives, after, output);
+    await_one_less(lives, place, output);
 }
 
 /* A life awaits itself, the next one, and the one before if that has not ended yet. */
@@ -143,7 +143,7 @@ static void follow(struct lives *lives, uint32_t place, const struct life *old)
 }
 
 static enum lives_fault enter(struct lives *lives, uint8_t op, int64_t size, uint32_t slot,
-                              int64_t mark, struct told *told)
+                              int64_t mark, struct output *output)
 {
     if (!op_allocates(op) && op != OP_FREE)
         return LIVES_SOUND;
@@ -155,7 +155,7 @@ static enum lives_fault enter(struct lives *lives, uint8_t op, int64_t size, uin
     struct life old = {0};
     if (!op_begins(op)) {
         old = lives->places[*place];
-        die(lives, *place, told);
+        die(lives, *place, output);
     }
     *place = op == OP_FREE ? NOBODY : be_born(lives, size, mark);
     if (op == OP_REALLOC)
@@ -165,38 +165,38 @@ static enum lives_fault enter(struct lives *lives, uint8_t op, int64_t size, uin
 
 enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *op,
                              const int64_t *size, const uint32_t *slot, const int64_t *mark,
-                             struct told *told)
+                             struct output *output)
 {
     enum lives_fault fault = LIVES_SOUND;
     for (size_t i = 0; i < count && fault == LIVES_SOUND; i++) {
-        fault = enter(lives, op[i], size[i], slot[i], mark == NULL ? 0 : mark[i], told);
+        fault = enter(lives, op[i], size[i], slot[i], mark == NULL ? 0 : mark[i], output);
         lives->events++;
     }
     return fault;
 }
 
 /* Nobody comes after the life born last, so it has nobody more to wait for. */
-static void complete_last(struct lives *lives, struct told *told)
+static void complete_last(struct lives *lives, struct output *output)
 {
     if (lives->last != NOBODY && lives->places[lives->last].awaited == 1)
-        complete(lives, lives->last, told);
+        complete(lives, lives->last, output);
 }
 
-void lives_finish(struct lives *lives, size_t most, struct told *told)
+void lives_finish(struct lives *lives, size_t most, struct output *output)
 {
     if (lives->finished == 0)
-        complete_last(lives, told);
-    while (lives->finished < lives->used && told->completed_count < most) {
+        complete_last(lives, output);
+    while (lives->finished < lives->used && output->completed_count < most) {
         uint32_t place = lives->finished++;
         struct life *life = &lives->places[place];
         if (life->awaited == 0)
             continue;
         if (life->death == STILL_LIVE) {
-            tell_end(lives, life, told);
+            write_end(lives, life, output);
             life->death = lives->clock;
         }
         life->until = lives->clock;
-        complete(lives, place, told);
+        complete(lives, place, output);
     }
     empty_slots(lives);
 }

@@ -49,7 +49,7 @@ struct completed {
 
 /* Arrays that ended and completed lives are written to, with room for all that the events can end
  * and complete. */
-struct told {
+struct output {
     struct ended *ended;
     struct completed *completed;
     size_t ended_count;
@@ -86,10 +86,10 @@ void lives_release(struct lives *lives);
  * NULL; every mark is then 0. */
 enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *op,
                              const int64_t *size, const uint32_t *slot, const int64_t *mark,
-                             struct told *told);
+                             struct output *output);
 
 /* Ends all lives that were never freed and completes all others, at most `most` lives per call.
  * Call it until `completed_count` stays 0; lives_enter() must not be called afterwards. */
-void lives_finish(struct lives *lives, size_t most, struct told *told);
+void lives_finish(struct lives *lives, size_t most, struct output *output);
 
 #endif

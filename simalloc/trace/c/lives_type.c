@@ -31,34 +31,35 @@ static void lives_dealloc(PyObject *object)
     object_free(object);
 }
 
-enum { ENDED, COMPLETED, TOLD };
+enum { ENDED, COMPLETED, OUTPUTS };
 
-#define TOLD_COLUMNS                                                                               \
+#define OUTPUT_COLUMNS                                                                             \
     {.name = "ended", .width = sizeof(struct ended), .writable = true},                            \
         {.name = "completed", .width = sizeof(struct completed), .writable = true}
 
-/* Takes hold of where to tell what ends, with this much room; on failure an exception is set. */
-static bool hold_told(struct column *columns, PyObject *const *given, Py_ssize_t ended,
-                      Py_ssize_t completed, struct told *told)
+/* Takes hold of where to write what ends, with this much room; on failure an exception is set. */
+static bool hold_output(struct column *columns, PyObject *const *given, Py_ssize_t ended,
+                        Py_ssize_t completed, struct output *output)
 {
     Py_ssize_t ended_room, completed_room;
-    if (!columns_hold_two(columns, given, COMPLETED, TOLD, &ended_room, &completed_room))
+    if (!columns_hold_two(columns, given, COMPLETED, OUTPUTS, &ended_room, &completed_room))
         return false;
-    *told = (struct told){columns[ENDED].view.buf, columns[COMPLETED].view.buf, 0, 0};
+    *output = (struct output){columns[ENDED].view.buf, columns[COMPLETED].view.buf, 0, 0};
     if (ended_room >= ended && completed_room >= completed)
         return true;
-    columns_release(columns, TOLD);
+    columns_release(columns, OUTPUTS);
     PyErr_Format(PyExc_ValueError, "ended needs room for %zd, completed for %zd", ended, completed);
     return false;
 }
 
-static PyObject *answer(const struct told *told, enum lives_fault fault)
+static PyObject *answer(const struct output *output, enum lives_fault fault)
 {
     if (fault == LIVES_NO_MEMORY)
         return PyErr_NoMemory();
     if (fault == LIVES_UNSOUND)
         return PyErr_Format(PyExc_ValueError, "the events are not those of a valid trace");
-    return Py_BuildValue("nn", (Py_ssize_t)told->ended_count, (Py_ssize_t)told->completed_count);
+    return Py_BuildValue("nn", (Py_ssize_t)output->ended_count,
+                         (Py_ssize_t)output->completed_count);
 }
 
 static PyObject *lives_enter_method(PyObject *object, PyObject *args)
@@ -70,15 +71,16 @@ static PyObject *lives_enter_method(PyObject *object, PyObject *args)
         [SLOT] = {.name = "slot", .width = 4},
         [MARK] = {.name = "mark", .width = 8, .optional = true},
     };
-    struct column places[TOLD] = {TOLD_COLUMNS};
-    PyObject *given[COLUMNS], *to[TOLD];
-    struct told told;
+    struct column places[OUTPUTS] = {OUTPUT_COLUMNS};
+    PyObject *given[COLUMNS], *to[OUTPUTS];
+    struct output output;
     Py_ssize_t count;
-    if (!PyArg_UnpackTuple(args, "enter", COLUMNS + TOLD, COLUMNS + TOLD, &given[OP], &given[SIZE],
-                           &given[SLOT], &given[MARK], &to[ENDED], &to[COMPLETED]) ||
+    if (!PyArg_UnpackTuple(args, "enter", COLUMNS + OUTPUTS, COLUMNS + OUTPUTS, &given[OP],
+                           &given[SIZE], &given[SLOT], &given[MARK], &to[ENDED],
+                           &to[COMPLETED]) ||
         !columns_hold(columns, given, COLUMNS, &count))
         return NULL;
-    if (!hold_told(places, to, count, COMPLETED_AN_EVENT * count, &told)) {
+    if (!hold_output(places, to, count, COMPLETED_AN_EVENT * count, &output)) {
         columns_release(columns, COLUMNS);
         return NULL;
     }
@@ -86,25 +88,25 @@ static PyObject *lives_enter_method(PyObject *object, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
     fault = lives_enter(&((Lives *)object)->lives, (size_t)count, columns[OP].view.buf,
                         columns[SIZE].view.buf, columns[SLOT].view.buf, columns[MARK].view.buf,
-                        &told);
+                        &output);
     Py_END_ALLOW_THREADS
-    columns_release(places, TOLD);
+    columns_release(places, OUTPUTS);
     columns_release(columns, COLUMNS);
-    return answer(&told, fault);
+    return answer(&output, fault);
 }
 
 static PyObject *lives_finish_method(PyObject *object, PyObject *args)
 {
-    struct column places[TOLD] = {TOLD_COLUMNS};
-    PyObject *to[TOLD];
-    struct told told;
+    struct column places[OUTPUTS] = {OUTPUT_COLUMNS};
+    PyObject *to[OUTPUTS];
+    struct output output;
     Py_ssize_t most;
     if (!PyArg_ParseTuple(args, "nOO", &most, &to[ENDED], &to[COMPLETED]) ||
-        !hold_told(places, to, most, most + 1, &told))
+        !hold_output(places, to, most, most + 1, &output))
         return NULL;
-    lives_finish(&((Lives *)object)->lives, (size_t)most, &told);
-    columns_release(places, TOLD);
-    return answer(&told, LIVES_SOUND);
+    lives_finish(&((Lives *)object)->lives, (size_t)most, &output);
+    columns_release(places, OUTPUTS);
+    return answer(&output, LIVES_SOUND);
 }
 
 static PyObject *halves(__int128 sum)
@@ -123,7 +125,7 @@ static PyObject *lives_sums(PyObject *object, PyObject *unused)
 static PyMethodDef lives_methods[] = {
     {"enter", lives_enter_method, METH_VARARGS,
      "enter(op, size, slot, mark, ended, completed) -> (ended, completed)\n--\n\n"
-     "Take events of a valid trace, and tell what ends and what is completed in them (lives.h)."},
+     "Take events of a valid trace, and write what ends and what is completed in them (lives.h)."},
     {"finish", lives_finish_method, METH_VARARGS,
      "finish(most, ended, completed) -> (ended, completed)\n--\n\n"
      "End what is never freed, and complete what is left, `most` at a time until there are none."},
@@ -146,7 +148,7 @@ static PyType_Slot lives_type_slots[] = {
     {Py_tp_dealloc, lives_dealloc},
     {Py_tp_methods, lives_methods},
     {Py_tp_members, lives_members},
-    {Py_tp_doc, "The lives of a trace's objects, told as they end."},
+    {Py_tp_doc, "The lives of a trace's objects, written as they end."},
     {0, NULL},
 };
 

@@ -180,30 +180,30 @@ class _Columns:
         if blocks[0].sync.has_sites:
             columns["site"] = self._numbered(_joined(blocks, "caller"))
         key, moved = _joined(blocks, "key"), _joined(blocks, "moved")
-        kind = self._told_apart(kind, key, moved)
+        kind = self._without_reallocs_in_place(kind, key, moved)
         events = ReadEvents(op[kind], key, _joined(blocks, "size"), moved, columns)
         refused = kind == board_stream.REFUSED
         self._log.leave_out("allocations that failed", int(np.count_nonzero(refused)))
         return Batch(events.taken(~refused), hexadecimal=True)
 
-    def _told_apart(
+    def _without_reallocs_in_place(
         self, kind: NDArray[np.uint8], key: NDArray[np.int64], moved: NDArray[np.int64]
     ) -> NDArray[np.uint8]:
         """Return the kinds, with a realloc to its own address as a malloc if nothing is live there.
 
         Hooks that do not tell allocations from reallocs in place record all of them in this way.
         """
-        live, told = self._live, kind.copy()
+        live, kinds = self._live, kind.copy()
         addresses = zip(kind.tolist(), key.tolist(), moved.tolist(), strict=True)
         for at, (what, old, new) in enumerate(addresses):
             if what == board_stream.FREE:
                 live.discard(old)
             elif what < board_stream.FREE:
                 if what == board_stream.REALLOC and old == new and old not in live:
-                    told[at] = board_stream.MALLOC
+                    kinds[at] = board_stream.MALLOC
                 live.discard(old)
                 live.add(new)
-        return told
+        return kinds
 
     def _times(self, blocks: list[Block]) -> NDArray[np.int64]:
         """Return nanoseconds since the first event; a clock of 32 bits may have wrapped around."""

@@ -208,7 +208,7 @@ def _heap_trace_events(log: Log) -> Iterator[_Event]:
         live.append(record)
     count = sum(record.freed for record in records)
     if count:
-        log.told["frees_placed"] = (
+        log.provenance["frees_placed"] = (
             f"{count:,} frees: before the next overlapping allocation, or at the end"
         )
     for number, record in enumerate(records):
@@ -283,11 +283,11 @@ class _MessageLog:
             found = allocated or self.freed.search(line)
             if found is None:
                 continue
-            told = found.groupdict()
+            groups = found.groupdict()
             time = thread = 0
-            if "seconds" in told:
-                time = int(told["seconds"]) * _NANOSECONDS + int(told["decimals"].ljust(9, "0"))
-                thread = threads[told["task"]]
+            if "seconds" in groups:
+                time = int(groups["seconds"]) * _NANOSECONDS + int(groups["decimals"].ljust(9, "0"))
+                thread = threads[groups["task"]]
             if allocated:
                 key, size = _address(found["key"]), _size(found["size"])
                 yield _Event(number, Op.MALLOC, key, size, time, thread)

@@ -83,7 +83,7 @@ def _batches(log: Log) -> Iterator[Batch]:
         called = (call != _UNUSED) & (call != _MARK)
         for bit, path in enumerate(_PATHS):
             paths[path] += int(np.count_nonzero(called & (records["call"] >> (8 + bit) & 1 == 1)))
-        log.told["paths"] = {path: count for path, count in paths.items() if count}
+        log.provenance["paths"] = {path: count for path, count in paths.items() if count}
         yield _batch(log, records[called], call[called], threads, first + np.flatnonzero(called))
         first += whole
 

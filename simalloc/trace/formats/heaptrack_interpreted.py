@@ -75,8 +75,8 @@ class _Deaths:
 
     def __call__(self, log: Log, rows: Rows) -> Rows:
         kinds = rows.fields["kind"]
-        told = np.flatnonzero(kinds > _EVENT)
-        for row, line in zip(told.tolist(), rows.lines(told), strict=True):
+        others = np.flatnonzero(kinds > _EVENT)
+        for row, line in zip(others.tolist(), rows.lines(others), strict=True):
             self._paths.note(log, int(kinds[row]), line)
         key, size, site = (np.zeros(len(kinds), np.int64) for _ in range(3))
         about, given_size, given_site = (

@@ -72,17 +72,17 @@ class Opened:
         }
         if self.log.guessed and self.log.match_frees:
             stated["match_frees"] = f"guessed: the {self.log.match_frees} of the equal objects"
-        told = {
+        entries = {
             "left_out": left_out,
             "sites": list(self.log.sites.names),
-            "stacks": self.log.stacks.told() if self.log.stacks else {},
+            "stacks": self.log.stacks.entry() if self.log.stacks else {},
         }
         if self.thread_blocks:
             stated["thread_blocks"] = True
         return {
             **stated,
-            **{name: value for name, value in told.items() if value},
-            **self.log.told,
+            **{name: value for name, value in entries.items() if value},
+            **self.log.provenance,
         }
 
     def read(self) -> Reading:
@@ -199,7 +199,7 @@ def import_log(
         reading = opened.read()
         called = opened.called(name or _name(source))
         with TraceWriter(target, name=called, columns=reading.columns) as writer:
-            for batch in _told(opened, reading.batches, progress):
+            for batch in _reported(opened, reading.batches, progress):
                 feed(opened.log, batch, writer)
             writer.provenance.update(opened.provenance)
     totals = Totals.of(writer.table, writer.events)
@@ -228,12 +228,12 @@ def load_log(
     ) as opened:
         reading = opened.read()
         collector = Collector(reading.columns)
-        for batch in _told(opened, reading.batches, progress):
+        for batch in _reported(opened, reading.batches, progress):
             feed(opened.log, batch, collector)
     return collector.trace(opened.called(_name(source)), opened.provenance)
 
 
-def _told(
+def _reported(
     opened: Opened, batches: Iterator[Batch], progress: Callable[[float], None]
 ) -> Iterator[Batch]:
     """Yield the batches, and report after each the share of the log read since the last.

@@ -39,9 +39,9 @@ class Log:
 
     `left_out` counts the parts of the log that the trace lacks, by kind. A reader that can continue
     after a fault calls `complain`, which raises an error unless the log is read leniently. `sites`
-    has the names of the log's call sites, or `stacks` their call paths, and `told` other entries
-    for the trace's provenance. In a log of several devices, `device` selects one. `elf` is the
-    program with the log's return addresses. `may_begin_late` states that the tool may have been
+    has the names of the log's call sites, or `stacks` their call paths, and `provenance` other
+    entries for the trace's provenance. In a log of several devices, `device` selects one. `elf` is
+    the program with the log's return addresses. `may_begin_late` states that the tool may have been
     attached to a running program; frees of blocks unknown to the log are then counted.
     `match_frees` is the requested guess, and `guessed` states whether it was necessary.
     """
@@ -56,7 +56,7 @@ class Log:
     device: int | None = None
     elf: str | None = None
     may_begin_late: bool = False
-    told: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
 
     def leave_out(self, what: str, count: int = 1, line: int | None = None) -> None:
         """Count something that no trace holds, such as a failed allocation."""

@@ -46,7 +46,7 @@ _ALLOCATIONS: Final = {
     "_Zn{>(}{size:u}": Op.MALLOC,
 }
 _FREES: Final = ("free({key:p}", "_Zd{>(}{key:p}")
-_BEGUN, _FREE_BEGUN, _RESUMED, _UNTOLD = range(1, 5)
+_BEGUN, _FREE_BEGUN, _RESUMED, _UNFINISHED = range(1, 5)
 
 
 def _calls(*, entries: bool) -> dict[str, Op | None]:
@@ -64,7 +64,7 @@ def _calls(*, entries: bool) -> dict[str, Op | None]:
     for call in (*allocations, *frees):
         name, bracket, arguments = call.partition("{>(}" if "{>(}" in call else "(")
         patterns[f"{name}{bracket}{{!}}{arguments}{{>)}} = {{key:p}}"] = None
-    patterns[f"posix_memalign{'@' if entries else '('}{{...}}{{part={_UNTOLD}}}"] = None
+    patterns[f"posix_memalign{'@' if entries else '('}{{...}}{{part={_UNFINISHED}}}"] = None
     return patterns
 
 
@@ -121,14 +121,14 @@ class _Nesting:
         if "seconds" in fields:
             seconds = nanoseconds(log, rows, fields["seconds"], 1_000_000_000)
             fields["time"] = seconds + nanoseconds(log, rows, fields["microseconds"], 1000)
-        untold = fields["part"] == _UNTOLD
+        unfinished = fields["part"] == _UNFINISHED
         log.leave_out(
             "calls of posix_memalign, whose address ltrace does not show",
-            int(np.count_nonzero(untold)),
-            rows.first_line + int(np.argmax(untold)),
+            int(np.count_nonzero(unfinished)),
+            rows.first_line + int(np.argmax(unfinished)),
         )
         rows = rows._replace(fields=fields, op=rows.op.copy())
-        if self._open or np.any((fields["part"] != 0) & ~untold):
+        if self._open or np.any((fields["part"] != 0) & ~unfinished):
             for row in np.flatnonzero((rows.op != NO_EVENT) | (fields["part"] == _RESUMED)):
                 self._nest(log, rows, int(row))
         return rows

@@ -92,7 +92,7 @@ class PatternFormat:
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """The optional columns that the patterns' groups tell."""
+        """The optional columns that the patterns' groups set."""
         groups = {
             "time" if group in _TIMES else group
             for kind in self.patterns
@@ -177,30 +177,32 @@ class _Reader:
         """Return the events since the last call; `first_line` is the first line since then."""
         width = 5 + len(self._columns)
         rows = np.array(self._events, np.int64).reshape(-1, width)
-        op, key, size, new_key, line, *told = rows.T.copy()
+        op, key, size, new_key, line, *optional = rows.T.copy()
         self._events = []
         columns = {}
-        for name, values in zip(self._columns, told, strict=True):
+        for name, values in zip(self._columns, optional, strict=True):
             numbers = self._numbers[name](values) if name in self._numbers else values
             columns[name] = numbers.astype(OPTIONAL_COLUMNS[name])
         events = ReadEvents(op.astype(np.uint8), key, size, new_key, columns)
         return Batch(events, first_line, line - first_line)
 
-    def _add(self, op: Op, key: int, size: int, new_key: int, line: int, told: list[int]) -> None:
-        self._events.append((int(op), key, size, new_key, line, *told))
+    def _add(
+        self, op: Op, key: int, size: int, new_key: int, line: int, optional: list[int]
+    ) -> None:
+        self._events.append((int(op), key, size, new_key, line, *optional))
 
-    def _told(self, groups: dict[str, str | None], line: int) -> list[int]:
+    def _optional_values(self, groups: dict[str, str | None], line: int) -> list[int]:
         """Return the value of each column in a line."""
-        told = []
+        optional = []
         for name in self._columns:
             if name == "time":
-                told.append(self._time(groups, line))
+                optional.append(self._time(groups, line))
             elif name == "alignment":
                 text = groups.get("alignment") or "0"
-                told.append(min(self._number(text, line, 10, "alignment") or 0, MAX_SIZE))
+                optional.append(min(self._number(text, line, 10, "alignment") or 0, MAX_SIZE))
             else:
-                told.append(_key(groups.get(name) or ""))
-        return told
+                optional.append(_key(groups.get(name) or ""))
+        return optional
 
     def _time(self, groups: dict[str, str | None], line: int) -> int:
         """Return the nanoseconds since the first time; a line without one has the last line's.
@@ -220,9 +222,9 @@ class _Reader:
         return self._now
 
     def _take(self, op: Op, groups: dict[str, str | None], line: int) -> None:
-        told = self._told(groups, line)
+        optional = self._optional_values(groups, line)
         if op is Op.THREAD_END:
-            self._add(op, 0, 0, 0, line, told)
+            self._add(op, 0, 0, 0, line, optional)
             return
         given = groups.get("id")
         if op is Op.MALLOC:
@@ -237,11 +239,11 @@ class _Reader:
             return
         if _NULL.fullmatch(new):
             if op is Op.REALLOC and size == 0:
-                self._add(Op.FREE, _key(old), 0, 0, line, told)
+                self._add(Op.FREE, _key(old), 0, 0, line, optional)
             elif op is not Op.FREE:
                 self._log.leave_out("allocations that failed", 1, line)
             return
-        self._add(op, _key(old), size, _key(new), line, told)
+        self._add(op, _key(old), size, _key(new), line, optional)
 
     def _request(self, groups: dict[str, str | None], line: int) -> int | None:
         """Return the bytes that a line asks for; None, which has been complained of, if unknown."""

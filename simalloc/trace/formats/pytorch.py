@@ -19,7 +19,7 @@ from simalloc.trace.formats import pytorch_pickle as entries
 from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.numbering import Numbering
 from simalloc.trace.formats.pytorch_history import History, live_blocks, max_split, settings_text
-from simalloc.trace.formats.pytorch_start import segments_at_start, told_start
+from simalloc.trace.formats.pytorch_start import segments_at_start, start_entry
 from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.sites import PATH
 
@@ -51,18 +51,18 @@ def _batches(log: Log) -> Iterator[Batch]:
     if wrong:
         log.complain("damaged entries", "an entry is not as a snapshot has them", count=wrong)
     before, ops = history.at_start(), history.ops()
-    log.told["device"]["live_at_start"] = {
+    log.provenance["device"]["live_at_start"] = {
         "objects": len(before),
         "bytes": int(before[:, entries.FIELDS.index("size")].sum()),
     }
-    log.told["device"]["recorded"] = history.recorded()
+    log.provenance["device"]["recorded"] = history.recorded()
     rows = np.concatenate((before, history.rows[ops >= 0]))
     op = np.concatenate((np.zeros(len(before), np.int64), ops[ops >= 0])).astype(np.uint8)
-    _tell_start(log, loaded, history, before, rows)
+    _add_start(log, loaded, history, before, rows)
     yield from _events(rows, op)
 
 
-def _tell_start(
+def _add_start(
     log: Log,
     loaded: entries.Loaded,
     history: History,
@@ -72,17 +72,17 @@ def _tell_start(
     """Put the segments of the start into the provenance, as far as they can be known."""
     if not len(rows):
         return
-    told = log.told["device"]
+    device = log.provenance["device"]
     try:  # a snapshot can contain any object
         segments = loaded.whole.get("segments", [])
-        found = segments_at_start(history, segments, told["number"], loaded.pools.number)
+        found = segments_at_start(history, segments, device["number"], loaded.pools.number)
     except (KeyError, TypeError, ValueError, AttributeError):
         return
     raw = rows[:, entries.FIELDS.index("stream")]
     streams = dict(zip(raw.tolist(), Numbering()(raw).tolist(), strict=True))
-    start = told_start(found, before[:, entries.FIELDS.index("address")].tolist(), streams)
+    start = start_entry(found, before[:, entries.FIELDS.index("address")].tolist(), streams)
     if start is not None:
-        told["start"] = start
+        device["start"] = start
 
 
 def _events(rows: np.ndarray[Any, Any], op: np.ndarray[Any, Any]) -> Iterator[Batch]:
@@ -146,7 +146,7 @@ def _history(log: Log, loaded: entries.Loaded) -> History:
         settings = settings_text(snapshot.get("allocator_settings"))
     except Exception as error:
         raise log.wrong("has segments that are not as a snapshot has them") from error
-    log.told["device"] = {"number": device, "settings": settings}
+    log.provenance["device"] = {"number": device, "settings": settings}
     chosen = np.concatenate(places) if places else np.zeros(0, np.int64)
     kept = max_split(snapshot.get("allocator_settings"))
     return History(loaded.rows[chosen], live, reserved, kept)

@@ -23,11 +23,11 @@ def emptied(history: History) -> NDArray[np.int64]:
     Frames tell. Without them, what went back in a row is the program's unless it can have been to
     make room for the request that follows.
     """
-    told = history.column("empties")
-    begins, ends = history.given_back.T
-    by_program = told[begins] == 1
-    if not (told[history.direction < 0] != entries.UNKNOWN).any():
-        others = np.append(np.flatnonzero(history.direction <= 0), len(told))
+    empties = history.column("empties")
+    begins, ends = history.returned.T
+    by_program = empties[begins] == 1
+    if not (empties[history.direction < 0] != entries.UNKNOWN).any():
+        others = np.append(np.flatnonzero(history.direction <= 0), len(empties))
         by_program = ~_made_room(history, begins, ends, others[np.searchsorted(others, ends)])
     found: NDArray[np.int64] = begins[by_program]
     return found

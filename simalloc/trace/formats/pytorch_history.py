@@ -48,8 +48,8 @@ class History:
     def freed(self) -> int:
         """The action that ends an object: the end of the free, if the history has it."""
         action = self.column("action")
-        told = [each for each in (entries.COMPLETED, entries.FREE) if (action == each).any()]
-        return told[0] if told else entries.REQUESTED
+        ends = [each for each in (entries.COMPLETED, entries.FREE) if (action == each).any()]
+        return ends[0] if ends else entries.REQUESTED
 
     def at_start(self) -> NDArray[np.int64]:
         """Return rows for the objects that were live before the first entry, by address.
@@ -58,9 +58,9 @@ class History:
         when the snapshot is taken.
         """
         action, address = self.column("action"), self.column("address")
-        told = np.flatnonzero((action == entries.ALLOC) | (action == self.freed))
-        known, first = np.unique(address[told], return_index=True)
-        rows = self.rows[told[first[action[told[first]] == self.freed]]]
+        stated = np.flatnonzero((action == entries.ALLOC) | (action == self.freed))
+        known, first = np.unique(address[stated], return_index=True)
+        rows = self.rows[stated[first[action[stated[first]] == self.freed]]]
         never = ~np.isin(self.live.address, known)
         silent = np.zeros((int(np.count_nonzero(never)), len(entries.FIELDS)), np.int64)
         for name, values in self.live._asdict().items():
@@ -86,7 +86,7 @@ class History:
         return emptied(self)
 
     @cached_property
-    def given_back(self) -> NDArray[np.int64]:
+    def returned(self) -> NDArray[np.int64]:
         """Where memory went back in a row: the first entry and the one past the last; (runs, 2)."""
         gives = (self.direction < 0).astype(np.int8)
         return np.flatnonzero(np.diff(gives, prepend=0, append=0)).reshape(-1, 2)
@@ -128,7 +128,7 @@ class History:
             "final_reserved_bytes": self.reserved,
             **{entries.ACTIONS[each]: int(counts[each]) for each in (*TAKES, *GIVES, entries.OOM)},
             "empty_cache": len(self.empties),
-            "made_room": len(self.given_back) - len(self.empties),
+            "made_room": len(self.returned) - len(self.empties),
             "granted_bytes": self.granted_bytes(),
             "device_bytes": self.device_bytes(),
             "total_bytes": self.total_bytes(),
@@ -192,8 +192,8 @@ def settings_text(settings: object) -> str:
 
 def max_split(settings: object) -> int:
     """Return the bytes of blocks that are never split under a snapshot's settings."""
-    told = settings.get("max_split_size") if isinstance(settings, dict) else None
-    return told if type(told) is int and 0 < told < entries.MOST else entries.MOST
+    size = settings.get("max_split_size") if isinstance(settings, dict) else None
+    return size if type(size) is int and 0 < size < entries.MOST else entries.MOST
 
 
 def live_blocks(segments: Sequence[Any], device: int, pool: Any) -> tuple[LiveBlocks, int]:

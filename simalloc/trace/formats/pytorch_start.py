@@ -48,7 +48,7 @@ def segments_at_start(
     return sorted(kept.values())
 
 
-def told_start(
+def start_entry(
     found: Sequence[tuple[int, int, int, int]],
     addresses: Sequence[int],
     streams: Mapping[int, int],

@@ -31,25 +31,25 @@ from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.header import Header
 from simalloc.trace.shapes import CheckedEvents
 
-_TOLD: Final = {"alignment": 1, "thread": 2, "time": 4, "stream": 8}
-"""The columns that lines can set, and their bits in the field `told`."""
+_SETS: Final = {"alignment": 1, "thread": 2, "time": 4, "stream": 8}
+"""The columns that lines can set, and their bits in the field `sets`."""
 
 _LINES: Final = {
     "m {key} {size}": Op.MALLOC,
     "f {key}": Op.FREE,
     "r {key} {size}": Op.REALLOC,
     "c {key} {size}": Op.CALLOC,
-    "l {key} {alignment} {size}{told=1}": Op.MALLOC,
-    "t {thread}{told=2}": None,
-    "@ {time}{told=4}": None,
-    "x {thread}{told=2}": Op.THREAD_END,
+    "l {key} {alignment} {size}{sets=1}": Op.MALLOC,
+    "t {thread}{sets=2}": None,
+    "@ {time}{sets=4}": None,
+    "x {thread}{sets=2}": Op.THREAD_END,
     "e": Op.EMPTY,
-    "m {key} {size} {stream}{told=8}": Op.MALLOC,
-    "r {key} {size} {stream}{told=8}": Op.REALLOC,
-    "c {key} {size} {stream}{told=8}": Op.CALLOC,
-    "l {key} {alignment} {size} {stream}{told=9}": Op.MALLOC,
+    "m {key} {size} {stream}{sets=8}": Op.MALLOC,
+    "r {key} {size} {stream}{sets=8}": Op.REALLOC,
+    "c {key} {size} {stream}{sets=8}": Op.CALLOC,
+    "l {key} {alignment} {size} {stream}{sets=9}": Op.MALLOC,
     "u {key}": Op.USE,
-    "u {key} {stream}{told=8}": Op.USE,
+    "u {key} {stream}{sets=8}": Op.USE,
     "": None,
 }
 _GRAMMAR: Final = Grammar({f"{{ }}{line}{{#}}": op for line, op in _LINES.items()})
@@ -90,11 +90,13 @@ FORMAT: Final = TextFormat()
 
 def _batches(log: Log) -> Iterator[Batch]:
     """Yield the events; their columns are those set by then."""
-    told = 0
+    columns_set = 0
     thread, time = _Held(log, "thread"), _Held(log, "time")
     for rows in scan(log, _GRAMMAR):
-        told |= int(np.bitwise_or.reduce(rows.fields["told"][: len(rows.op)]))
-        columns = tuple(name for name in OPTIONAL_COLUMNS if name in _TOLD and told & _TOLD[name])
+        columns_set |= int(np.bitwise_or.reduce(rows.fields["sets"][: len(rows.op)]))
+        columns = tuple(
+            name for name in OPTIONAL_COLUMNS if name in _SETS and columns_set & _SETS[name]
+        )
         interpreter = Interpreter(log, columns, pointers=False, hexadecimal=False)
         yield interpreter.batch(thread.filled(time.filled(rows)))
 
@@ -110,16 +112,16 @@ class _Held:
 
     def filled(self, rows: Rows) -> Rows:
         """Return the rows, each event with what holds for it, unless its line has its own."""
-        told = rows.fields["told"][: len(rows.op)] == _TOLD[self._name]
+        is_set = rows.fields["sets"][: len(rows.op)] == _SETS[self._name]
         given = rows.fields[self._name][: len(rows.op)]
-        tells = told & (rows.op == NO_EVENT)
-        beyond = tells & (given > self._most)
+        sets = is_set & (rows.op == NO_EVENT)
+        beyond = sets & (given > self._most)
         if beyond.any():
             self._complain(rows, beyond)
-            tells &= ~beyond
-        values = np.concatenate([[self._value], given[tells]])[np.cumsum(tells)]
+            sets &= ~beyond
+        values = np.concatenate([[self._value], given[sets]])[np.cumsum(sets)]
         self._value = int(values[-1])
-        own = told & (rows.op != NO_EVENT)
+        own = is_set & (rows.op != NO_EVENT)
         values[own] = given[own]
         return rows._replace(fields={**rows.fields, self._name: values})
 

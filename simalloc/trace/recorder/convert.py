@@ -20,13 +20,13 @@ from simalloc.machine import circumstances
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
 from simalloc.trace.recorder.built_in import built_in
-from simalloc.trace.recorder.mappings import OwnMappings, mappings_told
+from simalloc.trace.recorder.mappings import OwnMappings, mapping_rows
 from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files, reason_of
 from simalloc.trace.recorder.resident import UNSEEN, Sample, Seen, thinned
 from simalloc.trace.recorder.start import copy_heap
 from simalloc.trace.recorder.unwritten import Unwritten
 from simalloc.trace.shapes import ReadEvents
-from simalloc.trace.stacks import told
+from simalloc.trace.stacks import stacks_entry
 from simalloc.trace.symbols import Names, Place, is_named
 from simalloc.trace.writer import TraceWriter
 
@@ -60,7 +60,7 @@ class Recorded:
     heap: Path | None = None
 
 
-def tell_nobody(_: str) -> None:
+def report_nothing(_: str) -> None:
     """Ignore a report of work in progress."""
 
 
@@ -107,7 +107,7 @@ def convert_all(
     ended: str = "",
     before: Mapping[Path, int] = MappingProxyType({}),
     keep: bool = False,
-    tell: Callable[[str], None] = tell_nobody,
+    report: Callable[[str], None] = report_nothing,
 ) -> Iterator[Recorded]:
     """Write a trace for each recording, in order of time, and remove the recording afterwards.
 
@@ -117,7 +117,7 @@ def convert_all(
     written. A damaged recording stays and is reported to `complain`. `seen` has the observations of
     each recording's process from outside. `ended` is the reason for ending the recording of
     processes that still run. Of the recordings in `before` only records up to this number are
-    written; with `keep`, all recordings stay. `tell` is called before work that may take seconds.
+    written; with `keep`, all recordings stay. `report` is called before work that may take seconds.
     """
     names = Names()
     last = {raw.process: raw for raw in recordings}
@@ -134,7 +134,9 @@ def convert_all(
                 part = Part(ended=ended, seen=seen.get(raw.path, UNSEEN))
                 if raw.path in before:
                     part = replace(part, before=before[raw.path], ended="snapshot")
-                recorded = convert(raw, target, is_main=is_main, part=part, tell=tell, names=names)
+                recorded = convert(
+                    raw, target, is_main=is_main, part=part, report=report, names=names
+                )
             except TraceError as error:
                 complain(error)
                 continue
@@ -165,7 +167,7 @@ def convert(
     *,
     is_main: bool = True,
     part: Part = WHOLE,
-    tell: Callable[[str], None] = tell_nobody,
+    report: Callable[[str], None] = report_nothing,
     names: Names | None = None,
 ) -> Recorded:
     """Write the trace of one recording or of a part, with `names` that earlier ones have got.
@@ -175,7 +177,7 @@ def convert(
     """
     resident: list[list[int]] = []
     if raw.counts.records > _MANY_RECORDS:
-        tell(f"writing the trace of {counted(raw.counts.records, 'record')}")
+        report(f"writing the trace of {counted(raw.counts.records, 'record')}")
     unwritten = Unwritten.of(RawRecording(raw.path), part.before, part.seen)
     columns = raw.columns if unwritten is None else (*raw.columns, "unwritten")
     with TraceWriter(output, columns=columns, private=True) as writer:
@@ -187,7 +189,7 @@ def convert(
         resident = sorted([*resident, *raw.looks.tolist()])
         kept = [list(each) for each in thinned(map(Sample._make, resident))]
         names = names or Names()
-        stacks = _stacks(raw, tell, names) if raw.depth else {}
+        stacks = _stacks(raw, report, names) if raw.depth else {}
         totals = Totals.of(writer.table, writer.events)
         heap = copy_heap(raw.path, output)
         writer.provenance = {
@@ -297,7 +299,7 @@ def _mappings(raw: RawRecording, part: Part, names: Names) -> Mapping[str, Any]:
     if not found.calls:
         return {}
     looks = [look.places for look in part.seen.kinds] or [{}]
-    return {"mappings": mappings_told(found, looks[0], looks[-1], names)}
+    return {"mappings": mapping_rows(found, looks[0], looks[-1], names)}
 
 
 def _live_at_start(raw: RawRecording, totals: Totals) -> Mapping[str, Any]:
@@ -307,11 +309,11 @@ def _live_at_start(raw: RawRecording, totals: Totals) -> Mapping[str, Any]:
     return {"live_at_start": {**start, "peak_live_bytes": totals.max_live_bytes}}
 
 
-def _stacks(raw: RawRecording, tell: Callable[[str], None], names: Names) -> Mapping[str, Any]:
+def _stacks(raw: RawRecording, report: Callable[[str], None], names: Names) -> Mapping[str, Any]:
     """Name the call paths; what has two numbers, as a library was loaded twice, has one then."""
     met = raw.places
     places = {place: number for number, place in enumerate(dict.fromkeys(met))}
     if len(places) > _MANY_PLACES:
-        tell(f"naming the functions of {counted(len(places) - 1, 'place')}")
+        report(f"naming the functions of {counted(len(places) - 1, 'place')}")
     sites = [(parent, places[met[place]]) for parent, place in raw.sites.tolist()]
-    return {"depth": raw.depth, "stacks": told(list(places), sites, names.of)}
+    return {"depth": raw.depth, "stacks": stacks_entry(list(places), sites, names.of)}

@@ -46,7 +46,7 @@ def areas_in(lines: list[str]) -> Iterator[Area]:
 
 
 def kinds_in(lines: list[str]) -> Mapping[str, int]:
-    """Return the resident bytes by kind that the lines of a file `smaps` tell."""
+    """Return the resident bytes by kind that the lines of a file `smaps` report."""
     found = dict.fromkeys(KINDS, 0)
     kind, guard_end = "other", 0
     for line in lines:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from simalloc.errors import TraceError
-from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings, tell_nobody
+from simalloc.trace.recorder.convert import Recorded, convert_all, raw_recordings, report_nothing
 from simalloc.trace.recorder.large import unwritten_of_live
 from simalloc.trace.recorder.raw import RawRecording, is_running
 from simalloc.trace.recorder.resident import Seen, processor_seconds
@@ -60,7 +60,7 @@ def snapshot(
     output: Path,
     *,
     alone: bool = False,
-    tell: Callable[[str], None] = tell_nobody,
+    report: Callable[[str], None] = report_nothing,
 ) -> Sequence[Recorded]:
     """Write traces of the recordings in a directory so far, and leave the recordings unchanged.
 
@@ -81,7 +81,7 @@ def snapshot(
         for raw in running
     }
     written = convert_all(
-        recordings, output, main, alone=alone, seen=seen, before=before, keep=True, tell=tell
+        recordings, output, main, alone=alone, seen=seen, before=before, keep=True, report=report
     )
     return list(written)
 

@@ -148,7 +148,7 @@ def _present(pages: int, part: Range) -> int:
     return int((np.frombuffer(entries, np.uint64) & _PRESENT > 0).sum()) * _PAGE
 
 
-def mappings_told(
+def mapping_rows(
     found: OwnMappings,
     largest: Mapping[Place, int],
     last: Mapping[Place, int],

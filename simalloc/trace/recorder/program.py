@@ -51,7 +51,7 @@ def check_python(command: Sequence[str]) -> None:
 
 
 def _programs(path: Path, arguments: Sequence[str], interpreters: int) -> Iterator[Path]:
-    """Yield the programs that a checked command becomes, as far as its words tell."""
+    """Yield the programs that a checked command becomes, as far as its words report."""
     yield path
     with path.open("rb") as file:
         words = _interpreter_words(file.read(_LONGEST_FIRST_LINE))

@@ -133,7 +133,7 @@ def record(
                     alone=alone,
                     seen=sampler.seen(),
                     ended=ended,
-                    tell=observer.working,
+                    report=observer.working,
                 )
             )
         shutil.rmtree(directory)
@@ -244,7 +244,7 @@ class Follower:
         return bool(self._watch.running)
 
     def look(self) -> None:
-        """Look, and tell."""
+        """Look, and report."""
         progress = self._watch.look()
         if self._observer.wants_progress:
             self._observer.progress(progress)

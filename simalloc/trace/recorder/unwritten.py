@@ -40,8 +40,8 @@ class Unwritten:
 
         `seen` has the observations of the process from outside.
         """
-        looked = seen.unwritten
-        if not raw.has_unwritten and not any(looked.values()):
+        observed = seen.unwritten
+        if not raw.has_unwritten and not any(observed.values()):
             return None
         begun, objects, first = [], [], 0
         for chunk in raw.chunks(before):
@@ -78,15 +78,15 @@ def _unwritten_since(raw: RawRecording, seen: Seen) -> Mapping[Large, int]:
     }
 
 
-def _of_live(raw: RawRecording, looked: Mapping[Large, int], events: int) -> NDArray[np.int64]:
+def _of_live(raw: RawRecording, observed: Mapping[Large, int], events: int) -> NDArray[np.int64]:
     """Return the observations from outside of the blocks still live, in the library's format.
 
     Each row has the number of events until then, the object's number, and its unwritten bytes.
     """
     rows = [
-        (events, raw.object_at(block[0]), looked[block])
+        (events, raw.object_at(block[0]), observed[block])
         for block, _ in live_large(raw)
-        if looked.get(block)
+        if observed.get(block)
     ]
     known = [row for row in rows if row[1] is not None]
     return np.array(known, np.int64).reshape(-1, 3)

@@ -147,16 +147,16 @@ class LifeReader:
     def _enter(self, events: ReplayedEvents) -> LifeEvents:
         marks = None if self._mark is None else events.columns.get(self._mark)
         mark = None if marks is None else marks.astype(np.int64)
-        told = self._table.enter(
+        counts = self._table.enter(
             events.op, events.size, events.slot, mark, self._ended, self._completed
         )
-        return self._life_events(events.op, events.size, mark, events.live, told)
+        return self._life_events(events.op, events.size, mark, events.live, counts)
 
     def _finish(self) -> LifeEvents:
         most = self._part_events
-        told = self._table.finish(most, self._ended, self._completed)
+        counts = self._table.finish(most, self._ended, self._completed)
         none = np.empty(0, np.int64)
-        return self._life_events(np.empty(0, np.uint8), none, none, none, told)
+        return self._life_events(np.empty(0, np.uint8), none, none, none, counts)
 
     def _life_events(
         self,
@@ -164,10 +164,10 @@ class LifeReader:
         size: NDArray[np.int64],
         mark: NDArray[np.int64] | None,
         live: NDArray[np.int64],
-        told: tuple[int, int],
+        counts: tuple[int, int],
     ) -> LifeEvents:
-        ended = Ended(*_columns(self._ended[: told[0]]))
-        completed = Completed(*_columns(self._completed[: told[1]]))
+        ended = Ended(*_columns(self._ended[: counts[0]]))
+        completed = Completed(*_columns(self._completed[: counts[1]]))
         first = self._first
         self._first += len(op)
         return LifeEvents(first, op, size, mark, live, ended, completed)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static pthread_barrier_t all_there, all_told;
+static pthread_barrier_t all_there, all_printed;
 
 static void *take(void *nothing)
 {
@@ -14,12 +14,12 @@ static void *take(void *nothing)
     memset(taken, 1, 8);
     if (nothing != NULL) {
         pthread_barrier_wait(&all_there);
-        pthread_barrier_wait(&all_told);
+        pthread_barrier_wait(&all_printed);
     }
     return NULL;
 }
 
-static void tell(void)
+static void print_figures(void)
 {
     char part[4096];
     int areas = open("/proc/self/smaps", O_RDONLY);
@@ -35,16 +35,16 @@ int main(int count, char **values)
     pthread_t started[256];
     take(NULL);
     if (threads == 0) {
-        tell();
+        print_figures();
         return EXIT_SUCCESS;
     }
     pthread_barrier_init(&all_there, NULL, (unsigned)threads + 1);
-    pthread_barrier_init(&all_told, NULL, (unsigned)threads + 1);
+    pthread_barrier_init(&all_printed, NULL, (unsigned)threads + 1);
     for (int i = 0; i < threads; i++)
         pthread_create(&started[i], NULL, take, started);
     pthread_barrier_wait(&all_there);
-    tell();
-    pthread_barrier_wait(&all_told);
+    print_figures();
+    pthread_barrier_wait(&all_printed);
     for (int i = 0; i < threads; i++)
         pthread_join(started[i], NULL);
     return EXIT_SUCCESS;

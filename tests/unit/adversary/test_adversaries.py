@@ -48,9 +48,9 @@ def test_the_trace_makes_the_heap_again(adversary):
 
 @pytest.mark.parametrize("name", ["first-fit-ao", "abt-ff"])
 def test_progress_counts_the_events(name):
-    told = []
-    trace = attack("robson", name, live=LIVE, largest=LARGEST, progress=told.append)
-    assert sum(told) == len(trace)
+    reported = []
+    trace = attack("robson", name, live=LIVE, largest=LARGEST, progress=reported.append)
+    assert sum(reported) == len(trace)
 
 
 @pytest.mark.parametrize("name", ["first-fit-ao", "best-fit-ao"])

@@ -16,11 +16,11 @@ def test_what_is_recorded_here_is_read_again():
 
 
 @pytest.mark.parametrize(
-    "told",
+    "provenance",
     [{}, {"cores": "many"}, {"cores": 0}, {"cores": 1 << 40}, {"cores": True}, {"page": 4097}],
 )
-def test_what_no_recorder_writes_is_assumed(told):
-    machine = machine_of(told)
+def test_what_no_recorder_writes_is_assumed(provenance):
+    machine = machine_of(provenance)
     assert (machine.cores, machine.source, machine.page) == (8, "assumed", 4096)
     assert "8 cores (assumed; use --cores)" in machine.text
 

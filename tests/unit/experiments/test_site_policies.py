@@ -74,15 +74,15 @@ def test_sites_are_known_again_by_their_names():
     training = run_of([(1, 8, False), (2, 8, True)], ["", *paths])
     trace = run_of([(1, 8, False), (2, 8, False), (3, 8, False)], ["", *paths[::-1], "new"])
     born = trace.op == Op.MALLOC
-    told = {
+    flags = {
         by: predicted_young(training, trace, by, 100)[born].tolist()
         for by in ("size", "site", "stack")
     }
-    assert told["stack"] == [False, True, False]
-    assert told["site"] == [False, False, False], "one of two at this line lived long"
+    assert flags["stack"] == [False, True, False]
+    assert flags["site"] == [False, False, False], "one of two at this line lived long"
     half = predicted_young(training, trace, "site", 100, 0.5)[born].tolist()
     assert half == [True, True, False]
-    assert told["size"] == [False, False, False]
+    assert flags["size"] == [False, False, False]
 
 
 @pytest.mark.parametrize("table", ["heaps", "predictions"])

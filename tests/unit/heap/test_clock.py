@@ -10,7 +10,7 @@ from simalloc.trace import Trace
 TIMED = sorted(
     name
     for name, row in CATALOGUE.items()
-    if "time" in row.description.looked_at and row.description.runner == "online"
+    if "time" in row.description.read_columns and row.description.runner == "online"
 )
 SECOND = 10**9
 

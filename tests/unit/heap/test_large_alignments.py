@@ -10,7 +10,7 @@ from simalloc.trace import Trace
 ALIGNED = sorted(
     name
     for name, row in CATALOGUE.items()
-    if "alignment" in row.description.looked_at and row.description.runner == "online"
+    if "alignment" in row.description.read_columns and row.description.runner == "online"
 )
 ALIGNMENTS = [1 << 31, 3 << 30, 1 << 40, (1 << 40) + 1, 1 << 47]
 PAGE = 2 << 20

@@ -60,11 +60,11 @@ def test_no_events():
 
 
 def test_beside_others_it_keeps_its_place():
-    told = []
+    reported = []
     names = ["first-fit-ao", "best-possible", "best-fit-ao"]
-    runs = simulate_all(EXAMPLE, names, progress=told.append)
+    runs = simulate_all(EXAMPLE, names, progress=reported.append)
     assert [run.policy.name for run in runs] == names
-    assert sum(told) == len(EXAMPLE) * len(names)
+    assert sum(reported) == len(EXAMPLE) * len(names)
     assert runs[1] == simulate(EXAMPLE, "best-possible")
 
 

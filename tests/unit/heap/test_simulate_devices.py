@@ -55,7 +55,7 @@ def test_a_program_that_ends_early_leaves_the_others_alone(file):
 def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
     advances, telling, stopping = [], threading.Event(), threading.Event()
 
-    def told(events):
+    def report(events):
         telling.set()
         stopping.wait()
         advances.append(events)
@@ -73,6 +73,6 @@ def test_an_interruption_stops_every_device_after_its_stride(file, monkeypatch):
     monkeypatch.setattr(sys.modules["simalloc.heap.running.side_by_side"], "completed", interrupted)
     threads = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
-        simulate_all(file, DEVICES, progress=told)
+        simulate_all(file, DEVICES, progress=report)
     assert len(advances) <= len(DEVICES)
     assert set(threading.enumerate()) <= threads

@@ -11,7 +11,7 @@ from simalloc.trace import Trace
 THREADED = sorted(
     name
     for name, row in CATALOGUE.items()
-    if "thread" in row.description.looked_at and row.description.runner == "online"
+    if "thread" in row.description.read_columns and row.description.runner == "online"
 )
 IDS = [0, 70_001, 4_000_000_000, 4_294_967_295]
 

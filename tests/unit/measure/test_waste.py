@@ -89,7 +89,7 @@ def test_the_parts_add_up_to_the_peak(name, how):
 
 
 def by_page(found):
-    return found.resident, found.free_resident, found.free_untouched, found.free_given_back
+    return found.resident, found.free_resident, found.free_untouched, found.free_purged
 
 
 def test_what_is_free_was_never_touched_or_is_resident():
@@ -105,9 +105,9 @@ def test_what_is_given_back_is_told_from_what_was_never_touched():
     events = [(MALLOC, 1, 40000), (MALLOC, 2, 5000), (FREE, 1, 0), (EMPTY, -1, 0)]
     before = taken_apart(events[:-1], "ptmalloc", event=-1)
     after = taken_apart(events, "ptmalloc", event=-1)
-    assert before.free_given_back == 0
-    assert after.free_given_back == before.resident - after.resident == 32768
-    assert after.free_inside == before.free_inside > after.free_given_back
+    assert before.free_purged == 0
+    assert after.free_purged == before.resident - after.resident == 32768
+    assert after.free_inside == before.free_inside > after.free_purged
 
 
 def test_what_the_program_does_not_write_is_not_resident():
@@ -142,7 +142,7 @@ def test_a_real_allocator_tells_no_more_than_its_memory():
         peak_space=1000,
         seconds=(1.0,),
     )
-    assert parts(real_waste(run)) == {"live": 600, "untold": 400}
+    assert parts(real_waste(run)) == {"live": 600, "unknown": 400}
     assert real_waste(run).event is None
 
 

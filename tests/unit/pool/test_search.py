@@ -108,7 +108,7 @@ def addresses(trace, policy):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_pools_that_are_said_to_be_alike_place_alike(name):
     rng = np.random.default_rng(7)
-    told = 0
+    larger = 0
     for seed in range(3):
         trace = drawn(seed)
         trial = PoolTrial.of(find_policy(name), [trace])
@@ -119,12 +119,12 @@ def test_pools_that_are_said_to_be_alike_place_alike(name):
             expected = addresses(trace, trial.with_capacity(capacity))
             middle = (capacity + outcome.same_until) // 2 // trial.grain * trial.grain
             for other in {middle, outcome.same_until // trial.grain * trial.grain}:
-                told += other > capacity
+                larger += other > capacity
                 assert trial(other).refused == outcome.refused
                 np.testing.assert_array_equal(
                     addresses(trace, trial.with_capacity(other)), expected
                 )
-    assert told >= 10
+    assert larger >= 10
 
 
 @pytest.mark.parametrize("name", ["esp-idf", "zephyr", "o1heap", "freertos-heap-2", "nuttx"])

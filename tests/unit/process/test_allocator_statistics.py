@@ -15,9 +15,9 @@ DATA = Path(__file__).parent / "data"
 
 def test_malloc_info_of_a_process_is_what_its_snapshot_says(compiled, tmp_path):
     path = tmp_path / "malloc_info.xml"
-    with running(compiled("blocks"), "threads") as told:
-        snapshot = take_snapshot(LiveProcess(told.process))
-    path.write_text(f"a line of the program\n{told.xml}")
+    with running(compiled("blocks"), "threads") as target:
+        snapshot = take_snapshot(LiveProcess(target.process))
+    path.write_text(f"a line of the program\n{target.xml}")
     statistics = read_statistics(path)
     arenas = [part for part in snapshot.parts if part.name != "mapped"]
     assert [arena.bytes for arena in statistics.arenas] == [part.bytes for part in arenas]

@@ -39,12 +39,12 @@ def _may_trace():
     require_stopping()
 
 
-def asked(told):
+def asked(target):
     """Stop the program's threads and return the blocks that it has: usable bytes by address."""
-    told.child.stdin.write("stop\n")
-    told.child.stdin.flush()
+    target.child.stdin.write("stop\n")
+    target.child.stdin.flush()
     blocks = {}
-    for line in told.child.stdout:
+    for line in target.child.stdout:
         word, *rest = line.split()
         if word == "ready":
             return blocks
@@ -66,15 +66,15 @@ def live_in(raw):
 
 
 @contextmanager
-def attached(told, folder, wanted=EVENTS):
+def attached(target, folder, wanted=EVENTS):
     """Attach to a program while the block runs."""
-    process = LiveProcess(told.process)
+    process = LiveProcess(target.process)
     place = make_place(process, folder / "out.npz")
     begun = attach(process, place, wanted)
     try:
         yield begun
     finally:
-        detach(told.process)
+        detach(target.process)
 
 
 def recorders(process):
@@ -111,12 +111,12 @@ def entries_into(process, start, end):
 
 @pytest.mark.parametrize("wanted", [EVENTS, Wanted(times=True, depth=8)])
 def test_the_live_set_is_what_the_program_knows(compiled, tmp_path, wanted):
-    with running(compiled("attached")) as told:
+    with running(compiled("attached")) as target:
         for _ in range(3):
-            with attached(told, tmp_path, wanted) as begun:
+            with attached(target, tmp_path, wanted) as begun:
                 time.sleep(0.2)
-                known = asked(told)
-            told.ask("go")
+                known = asked(target)
+            target.ask("go")
             raw = RawRecording(begun.raw)
             live = live_in(raw)
             assert known.keys() <= live.keys()
@@ -131,10 +131,10 @@ def test_the_live_set_is_what_the_program_knows(compiled, tmp_path, wanted):
 
 
 def test_the_trace_begins_with_the_live_blocks_by_address(compiled, tmp_path):
-    with running(compiled("attached")) as told:
-        known = asked(told)
-        with attached(told, tmp_path) as begun:
-            told.ask("go")
+    with running(compiled("attached")) as target:
+        known = asked(target)
+        with attached(target, tmp_path) as begun:
+            target.ask("go")
             time.sleep(0.05)
     raw = RawRecording(begun.raw)
     chunk = next(raw.chunks())
@@ -150,11 +150,11 @@ def test_a_model_goes_on_from_the_heap_at_the_start_as_the_process_does(compiled
     found = platform.libc_ver()[1]
     if found not in {"2.36", "2.41", "2.43", "2.44"}:
         pytest.skip(f"no model of glibc {found}")
-    with running(compiled("continued"), "4") as told, attached(told, tmp_path) as begun:
-        told.child.stdin.write("\n")
-        told.child.stdin.flush()
-        assert "done\n" in told.child.stdout
-        after = take_snapshot(LiveProcess(told.process))
+    with running(compiled("continued"), "4") as target, attached(target, tmp_path) as begun:
+        target.child.stdin.write("\n")
+        target.child.stdin.flush()
+        assert "done\n" in target.child.stdout
+        after = take_snapshot(LiveProcess(target.process))
     recorded = convert(RawRecording(begun.raw), tmp_path / "out.npz")
     assert recorded.heap == tmp_path / "out.heap.npz"
     start = Start.of(load_snapshot(recorded.heap))
@@ -167,45 +167,45 @@ def test_a_model_goes_on_from_the_heap_at_the_start_as_the_process_does(compiled
 
 def test_a_library_that_is_loaded_later_is_recorded(compiled, tmp_path):
     plugin = compiled("plugged", "-shared")
-    with running(compiled("attached")) as told:
-        with attached(told, tmp_path) as begun:
-            assert told.ask(f"load {plugin}") == ["loaded"]
-        assert told.ask(f"load {plugin}") == ["loaded"]
+    with running(compiled("attached")) as target:
+        with attached(target, tmp_path) as begun:
+            assert target.ask(f"load {plugin}") == ["loaded"]
+        assert target.ask(f"load {plugin}") == ["loaded"]
     sizes = np.concatenate([chunk.size for chunk in RawRecording(begun.raw).chunks()])
     assert (sizes == 54321).sum() == 1
 
 
 def test_nothing_but_an_idle_library_is_left(compiled, tmp_path):
-    with running(compiled("attached")) as told:
-        descriptors = open_files(told.process)
+    with running(compiled("attached")) as target:
+        descriptors = open_files(target.process)
         for _ in range(4):
-            with attached(told, tmp_path):
-                ((path, library),) = recorders(told.process).items()
-                assert entries_into(told.process, *library) > 4
-            asked(told)
-            assert recorders(told.process) == {path: library}
-            assert entries_into(told.process, *library) <= DELETED_KEY
-            told.ask("go")
-        assert open_files(told.process) == descriptors
-        names = [one.name for one in LiveProcess(told.process).mappings()]
+            with attached(target, tmp_path):
+                ((path, library),) = recorders(target.process).items()
+                assert entries_into(target.process, *library) > 4
+            asked(target)
+            assert recorders(target.process) == {path: library}
+            assert entries_into(target.process, *library) <= DELETED_KEY
+            target.ask("go")
+        assert open_files(target.process) == descriptors
+        names = [one.name for one in LiveProcess(target.process).mappings()]
         assert not any(".raw" in name for name in names)
         assert sum(LIBRARY in path.name for path in tmp_path.rglob("*")) == 0
 
 
 def test_registers_and_errno_are_as_before(compiled, tmp_path):
-    with running(compiled("steady")) as told:
+    with running(compiled("steady")) as target:
         for _ in range(5):
-            with attached(told, tmp_path):
+            with attached(target, tmp_path):
                 pass
         time.sleep(0.1)
-        assert told.child.poll() is None
-        told.child.kill()
+        assert target.child.poll() is None
+        target.child.kill()
 
 
 def test_a_sample_has_the_totals_of_the_live_blocks_alone(compiled, tmp_path):
     with (
-        running(compiled("attached")) as told,
-        attached(told, tmp_path, Wanted(every=4096)) as begun,
+        running(compiled("attached")) as target,
+        attached(target, tmp_path, Wanted(every=4096)) as begun,
     ):
         time.sleep(0.1)
     raw = RawRecording(begun.raw)
@@ -218,9 +218,9 @@ def test_a_sample_has_the_totals_of_the_live_blocks_alone(compiled, tmp_path):
 def test_forked_children_and_the_end_of_the_process_are_no_trouble(tmp_path):
     script = "while :; do x=$(echo child); done"
     with subprocess.Popen(["bash", "-c", script]) as child:
-        told = type("Told", (), {"process": child.pid})
+        target = type("Target", (), {"process": child.pid})
         time.sleep(0.2)
-        with attached(told, tmp_path) as begun:
+        with attached(target, tmp_path) as begun:
             time.sleep(0.3)
             child.kill()
             child.wait()
@@ -231,18 +231,18 @@ def test_forked_children_and_the_end_of_the_process_are_no_trouble(tmp_path):
 
 
 def test_a_process_is_recorded_once_at_a_time(compiled, tmp_path):
-    with running(compiled("attached")) as told:
-        with attached(told, tmp_path), pytest.raises(ProcessError, match="already recorded"):
-            check_unrecorded(LiveProcess(told.process))
-        check_unrecorded(LiveProcess(told.process))
+    with running(compiled("attached")) as target:
+        with attached(target, tmp_path), pytest.raises(ProcessError, match="already recorded"):
+            check_unrecorded(LiveProcess(target.process))
+        check_unrecorded(LiveProcess(target.process))
 
 
 def test_a_static_program_is_refused(compiled):
     with (
-        running(compiled("attached", "-static")) as told,
-        pytest.raises(ProgramError, match=f"process {told.process} .*linked statically"),
+        running(compiled("attached", "-static")) as target,
+        pytest.raises(ProgramError, match=f"process {target.process} .*linked statically"),
     ):
-        check_process(told.process)
+        check_process(target.process)
 
 
 def test_a_process_that_has_ended_is_left_alone():
@@ -252,13 +252,13 @@ def test_a_process_that_has_ended_is_left_alone():
 
 
 def test_a_stopped_process_stays_stopped(compiled, tmp_path):
-    with running(compiled("attached")) as told:
-        os.kill(told.process, signal.SIGSTOP)
-        with attached(told, tmp_path):
+    with running(compiled("attached")) as target:
+        os.kill(target.process, signal.SIGSTOP)
+        with attached(target, tmp_path):
             pass
         time.sleep(0.1)
-        status = (LiveProcess(told.process)._status())["State"]
-        os.kill(told.process, signal.SIGCONT)
+        status = (LiveProcess(target.process)._status())["State"]
+        os.kill(target.process, signal.SIGCONT)
         assert status.startswith(("T", "t"))
-        assert asked(told)
-        told.ask("go")
+        assert asked(target)
+        target.ask("go")

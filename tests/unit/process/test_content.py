@@ -19,8 +19,8 @@ def objects(compiled, tmp_path_factory):
         pytest.skip("there is no C++ compiler")
     program = tmp_path_factory.mktemp("objects") / "objects"
     subprocess.run([compiler, "-O1", SOURCE, "-o", program], check=True)
-    with running(program) as told:
-        yield LiveProcess(told.process)
+    with running(program) as target:
+        yield LiveProcess(target.process)
     del compiled
 
 

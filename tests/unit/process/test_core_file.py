@@ -20,8 +20,8 @@ CORES = 60
 def pair(request, compiled, tmp_path_factory):
     """A snapshot of a process, and its core file."""
     path = tmp_path_factory.mktemp("cores") / "core"
-    with running(compiled("blocks"), request.param) as told:
-        process = LiveProcess(told.process)
+    with running(compiled("blocks"), request.param) as target:
+        process = LiveProcess(target.process)
         write_core(path, process)
         yield take_snapshot(process), path
     path.unlink()
@@ -46,8 +46,8 @@ def test_a_core_file_has_the_blocks_of_the_process(pair):
 @pytest.fixture(scope="module")
 def whole(compiled, tmp_path_factory):
     path = tmp_path_factory.mktemp("core") / "core"
-    with running(compiled("blocks"), "few") as told:
-        write_core(path, LiveProcess(told.process))
+    with running(compiled("blocks"), "few") as target:
+        write_core(path, LiveProcess(target.process))
     return path.read_bytes()
 
 

@@ -16,12 +16,12 @@ def preloaded(compiled, name):
     library = ctypes.util.find_library(name)
     if library is None:
         pytest.skip(f"{name} is not installed")
-    with running(compiled("preloaded"), env={**os.environ, "LD_PRELOAD": library}) as told:
-        snapshot = take_snapshot(LiveProcess(told.process))
+    with running(compiled("preloaded"), env={**os.environ, "LD_PRELOAD": library}) as target:
+        snapshot = take_snapshot(LiveProcess(target.process))
     (heap,) = snapshot.foreign
     assert heap.allocator.startswith(name)
     assert heap.resident <= snapshot.resident
-    said = dict(re.findall(r"^(\w+) (\d+)$", told.xml, re.MULTILINE))
+    said = dict(re.findall(r"^(\w+) (\d+)$", target.xml, re.MULTILINE))
     return {key: int(value) for key, value in said.items()}, heap
 
 
@@ -52,9 +52,9 @@ def test_python_has_the_objects_that_it_reports(compiled, tmp_path):
     path = tmp_path / "stats"
     with (
         path.open("w", encoding="ascii") as errors,
-        running(sys.executable, "-c", script, env=environment, stderr=errors) as told,
+        running(sys.executable, "-c", script, env=environment, stderr=errors) as target,
     ):
-        snapshot = take_snapshot(LiveProcess(told.process))
+        snapshot = take_snapshot(LiveProcess(target.process))
     stats = path.read_text("ascii")
     (heap,) = snapshot.foreign
     said = re.search(r"bytes in allocated blocks\s+=\s+([\d,]+)", stats)[1]

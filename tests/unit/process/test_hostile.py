@@ -17,8 +17,8 @@ from simalloc.process.glibc.capture import capture
 @pytest.fixture(scope="module")
 def core(compiled, tmp_path_factory):
     path = tmp_path_factory.mktemp("core") / "core"
-    with running(compiled("continued"), "1") as told:
-        write_core(path, LiveProcess(told.process))
+    with running(compiled("continued"), "1") as target:
+        write_core(path, LiveProcess(target.process))
     return path
 
 
@@ -64,8 +64,8 @@ def test_a_list_without_an_end_is_an_error_or_a_problem(core, tmp_path, kind):
 @pytest.fixture(scope="module")
 def core_of_threads(compiled, tmp_path_factory):
     path = tmp_path_factory.mktemp("core") / "core"
-    with running(compiled("blocks"), "threads") as told:
-        write_core(path, LiveProcess(told.process))
+    with running(compiled("blocks"), "threads") as target:
+        write_core(path, LiveProcess(target.process))
     return path
 
 
@@ -134,14 +134,14 @@ def test_the_time_of_a_search_is_limited(core, monkeypatch):
 
 @pytest.mark.parametrize(("words", "heaps"), [((), 1), (("two",), 2)], ids=["one libc", "two"])
 def test_threads_that_come_and_go_break_no_sum(compiled, words, heaps):
-    with running(compiled("comings"), *words) as told:
+    with running(compiled("comings"), *words) as target:
         for _ in range(12):
-            snapshot = take_snapshot(LiveProcess(told.process))
+            snapshot = take_snapshot(LiveProcess(target.process))
             assert not snapshot.problems
             for part in snapshot.parts:
                 kinds = (part.live, part.headers, part.tables, part.tcache, part.fastbin)
                 assert sum(kinds) + part.bins + part.top + part.holes == part.bytes
-        assert len(capture(LiveProcess(told.process)).heaps) == heaps
+        assert len(capture(LiveProcess(target.process)).heaps) == heaps
 
 
 def libraries_into(folder):
@@ -158,12 +158,12 @@ def libraries_into(folder):
     return copies
 
 
-def assert_its_blocks_are_found(told):
-    snapshot = take_snapshot(LiveProcess(told.process), content=True)
+def assert_its_blocks_are_found(target):
+    snapshot = take_snapshot(LiveProcess(target.process), content=True)
     blocks = snapshot.blocks
     live = np.isin(blocks.state, (0, 5))
     usable = dict(zip(blocks.address[live].tolist(), blocks.usable[live].tolist(), strict=True))
-    assert told.blocks.items() <= usable.items()
+    assert target.blocks.items() <= usable.items()
     assert not snapshot.problems
 
 
@@ -171,13 +171,13 @@ def test_a_process_whose_libc_was_replaced_by_another_file(compiled, tmp_path):
     copies = libraries_into(tmp_path)
     loader = next(path for path in copies if path.name.startswith("ld-"))
     paths = ":".join(str(path.parent) for path in copies)
-    with running(loader, "--library-path", paths, compiled("blocks"), "threads") as told:
+    with running(loader, "--library-path", paths, compiled("blocks"), "threads") as target:
         for path in copies:
             new = path.with_suffix(".new")
             new.write_bytes(b"another version")
             new.replace(path)
-        assert any(one.deleted for one in LiveProcess(told.process).mappings())
-        assert_its_blocks_are_found(told)
+        assert any(one.deleted for one in LiveProcess(target.process).mappings())
+        assert_its_blocks_are_found(target)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its root")
@@ -188,7 +188,7 @@ def test_a_process_in_a_chroot_whose_libc_was_deleted(compiled, tmp_path):
         loader.parent.mkdir(exist_ok=True)
         shutil.copy(next(one for one in copies if one.name == loader.name), loader)
     shutil.copy(compiled("blocks"), tmp_path / "blocks")
-    with running("/blocks", "threads", preexec_fn=lambda: os.chroot(tmp_path)) as told:
+    with running("/blocks", "threads", preexec_fn=lambda: os.chroot(tmp_path)) as target:
         for path in tmp_path.rglob("*.so*"):
             path.unlink()
-        assert_its_blocks_are_found(told)
+        assert_its_blocks_are_found(target)

@@ -9,8 +9,8 @@ from simalloc.report.figures.real_heap import KINDS, bytes_by_kind, draw_real_he
 
 @pytest.fixture(scope="module")
 def heap(compiled):
-    with running(compiled("blocks"), "threads") as told:
-        return snapshot_of(str(told.process))
+    with running(compiled("blocks"), "threads") as target:
+        return snapshot_of(str(target.process))
 
 
 def test_cells_add_up_to_the_figures_of_the_arena(heap):

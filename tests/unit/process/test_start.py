@@ -80,12 +80,12 @@ class Continued:
     """A process, its snapshots, and the traces of its calls."""
 
     def __init__(self, program, threads):
-        with running(program, str(threads)) as told:
-            self.snapshot = take_snapshot(LiveProcess(told.process))
-            told.child.stdin.write("\n")
-            told.child.stdin.flush()
-            calls = [line.split() for line in iter(told.child.stdout.readline, "done\n")]
-            self.after = take_snapshot(LiveProcess(told.process))
+        with running(program, str(threads)) as target:
+            self.snapshot = take_snapshot(LiveProcess(target.process))
+            target.child.stdin.write("\n")
+            target.child.stdin.flush()
+            calls = [line.split() for line in iter(target.child.stdout.readline, "done\n")]
+            self.after = take_snapshot(LiveProcess(target.process))
         self.start = Start.of(self.snapshot)
         live = np.isin(self.snapshot.blocks.state, (0, 5))
         addresses = np.sort(self.snapshot.blocks.address[live]).tolist()

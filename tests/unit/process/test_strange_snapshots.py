@@ -17,8 +17,8 @@ from simalloc.process import LiveProcess, save_snapshot, take_snapshot
 def members(compiled):
     """The members of a saved snapshot, by name."""
     stream = io.BytesIO()
-    with running(compiled("continued"), "1") as told:
-        save_snapshot(take_snapshot(LiveProcess(told.process)), stream)
+    with running(compiled("continued"), "1") as target:
+        save_snapshot(take_snapshot(LiveProcess(target.process)), stream)
     with zipfile.ZipFile(stream) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 

@@ -47,8 +47,8 @@ def test_threads_that_are_let_go_and_stopped_again_lose_no_signal():
 
 
 def test_threads_that_are_not_kept_go_on(compiled):
-    with running(compiled("blocks"), "threads") as told:
-        process = LiveProcess(told.process)
+    with running(compiled("blocks"), "threads") as target:
+        process = LiveProcess(target.process)
         numbers = process.thread_numbers()
         with process.stopped([], []) as stop:
             assert {traced(process, one) for one in numbers} == {True}

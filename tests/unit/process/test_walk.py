@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from process_programs import Told, libcs, running
+from process_programs import Target, libcs, running
 
 from simalloc.process import LiveProcess, Snapshot, take_snapshot
 from simalloc.process.glibc.capture import capture
@@ -26,7 +26,7 @@ OF_THREADS = range(264, 313)
 
 @dataclass
 class Examined:
-    told: Told
+    target: Target
     process: LiveProcess
     residents: list
     snapshot: Snapshot
@@ -46,13 +46,13 @@ def anonymous(process):
 )
 def examined(request, compiled):
     way, how = request.param
-    with running(compiled("blocks", how), way) as told:
-        process = LiveProcess(told.process)
+    with running(compiled("blocks", how), way) as target:
+        process = LiveProcess(target.process)
         residents = anonymous(process)
         snapshot = take_snapshot(process)
         (heap,) = capture(process).heaps
         yield Examined(
-            told, process, residents, snapshot, heap, break_end(process, heap.parameters)
+            target, process, residents, snapshot, heap, break_end(process, heap.parameters)
         )
 
 
@@ -60,10 +60,10 @@ def test_every_block_is_found_and_none_more(examined):
     blocks = examined.snapshot.blocks
     live = np.isin(blocks.state, (LIVE, MAPPED_ALONE))
     found = dict(zip(blocks.address[live].tolist(), blocks.usable[live].tolist(), strict=True))
-    told = examined.told.blocks
-    first = min(told)
-    more = [size for at, size in found.items() if at not in told and at > first]
-    assert {address: found.get(address) for address in told} == told
+    blocks = examined.target.blocks
+    first = min(blocks)
+    more = [size for at, size in found.items() if at not in blocks and at > first]
+    assert {address: found.get(address) for address in blocks} == blocks
     assert len(more) <= THREADS  # a static program's start has blocks below the first one
     assert all(size in OF_THREADS for size in more)
     assert not examined.snapshot.problems, examined.snapshot.problems
@@ -75,13 +75,13 @@ def test_it_is_neither_stopped_nor_touched(examined):
 
 
 def test_mallinfo_is_what_the_process_reports(examined):
-    if examined.told.mallinfo:  # from 2.33 on
-        assert list(examined.snapshot.mallinfo.values()) == examined.told.mallinfo
+    if examined.target.mallinfo:  # from 2.33 on
+        assert list(examined.snapshot.mallinfo.values()) == examined.target.mallinfo
 
 
 def test_arenas_are_what_malloc_info_reports(examined):
-    assert len(examined.told.heaps) == len(examined.heap.arenas)
-    for arena, text in zip(examined.heap.arenas, examined.told.heaps, strict=True):
+    assert len(examined.target.heaps) == len(examined.heap.arenas)
+    for arena, text in zip(examined.heap.arenas, examined.target.heaps, strict=True):
         info = arena_info(arena.walk, main=arena.main)
         lines = re.findall(r'<(\w+) type="(\w+)"(?: count="(\d+)")? size="(\d+)"/>', text)
         found = {
@@ -117,7 +117,7 @@ def test_a_trim_returns_the_pages_that_were_predicted(examined):
         falls += trim.break_falls
         for region in arena.walk.regions:
             expected[region.start, region.end] = (region.pages != 0) & ~trim.returned[region.start]
-    answer = examined.told.ask("trim")
+    answer = examined.target.ask("trim")
     for (start, end), pages in expected.items():
         assert np.array_equal(process.pages(start, end) != 0, pages)
     if falls:
@@ -126,13 +126,13 @@ def test_a_trim_returns_the_pages_that_were_predicted(examined):
 
 @pytest.mark.parametrize("words", [(), ("blocked",)], ids=["free", "blocked"])
 def test_a_second_libc_has_a_heap_of_its_own(compiled, words):
-    with running(compiled("two_libcs"), *words) as told:
-        snapshot = take_snapshot(LiveProcess(told.process))
+    with running(compiled("two_libcs"), *words) as target:
+        snapshot = take_snapshot(LiveProcess(target.process))
     blocks = snapshot.blocks
     live = np.isin(blocks.state, (LIVE, MAPPED_ALONE))
     found = dict(zip(blocks.address[live].tolist(), blocks.usable[live].tolist(), strict=True))
-    assert {address: found.get(address) for address in told.blocks} == told.blocks
-    assert len(found) < len(told.blocks) + 40  # what dlmopen and pthread_create allocate
+    assert {address: found.get(address) for address in target.blocks} == target.blocks
+    assert len(found) < len(target.blocks) + 40  # what dlmopen and pthread_create allocate
     assert not snapshot.problems
     assert snapshot.parts[0].live < snapshot.total("live")
 
@@ -150,8 +150,8 @@ def test_a_main_arena_is_found_while_a_thread_changes_a_bin(compiled, monkeypatc
             torn.append(last)
         return region
 
-    with running(compiled("blocks", ""), "threads") as told:
-        process = LiveProcess(told.process)
+    with running(compiled("blocks", ""), "threads") as target:
+        process = LiveProcess(target.process)
         (libc,) = find_libcs(process, process.mappings())
         arena, layout = libc.arena, libc.layout
         monkeypatch.setattr(LiveProcess, "region", amid_a_change)

@@ -61,10 +61,10 @@ def test_the_trace_says_what_was_live(raw, tmp_path):
     target = tmp_path / "out.npz"
     convert(RawRecording(raw.path), target)
     trace = read_trace(target)
-    told = trace.provenance["live_at_start"]
-    assert told["objects"] == 2
-    assert told["bytes"] == 12288
-    assert told["peak_live_bytes"] >= 12288
+    start = trace.provenance["live_at_start"]
+    assert start["objects"] == 2
+    assert start["bytes"] == 12288
+    assert start["peak_live_bytes"] >= 12288
     sentence = start_sentence(trace.provenance)
     assert sentence.startswith("2 blocks were live when the recording began (12 KiB, ")
     assert start_sentence({}) == ""

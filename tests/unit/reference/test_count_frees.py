@@ -26,8 +26,8 @@ def holes_at(name, *numbers):
 @pytest.mark.parametrize("name", ["first-fit-ao", "best-fit-ao"])
 def test_a_walk_from_the_front_ends_at_the_block_above(name):
     heap, addresses = holes_at(name, 4, 8, 12)
-    looked_at = {number: heap.walk_to(addresses[number]) for number in (2, 5, 9, 15)}
-    assert looked_at == {2: 1, 5: 2, 9: 3, 15: 3}  # no block is above 15: all are visited
+    visited = {number: heap.walk_to(addresses[number]) for number in (2, 5, 9, 15)}
+    assert visited == {2: 1, 5: 2, 9: 3, 15: 3}  # no block is above 15: all are visited
     assert holes_at(name)[0].walk_to(addresses[3]) == 0
 
 

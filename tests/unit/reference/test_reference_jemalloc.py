@@ -21,8 +21,13 @@ def heap(*sizes, **parameters):
 
 def pages(made):
     """Return the numbers of active, dirty, muzzy and retained pages."""
-    told = made.figures()
-    return told["active"] // 4096, told["pdirty"], told["pmuzzy"], told["retained"] // 4096
+    figures = made.figures()
+    return (
+        figures["active"] // 4096,
+        figures["pdirty"],
+        figures["pmuzzy"],
+        figures["retained"] // 4096,
+    )
 
 
 def test_slabs_have_as_many_pages_as_is_said():

@@ -56,15 +56,15 @@ def test_pages_of_large_blocks_go_back_after_the_interval():
 
 
 def test_a_purge_of_all_empties_the_local_cache():
-    given_back = {}
+    returned = {}
     for purge in Purge:
         heap = made(purge=purge)
         for address in [malloc(heap, 8000) for _ in range(2)]:
             heap.free(address)
         heap.give_back()
-        given_back[purge] = heap.figures()["madvise_bytes"]
+        returned[purge] = heap.figures()["madvise_bytes"]
         heap.check()
-    assert 0 < given_back[Purge.PURGE] < given_back[Purge.ALL] == 8 * 8192
+    assert 0 < returned[Purge.PURGE] < returned[Purge.ALL] == 8 * 8192
 
 
 def test_threads_have_caches_of_their_own_or_share_two():

@@ -17,13 +17,13 @@ from simalloc.trace.catalogue import load
 M, F, R = Op.MALLOC, Op.FREE, Op.REALLOC
 
 
-def told(trace, policy="first-fit-lifo", **how):
+def explored(trace, policy="first-fit-lifo", **how):
     return Explored(trace, atlas(trace, simulate(trace, policy, addresses=True, **how)))
 
 
 @pytest.fixture(scope="module")
 def cfrac():
-    return told(load("cfrac").prefix(20_000))
+    return explored(load("cfrac").prefix(20_000))
 
 
 def test_a_window_is_two_planes_of_bytes_within_the_map(cfrac):
@@ -49,7 +49,7 @@ def test_a_block_says_its_object_size_age_and_call_site():
     trace = Trace.from_events(
         [M, M, R, F], [0, 1, 1, 0], [40, 24, 16, 0], site=[1, 1, 2, 0], provenance=sites
     )
-    one = told(trace, scale=1, realloc="in-place")
+    one = explored(trace, scale=1, realloc="in-place")
     (answer, _) = one.block(event=3.7, address=44.0, near=0.0)
     assert answer["block"] == {
         "object": 1, "address": 40.0, "size": 16, "since": 2, "until": 4, "age": 2, "site": "grow",
@@ -72,14 +72,14 @@ def test_the_pins_are_those_of_the_peak(cfrac):
 def test_the_caption_says_what_the_map_has_no_place_for():
     trace = Trace.from_events([M, M], [0, 1], [100, 1 << 20])
     note = "not shown: up to 1 MiB mapped apart"
-    caption = told(trace, "dlmalloc-2.8.6").state(10.0, 1.0)["caption"]
+    caption = explored(trace, "dlmalloc-2.8.6").state(10.0, 1.0)["caption"]
     assert caption.startswith("peak heap ")
     assert caption.endswith(f" more than peak live; {note}")
-    assert note not in told(trace, "first-fit-ao").state(10.0, 1.0)["caption"]
+    assert note not in explored(trace, "first-fit-ao").state(10.0, 1.0)["caption"]
 
 
 def test_a_trace_without_events_can_be_looked_at():
-    one = told(Trace.from_events([], [], []))
+    one = explored(Trace.from_events([], [], []))
     assert one.pins()[0]["pins"] == []
     assert one.block(event=0, address=0, near=5)[0]["block"] is None
 
@@ -130,7 +130,7 @@ def test_the_extra_is_named_where_it_is_missing_before_any_work():
 
 def test_planes_hold_share_and_age():
     trace = Trace.from_events([M, F, M], [0, 0, 1], [16, 0, 8])
-    one = told(trace, scale=1)
+    one = explored(trace, scale=1)
     answer, (planes,) = one.window(0, 3, 0, one.run.peak_heap_bytes, 3, 10_000, oldest=10.0)
     shape = answer["raster"]
     share, age = np.frombuffer(planes, np.uint8).reshape(2, shape["rows"], shape["columns"])

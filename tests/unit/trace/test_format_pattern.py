@@ -164,7 +164,7 @@ def test_the_command_takes_a_pattern_for_each_kind_of_line(tmp_path):
     assert "is for --from pattern" in wrong.stderr
 
 
-TOLD = {
+COLUMNS = {
     "malloc": r"^A (?P<time>[\d.]+) t(?P<thread>\w+) s(?P<stream>\w+) (?P<id>\w+) (?P<size>\d+)"
     r"(?: by (?P<alignment>\d+))?",
     "free": r"^F (?P<time>[\d.]+) t(?P<thread>\w+) s(?P<stream>\w+) (?P<id>\w+)",
@@ -173,7 +173,7 @@ TOLD = {
 
 def test_times_threads_streams_and_alignments(read):
     trace = read(
-        "A 10.5 tmain s7 x 8 by 64\nA 10.500000001 tworker s9 y 16\nF 10.4 tmain s7 x\n", TOLD
+        "A 10.5 tmain s7 x 8 by 64\nA 10.500000001 tworker s9 y 16\nF 10.4 tmain s7 x\n", COLUMNS
     )
     assert trace.time.tolist() == [0, 1, 1]
     assert trace.thread.tolist() == [0, 1, 0]

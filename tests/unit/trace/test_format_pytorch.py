@@ -61,9 +61,9 @@ def test_what_was_live_before_comes_first_by_address(log):
     )
     trace = load_log(log(content))
     assert events(trace) == [(M, 0, 600), (M, 1, 30), (M, 2, 7), (F, 1, 0), (M, 3, 5)]
-    told = trace.provenance["device"]
-    assert told["live_at_start"] == {"objects": 2, "bytes": 630}
-    assert told["recorded"]["peak_reserved_bytes"] == 0x1000
+    device = trace.provenance["device"]
+    assert device["live_at_start"] == {"objects": 2, "bytes": 630}
+    assert device["recorded"]["peak_reserved_bytes"] == 0x1000
 
 
 def test_a_history_without_completed_frees(log):
@@ -95,7 +95,7 @@ def test_pools_are_numbered(log):
     assert trace.pool.tolist() == [0, 1, 2, 1]
 
 
-def given_back(*after, frames=None, peak=100 * MIB):
+def released(*after, frames=None, peak=100 * MIB):
     """Return a history that makes room once, and returns memory again with 40 MiB reserved."""
     more = {"frames": [{"name": frames, "filename": "x.py", "line": 1}]} if frames else {}
     return snapshot(
@@ -113,15 +113,15 @@ def given_back(*after, frames=None, peak=100 * MIB):
 @pytest.mark.parametrize(
     ("content", "empties"),
     [
-        (given_back(), 1),
-        (given_back(entry("segment_alloc", 9, 20 * MIB)), 1),
-        (given_back(entry("segment_alloc", 9, 70 * MIB)), 0),
-        (given_back(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 70 * MIB)), 0),
-        (given_back(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 9 * MIB)), 1),
-        (given_back(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 5)), 0),
-        (given_back(entry("oom", 0, 5)), 0),
-        (given_back(entry("segment_alloc", 9, 70 * MIB), frames="empty_cache"), 1),
-        (given_back(frames="forward"), 0),
+        (released(), 1),
+        (released(entry("segment_alloc", 9, 20 * MIB)), 1),
+        (released(entry("segment_alloc", 9, 70 * MIB)), 0),
+        (released(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 70 * MIB)), 0),
+        (released(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 9 * MIB)), 1),
+        (released(entry("segment_alloc", 9, 70 * MIB), entry("alloc", 9, 5)), 0),
+        (released(entry("oom", 0, 5)), 0),
+        (released(entry("segment_alloc", 9, 70 * MIB), frames="empty_cache"), 1),
+        (released(frames="forward"), 0),
     ],
 )
 def test_the_program_empties_the_cache(log, content, empties):
@@ -160,8 +160,8 @@ def test_what_went_back_is_looked_at_once(log, monkeypatch):
     monkeypatch.setattr(
         pytorch_history, "emptied", lambda history: looked.append(history) or emptied(history)
     )
-    told = load_log(log(given_back())).provenance["device"]["recorded"]
-    assert (told["empty_cache"], told["made_room"], len(looked)) == (1, 1, 1)
+    recorded = load_log(log(released())).provenance["device"]["recorded"]
+    assert (recorded["empty_cache"], recorded["made_room"], len(looked)) == (1, 1, 1)
 
 
 def test_a_request_that_failed_is_freed_if_the_program_went_on(log):

@@ -80,9 +80,9 @@ def snapshot(trace, replay, settings, capacity, *, skipped=0, framed=True):
         segments.append(
             {**blocks, "stream": stream, "blocks": [{**block, "state": "active_allocated"}]}
         )
-    told = {"PYTORCH_ALLOC_CONF": settings}
+    environment = {"PYTORCH_ALLOC_CONF": settings}
     whole = {"device_traces": [entries[skipped:]], "segments": segments}
-    return pickle.dumps({**whole, "allocator_settings": told})
+    return pickle.dumps({**whole, "allocator_settings": environment})
 
 
 def entry(action, address, size, stream, **more):
@@ -101,14 +101,14 @@ def test_a_run_that_ends_in_an_out_of_memory(log, settings, framed):
     assert replay.figures.device_free > 0
     read = load_log(log(snapshot(trace, replay, settings, capacity, framed=framed)))
     done = len(replay.addresses)
-    told = np.isin(np.arange(done), replay.calls[:, 0]) | (trace.op[:done] != Op.EMPTY)
+    recorded = np.isin(np.arange(done), replay.calls[:, 0]) | (trace.op[:done] != Op.EMPTY)
     if not framed:  # the guess for them
         assert read.op[read.op != Op.EMPTY].tolist() == [
             op for op in trace.op[:done] if op != Op.EMPTY
         ]
         return
-    assert read.op.tolist() == trace.op[:done][told].tolist()
-    assert read.size.tolist()[:-1] == trace.size[:done][told].tolist()[:-1]
+    assert read.op.tolist() == trace.op[:done][recorded].tolist()
+    assert read.size.tolist()[:-1] == trace.size[:done][recorded].tolist()[:-1]
     found = what_if(read, [])
     assert found.recorded["device_bytes"] == capacity
     assert found.model.peak_reserved_bytes == found.recorded["peak_reserved_bytes"]
@@ -125,18 +125,18 @@ def test_a_history_that_begins_late(log, settings):
     )
     whole = load_log(log(snapshot(trace, replay, settings, 0)))
     late = load_log(log(snapshot(trace, replay, settings, 0, skipped=400)))
-    told, all_told = late.provenance["device"], whole.provenance["device"]
-    assert all_told["live_at_start"]["objects"] == 0
-    assert told["live_at_start"]["objects"] > 0
-    at_start = told["live_at_start"]["objects"]
+    device, whole_device = late.provenance["device"], whole.provenance["device"]
+    assert whole_device["live_at_start"]["objects"] == 0
+    assert device["live_at_start"]["objects"] > 0
+    at_start = device["live_at_start"]["objects"]
     count = len(late) - at_start
     assert late.op[at_start:].tolist() == whole.op[-count:].tolist()
     assert late.size[at_start:].tolist() == whole.size[-count:].tolist()
     assert int(late.replayed.live[-1]) == int(whole.replayed.live[-1])
     for name in ("peak_reserved_bytes", "final_reserved_bytes"):
-        assert told["recorded"][name] == all_told["recorded"][name]
+        assert device["recorded"][name] == whole_device["recorded"][name]
     before = int(replay.heap[len(trace) - count - 1])
-    assert told["recorded"]["first_reserved_bytes"] in {
+    assert device["recorded"]["first_reserved_bytes"] in {
         before,
         int(replay.heap[len(trace) - count]),
     }

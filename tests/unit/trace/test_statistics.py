@@ -210,11 +210,11 @@ def test_a_realloc_may_leave_the_mark_as_it_is():
 
 
 def test_lives_take_events_of_a_valid_trace_only():
-    told = np.zeros(3, "V64"), np.zeros(9, "V16")
+    output = np.zeros(3, "V64"), np.zeros(9, "V16")
     for op, slot in ((Op.FREE, 0), (Op.REALLOC, 0), (Op.MALLOC, 1)):
         events = np.array([op], np.uint8), np.array([8]), np.array([slot], np.uint32)
         with pytest.raises(ValueError, match="not those of a valid trace"):
-            LifeTable(1).enter(*events, None, *told)
+            LifeTable(1).enter(*events, None, *output)
     with pytest.raises(ValueError, match="needs room for 1, completed for 3"):
         LifeTable(1).enter(*events, None, np.zeros(1, "V64"), np.zeros(2, "V16"))
 

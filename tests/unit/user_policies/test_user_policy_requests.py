@@ -49,7 +49,7 @@ def test_resident_pages_of_a_policy_in_python(engine):
 
 
 def test_what_it_names_is_part_of_what_its_results_depend_on():
-    assert find_policy(ByThread).description.looked_at == ("thread", "site")
+    assert find_policy(ByThread).description.read_columns == ("thread", "site")
 
 
 def test_what_no_trace_has_is_refused():

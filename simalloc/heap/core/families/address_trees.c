@@ -54,7 +54,7 @@ static void enter(struct heap *heap, uint32_t id, uint64_t *visited)
     for (;;) {
         uint64_t number = tree_for(state, heap->blocks[id].size);
         struct address_tree tree = tree_of(state, number);
-        struct looked_up met =
+        struct searched met =
             address_tree_insert(&tree, id, state->base.coalescing == MERGING_ONE);
         *visited += met.visited;
         if (met.node == NO_BLOCK)
@@ -99,9 +99,9 @@ static uint32_t find(struct heap *heap, uint64_t size, uint64_t *visited)
     struct address_trees *state = state_of(heap);
     for (uint64_t number = tree_for(state, size); number < state->trees; number++) {
         struct address_tree tree = tree_of(state, number);
-        struct looked_up found = state->fit == TREE_FIRST  ? address_tree_first(&tree, size)
-                                 : state->fit == TREE_BEST ? address_tree_best(&tree, size)
-                                                           : address_tree_better(&tree, size);
+        struct searched found = state->fit == TREE_FIRST  ? address_tree_first(&tree, size)
+                                : state->fit == TREE_BEST ? address_tree_best(&tree, size)
+                                                          : address_tree_better(&tree, size);
         *visited += found.visited;
         if (found.node != NO_BLOCK)
             return found.node;

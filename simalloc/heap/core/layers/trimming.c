@@ -15,12 +15,12 @@ static void release(struct heap *heap, uint32_t id)
     uint64_t size = heap->blocks[last].size;
     if (!heap_is_free(heap, last) || size < trimming->trim || size < trimming->trim_keep)
         return;
-    uint64_t given_back = size - trimming->trim_keep;
-    given_back -= given_back % trimming->unit;
-    if (given_back == 0)
+    uint64_t returned = size - trimming->trim_keep;
+    returned -= returned % trimming->unit;
+    if (returned == 0)
         return;
     trimming->family->take_out(heap, last);
-    if (heap_lower(heap, given_back)) { /* the remainder has the state of a block that has just been
+    if (heap_lower(heap, returned)) { /* the remainder has the state of a block that has just been
                                          * freed */
         heap->counters.allocated += heap->blocks[last].size;
         trimming->family->release(heap, last);

@@ -44,7 +44,7 @@ uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, 
 }
 
 /* Writes the results for an event, and for the heap after it. */
-static void tell(const struct replay *replay, const struct events *event, uint32_t block)
+static void note(const struct replay *replay, const struct events *event, uint32_t block)
 {
     const struct heap *heap = replay->heap;
     const struct family *family = replay->family;
@@ -111,7 +111,7 @@ static void watch(const struct replay *replay, const struct events *event, uint3
     if (event->address != NULL)
         event->address[0] = block == NO_BLOCK ? nowhere : (int64_t)heap->blocks[block].address;
     if (event->sight != NULL)
-        tell(replay, event, block);
+        note(replay, event, block);
     if (replay->checked)
         heap->failure = verify(replay, taken);
 }

@@ -55,7 +55,7 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
                                       uint32_t block, uint64_t size, allocate_function *allocate,
                                       const struct layer *layer)
 {
-    _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of no object yet is told at once");
+    _Static_assert(OP_MALLOC == 0 && NO_BLOCK == 0, "a malloc of no object yet is seen at once");
     if (LIKELY((op | block) == 0))
         return allocate(heap, size);
     if (UNLIKELY(op >= OP_USE))

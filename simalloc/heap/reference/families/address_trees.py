@@ -46,12 +46,12 @@ class AddressTreesHeap(ClassedHeap):
     def _search(self, number: int, size: int) -> tuple[int | None, int]:
         tree = self._trees[number]
         if self._fit is TreeFit.FIRST:
-            node, looked_at = tree.first_fit(size)
+            node, searched = tree.first_fit(size)
         elif self._fit is TreeFit.BEST:
-            node, looked_at = tree.best_fit(size)
+            node, searched = tree.best_fit(size)
         else:
-            node, looked_at = tree.better_fit(size)
-        return (None if node is None else node.address), looked_at
+            node, searched = tree.better_fit(size)
+        return (None if node is None else node.address), searched
 
     def _enter(self, address: int) -> int:
         """Insert a block, again after each merging that takes it to another tree."""
@@ -61,8 +61,8 @@ class AddressTreesHeap(ClassedHeap):
             number = self._classes.of(size)
             tree = self._trees[number]
             meets = self._coalescing is Coalescing.ONE
-            node, met, looked_at = tree.insert(address, size, meets=meets)
-            visited += looked_at
+            node, met, searched = tree.insert(address, size, meets=meets)
+            visited += searched
             if not met:
                 self._nodes[address] = node
                 return visited

@@ -39,7 +39,8 @@ class CartesianHeap(Heap):
         self._root: _Node | None = None
         self._nodes = 0
         self._spare = 0
-        self._looked_at = 0  # nodes, on the ways of blocks that entered or left by their address
+        # Nodes on the paths of blocks that entered or left the tree by their address.
+        self._nodes_visited = 0
 
     def malloc(self, size: int) -> int:
         """Go down from the root, to the smaller child that fits, until none does."""
@@ -67,9 +68,11 @@ class CartesianHeap(Heap):
 
     def free(self, address: int) -> None:
         """Merge with both neighbours, which leave the tree, and put the result into it."""
-        visited, coalescings = self._looked_at, self.coalescings
+        visited, coalescings = self._nodes_visited, self.coalescings
         self._give(address)
-        self.count_deallocation(self._looked_at - visited, merged=self.coalescings != coalescings)
+        self.count_deallocation(
+            self._nodes_visited - visited, merged=self.coalescings != coalescings
+        )
 
     def _give(self, address: int) -> None:
         """Put a block into the tree, merged with both neighbours, which leave it."""
@@ -125,20 +128,20 @@ class CartesianHeap(Heap):
             self._need_node()
         new = _Node(address, self.block_size(address))
         parent, node = None, self._root
-        self._looked_at += node is not None
+        self._nodes_visited += node is not None
         while node is not None and node.size >= new.size:
             parent, node = node, node.left if address < node.address else node.right
-            self._looked_at += node is not None
+            self._nodes_visited += node is not None
         new.left, new.right = _divided(node, address)
         self._hang(parent, new, address)
 
     def _remove(self, address: int) -> None:
         """Take a block out of the tree; its subtrees merge in its place."""
         parent, node = None, self._root
-        self._looked_at += 1
+        self._nodes_visited += 1
         while node is not None and node.address != address:
             parent, node = node, node.left if address < node.address else node.right
-            self._looked_at += 1
+            self._nodes_visited += 1
         assert node is not None, "a free block is in the tree"
         self._replace(parent, node, _merged(node.left, node.right))
         self._spare += 1

@@ -51,12 +51,12 @@ class AddressTree:
 
         Returns the node, whether it is an unchanged neighbour, and the number of visited nodes.
         """
-        looked_at = 0
+        visited = 0
         parent, node = None, self.root
         while node is not None:
-            looked_at += 1
+            visited += 1
             if meets and node.is_beside(address, size):
-                return node, True, looked_at
+                return node, True, visited
             parent, node = node, node.left if address < node.address else node.right
         leaf = Node(address, size, parent)
         if parent is None:
@@ -66,7 +66,7 @@ class AddressTree:
         else:
             parent.right = leaf
         _adjust(parent)
-        return leaf, False, looked_at
+        return leaf, False, visited
 
     def change(self, node: Node, address: int, size: int) -> None:
         """Give a node another block, at the same place among the others."""
@@ -93,22 +93,22 @@ class AddressTree:
 
     def first_fit(self, size: int) -> tuple[Node | None, int]:
         """Return the lowest node of at least `size`, and the number of visited nodes."""
-        looked_at, node = 0, self.root
+        visited, node = 0, self.root
         while node is not None:
-            looked_at += 1
+            visited += 1
             if node.max_left >= size:
                 node = node.left
             elif node.size >= size:
                 break
             else:
                 node = node.right if node.max_right >= size else None
-        return node, looked_at
+        return node, visited
 
     def better_fit(self, size: int) -> tuple[Node | None, int]:
         """Follow the smallest of the sizes known that fit; return as `first_fit` does."""
-        looked_at, node = 0, self.root
+        visited, node = 0, self.root
         while node is not None:
-            looked_at += 1
+            visited += 1
             known = (node.size, node.max_left, node.max_right)
             fitting = min((one for one in known if one >= size), default=None)
             if fitting == node.size:
@@ -117,24 +117,24 @@ class AddressTree:
                 node = None
             else:
                 node = node.left if fitting == node.max_left else node.right
-        return node, looked_at
+        return node, visited
 
     def best_fit(self, size: int) -> tuple[Node | None, int]:
         """Return the smallest node of at least `size`, the lowest of equals, as `first_fit`."""
-        looked_at = 0
+        visited = 0
         best: Node | None = None
         waiting = [self.root]
         while waiting:
             node = waiting.pop()
             if node is None:
                 continue
-            looked_at += 1
+            visited += 1
             fits = node.size >= size
             if fits and (best is None or (node.size, node.address) < (best.size, best.address)):
                 best = node
             waiting += [node.left] * (node.max_left >= size)
             waiting += [node.right] * (node.max_right >= size)
-        return best, looked_at
+        return best, visited
 
     def rebalance(self) -> None:
         """Make the tree anew, of the same nodes: of `k` the root has `k // 2` below it."""

@@ -95,8 +95,8 @@ class ClassedHeap(Heap):
         """Return the block to use, or None, and the number of visited blocks in all classes."""
         visited = 0
         for number in range(self._classes.of(size), len(self._classes)):
-            found, looked_at = self._search(number, size)
-            visited += looked_at
+            found, searched = self._search(number, size)
+            visited += searched
             if found is not None:
                 return found, visited
         return None, visited

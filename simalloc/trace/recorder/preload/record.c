@@ -214,11 +214,11 @@ static always_inline void count_bytes(int64_t bytes)
     struct stream *stream = current;
     if (stream == NULL)
         return;
-    stream->untold += bytes;
-    if (likely(stream->untold < FEW && stream->untold > -FEW))
+    stream->unreported += bytes;
+    if (likely(stream->unreported < FEW && stream->unreported > -FEW))
         return;
-    bytes = stream->untold;
-    stream->untold = 0;
+    bytes = stream->unreported;
+    stream->unreported = 0;
     if (process_peaks(stream->process, bytes))
         record_memory();
 }

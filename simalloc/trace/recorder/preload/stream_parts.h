@@ -34,7 +34,7 @@ struct stream {
                       * of the signal handlers that may interrupt it */
     uint64_t *sequence; /* counter of the process */
     struct process *process;
-    int64_t untold; /* allocated minus freed bytes that are not yet reported to the process */
+    int64_t unreported; /* allocated minus freed bytes that are not yet reported to the process */
     struct segment_header *segment;
     uint64_t segment_bytes; /* bytes of the segment, including its header */
     uint32_t columns;

@@ -81,7 +81,7 @@ static void collect(struct bw_gc *state)
         state->small[class].page = NO_PAGE;
         state->small[class].waiting = NO_PAGE;
     }
-    state->allocated = state->given_back = 0;
+    state->allocated = state->freed_words = 0;
     state->collections++;
     uint32_t id = heap_last(heap);
     while (id != NO_BLOCK) {
@@ -110,10 +110,10 @@ static void collect(struct bw_gc *state)
 static void collect_or_expand(struct bw_gc *state, uint64_t needed)
 {
     uint64_t a = state->allocated;
-    uint64_t f = state->given_back;
+    uint64_t f = state->freed_words;
     uint64_t use = a < f || a - f < a / 4 ? a / 8 : a - f;
-    uint64_t looked_through = state->pages_of_heap * state->page + state->roots;
-    if (use > 0 && use >= looked_through / state->heap.setting.word / state->divisor) {
+    uint64_t scanned = state->pages_of_heap * state->page + state->roots;
+    if (use > 0 && use >= scanned / state->heap.setting.word / state->divisor) {
         collect(state);
         return;
     }
@@ -275,7 +275,7 @@ static void release(struct heap *heap, uint32_t id)
 static void give_back(struct bw_gc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
-    state->given_back += heap->blocks[id].size / heap->setting.word;
+    state->freed_words += heap->blocks[id].size / heap->setting.word;
     release(heap, id);
     if (state->objects[id].page != 0) {
         struct small *small = &state->small[state->pages[state->objects[id].page - 1].class];

@@ -52,7 +52,7 @@ struct bw_gc {
     uint64_t pages_of_heap;
     uint32_t collections;
     uint64_t allocated; /* words since the latest collection */
-    uint64_t given_back;
+    uint64_t freed_words; /* since the latest collection */
     uint64_t in_use; /* number of runs in use: pages of small objects, and large ones */
     uint64_t headers;
     uint64_t left; /* bytes left of the memory for tables */

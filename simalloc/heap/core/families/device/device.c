@@ -136,8 +136,7 @@ static void count_granted(struct device *device, const struct device_stream *str
     device_gauges_add(&device->statistics.reserved, stream, size);
 }
 
-static void count_given_back(struct device *device, const struct device_stream *stream,
-                             uint64_t size)
+static void count_freed(struct device *device, const struct device_stream *stream, uint64_t size)
 {
     device->taken -= round_up(size, GRANULE);
     device->statistics.device_free++;
@@ -161,7 +160,7 @@ uint32_t device_take_segment(struct device *device, struct device_stream *stream
 void device_give_segment_back(struct device *device, uint32_t id)
 {
     const struct device_stream *stream = device->data[id].stream;
-    count_given_back(device, stream, device->heap.blocks[id].size);
+    count_freed(device, stream, device->heap.blocks[id].size);
     device_gauges_add(&device->statistics.segment, stream, UINT64_C(-1));
     heap_unmap_segment(&device->heap, id);
 }
@@ -183,7 +182,7 @@ void device_map(struct device *device, uint32_t id)
 
 void device_unmap(struct device *device, uint32_t id)
 {
-    count_given_back(device, device->data[id].stream, device->heap.blocks[id].size);
+    count_freed(device, device->data[id].stream, device->heap.blocks[id].size);
     heap_unmap(&device->heap, id);
 }
 

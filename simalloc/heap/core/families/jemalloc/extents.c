@@ -1,6 +1,6 @@
 #include "families/jemalloc/extents.h"
 
-enum { MOST_LOOKED_AT = 32 }; /* extents of the bin below the first whose extents all fit */
+enum { MAX_EXAMINED = 32 }; /* extents of the bin below the first whose extents all fit */
 
 ALWAYS_INLINE bool bin_is_filled(const struct extent_cache *cache, uint32_t bin)
 {
@@ -75,14 +75,14 @@ static unsigned list_bin_below(const struct jemalloc *state,
     uint32_t bin = jemalloc_bin_of(state, size);
     if (!state->page_multiples || bin == jemalloc_first_bin(state, size))
         return 0;
-    return jemalloc_pairing_list(state->extents.at, &cache->bins[bin], MOST_LOOKED_AT, found);
+    return jemalloc_pairing_list(state->extents.at, &cache->bins[bin], MAX_EXAMINED, found);
 }
 
 /* Returns the first of all extents with at least `size` bytes, or NO_EXTENT. */
 static uint32_t cache_fit(struct jemalloc *state, struct extent_cache *cache, uint64_t size)
 {
     struct extent *at = state->extents.at;
-    uint32_t listed[2 * MOST_LOOKED_AT + 1];
+    uint32_t listed[2 * MAX_EXAMINED + 1];
     unsigned count = list_bin_below(state, cache, size, listed);
     uint32_t best = NO_EXTENT;
     for (unsigned i = 0; i < count; i++)
@@ -104,7 +104,7 @@ static uint32_t cache_fit_aligned(struct jemalloc *state, struct extent_cache *c
                                          uint64_t size, uint64_t alignment)
 {
     struct extent *at = state->extents.at;
-    uint32_t listed[2 * MOST_LOOKED_AT + 1];
+    uint32_t listed[2 * MAX_EXAMINED + 1];
     unsigned count = list_bin_below(state, cache, size, listed);
     for (unsigned i = 0; i < count; i++)
         if (extent_holds(state, &at[listed[i]], size, alignment))

@@ -73,8 +73,8 @@ void collect_retired(struct mimalloc *mi, struct theap *theap, bool force)
     theap->highest = 0;
     for (unsigned bin = lowest; bin <= highest && bin < QUEUES; bin++) {
         uint32_t number = theap->queues[bin].first;
-        for (uint32_t looked = 0; looked < mi->rules->retired_pages && number != NO_PAGE;
-             looked++) {
+        for (uint32_t visited = 0; visited < mi->rules->retired_pages && number != NO_PAGE;
+             visited++) {
             uint32_t next = mi->pages[number].next;
             if (mi->pages[number].retire == 0)
                 break;

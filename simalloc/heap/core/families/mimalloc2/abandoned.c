@@ -129,7 +129,7 @@ static void take_over_page(struct mimalloc2 *state, struct theap *theap, uint32_
 {
     struct page *page = &state->mi.pages[number];
     page->segment->abandoned--;
-    page->delayed = TELLS_OWNER;
+    page->delayed = NOTIFIES_OWNER;
     queue_push(&state->mi, theap, number, true);
 }
 

@@ -17,8 +17,8 @@ static void take_delayed(struct mimalloc *mi, struct theap *theap)
         uint32_t id = theap->delayed[--theap->delayed_count];
         uint32_t number = mi->heap.blocks[id].family_data;
         struct page *page = &mi->pages[number];
-        if (page->delayed == TELLS_PAGE)
-            page->delayed = TELLS_OWNER;
+        if (page->delayed == NOTIFIES_PAGE)
+            page->delayed = NOTIFIES_OWNER;
         page_collect(&mi->heap, page, false);
         page_free_own(mi, number, id);
     }
@@ -89,7 +89,7 @@ static uint32_t allocate_aligned(struct mimalloc *mi, struct theap *theap, uint6
     return id == NO_BLOCK ? NO_BLOCK : align_inside(mi, id, alignment);
 }
 
-static void tell_owner(struct heap *heap, struct theap *theap, uint32_t id)
+static void notify_owner(struct heap *heap, struct theap *theap, uint32_t id)
 {
     if (heap_needs(heap, TABLE_SPARE(theap->delayed, theap->delayed_count, 1, UINT32_MAX,
                                      theap->delayed_capacity)))
@@ -102,9 +102,9 @@ static void free_remote(struct mimalloc *mi, struct theap *theap, uint32_t numbe
     (void)theap;
     struct heap *heap = &mi->heap;
     struct page *page = &mi->pages[number];
-    if (page->delayed == TELLS_OWNER) {
-        tell_owner(heap, page->owner, id);
-        page->delayed = TELLS_PAGE;
+    if (page->delayed == NOTIFIES_OWNER) {
+        notify_owner(heap, page->owner, id);
+        page->delayed = NOTIFIES_PAGE;
     } else {
         heap->blocks[id].family_data = page->remote;
         page->remote = id;
@@ -137,7 +137,7 @@ static void end_thread(struct mimalloc *mi, struct theap *theap)
     for (unsigned bin = 0; bin < QUEUES; bin++)
         for (uint32_t number = theap->queues[bin].first; number != NO_PAGE;
              number = mi->pages[number].next)
-            mi->pages[number].delayed = NEVER_TELLS_OWNER;
+            mi->pages[number].delayed = NEVER_NOTIFIES_OWNER;
     collect(mi, theap, true);
     segments_purge(state, false);
     give_record(state, theap->records[0]);

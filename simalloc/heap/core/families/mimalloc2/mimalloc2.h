@@ -18,9 +18,9 @@ enum {
 
 /* Handling of a block of a page that another thread frees. */
 enum delayed {
-    TELLS_OWNER, /* through the owner's list, once */
-    TELLS_PAGE,  /* through the page's own list */
-    NEVER_TELLS_OWNER,
+    NOTIFIES_OWNER, /* through the owner's list, once */
+    NOTIFIES_PAGE,  /* through the page's own list */
+    NEVER_NOTIFIES_OWNER,
 };
 
 /* A run of slices that is a page, or free. Its place is SLICES times its segment's number, plus its

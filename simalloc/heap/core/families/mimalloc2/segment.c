@@ -12,7 +12,7 @@ enum {
     LINK_WRITTEN = 32,   /* bytes of the record of a further slice, which points to the first */
     MOST_LINKED = 255,   /* slices of a page that lead to its first one, beside the last */
     COMMIT_UNIT = 16, /* slices that are committed together */
-    SLOTS_LOOKED_AT = 16, /* slots of kept segments searched by a purge without force */
+    SLOTS_SEARCHED = 16, /* slots of kept segments searched by a purge without force */
     MOST_PURGED = 4, /* maximum number decommitted then */
 };
 
@@ -291,10 +291,10 @@ void segments_purge(struct mimalloc2 *state, bool force)
 {
     uint64_t now = clock_of(&state->mi);
     uint32_t first = force ? 0 : (uint32_t)(shuffled(now) % KEPT_SEGMENTS);
-    uint32_t most = force ? KEPT_SEGMENTS : SLOTS_LOOKED_AT;
+    uint32_t most = force ? KEPT_SEGMENTS : SLOTS_SEARCHED;
     uint32_t purged = 0;
-    for (uint32_t looked = 0; looked < most && state->allow_decommit; looked++) {
-        uint32_t slot = (first + looked) % KEPT_SEGMENTS;
+    for (uint32_t searched = 0; searched < most && state->allow_decommit; searched++) {
+        uint32_t slot = (first + searched) % KEPT_SEGMENTS;
         struct kept *kept = &state->kept[slot];
         if (!is_bit(state->filled, slot) || kept->expire == 0 || (now < kept->expire && !force))
             continue;

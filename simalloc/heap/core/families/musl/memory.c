@@ -4,7 +4,7 @@
 #include "families/musl/musl.h"
 #include "space/residence.h"
 
-enum { FIRST_BYTE = 13, BYTES = 2, BY_TURNS = 256, MOST_TOLD = 5, SLOT_MARK = 7 << 5 };
+enum { FIRST_BYTE = 13, BYTES = 2, BY_TURNS = 256, MAX_STORED = 5, SLOT_MARK = 7 << 5 };
 
 static struct musl_mapping *mapping_of(const struct musl *state, uint32_t group)
 {
@@ -81,10 +81,10 @@ void musl_end(struct musl *state, struct musl_slot slot, uint64_t at, uint64_t s
         write_byte(state, slot.group, at + size, 0);
         heap_touch(&state->heap, at + size, 1);
     }
-    if (reserve >= MOST_TOLD)
-        heap_touch(&state->heap, end - MOST_TOLD, MOST_TOLD);
-    uint32_t told = reserve < MOST_TOLD ? (uint32_t)reserve : MOST_TOLD;
-    write_byte(state, slot.group, at - 3, slot.slot + (told << 5));
+    if (reserve >= MAX_STORED)
+        heap_touch(&state->heap, end - MAX_STORED, MAX_STORED);
+    uint32_t stored = reserve < MAX_STORED ? (uint32_t)reserve : MAX_STORED;
+    write_byte(state, slot.group, at - 3, slot.slot + (stored << 5));
 }
 
 void musl_fill(struct musl *state, struct musl_slot slot, struct musl_object object,

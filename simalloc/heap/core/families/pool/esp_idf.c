@@ -9,7 +9,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct tlsf_pool *state = (const struct tlsf_pool *)heap;
     uint64_t allocated = heap->counters.allocated, free_blocks = heap->counters.free_blocks;
-    const uint64_t told[] = {
+    const uint64_t values[] = {
         state->pool.capacity - state->control - allocated,
         allocated - state->used * heap->setting.word,
         tlsf_pool_largest_request(state),
@@ -19,7 +19,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         state->used + free_blocks,
         tlsf_pool_largest_request(state),
     };
-    memcpy(figures, told, sizeof told);
+    memcpy(figures, values, sizeof values);
 }
 
 const struct family esp_idf = {.name = "esp idf", TLSF_FAMILY};

@@ -165,7 +165,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     }
     uint64_t served = largest > 0 ? largest - heap->setting.payload : 0;
     bool is_made = state->is_made;
-    const uint64_t told[] = {
+    const uint64_t values[] = {
         is_made ? state->free_bytes : 0,
         is_made ? largest : 0,
         is_made ? smallest : NO_FIGURE,
@@ -175,7 +175,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         state->frees,
         served,
     };
-    memcpy(figures, told, sizeof told);
+    memcpy(figures, values, sizeof values);
 }
 
 static const struct parameter parameters[] = {

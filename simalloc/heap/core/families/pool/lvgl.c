@@ -11,7 +11,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     uint64_t free_blocks = heap->counters.free_blocks, free = tlsf_pool_free_bytes(state);
     uint64_t total = state->area - (state->used + free_blocks) * heap->setting.word;
     uint64_t biggest = tlsf_pool_largest_free(state);
-    const uint64_t told[] = {
+    const uint64_t values[] = {
         total,
         free,
         biggest,
@@ -22,7 +22,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         free == 0 ? 0 : 100 - 100 * biggest / free,
         tlsf_pool_largest_request(state),
     };
-    memcpy(figures, told, sizeof told);
+    memcpy(figures, values, sizeof values);
 }
 
 const struct family lvgl = {.name = "lvgl", TLSF_FAMILY};

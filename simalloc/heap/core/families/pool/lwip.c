@@ -93,7 +93,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct lwip *state = (const struct lwip *)heap;
     uint64_t largest = walked_largest(&state->walked);
-    const uint64_t told[] = {
+    const uint64_t values[] = {
         heap->counters.allocated,
         state->most,
         state->errors,
@@ -101,7 +101,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         heap->counters.free_blocks,
         largest > 0 ? largest - heap->setting.payload : 0,
     };
-    memcpy(figures, told, sizeof told);
+    memcpy(figures, values, sizeof values);
 }
 
 static const struct parameter parameters[] = {

@@ -149,9 +149,9 @@ static void report(const struct heap *heap, uint64_t *figures)
             most = run > most ? run : most;
         }
     }
-    const uint64_t told[] = {total, used, total - used, free, ones, twos, most,
-                             state->last_free, free * state->block};
-    memcpy(figures, told, sizeof told);
+    const uint64_t values[] = {total, used, total - used, free, ones, twos, most,
+                               state->last_free, free * state->block};
+    memcpy(figures, values, sizeof values);
 }
 
 static const struct parameter parameters[] = {

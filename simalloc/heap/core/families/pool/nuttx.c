@@ -357,7 +357,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         most = run > most ? run : most;
         used += heap->blocks[id].index_slot == STATE_ALLOCATED;
     }
-    const uint64_t told[] = {
+    const uint64_t values[] = {
         arena,
         runs,
         used,
@@ -368,7 +368,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         (state->chunks + waiting - state->counted) & word_most(heap),
         most > 0 ? most - state->field : 0,
     };
-    memcpy(figures, told, sizeof told);
+    memcpy(figures, values, sizeof values);
 }
 
 static const struct parameter parameters[] = {

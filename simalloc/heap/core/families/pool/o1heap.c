@@ -119,7 +119,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct o1heap *state = (const struct o1heap *)heap;
     unsigned class = class_last(&state->lists);
-    const uint64_t told[] = {
+    const uint64_t values[] = {
         state->area,
         heap->counters.allocated,
         state->most,
@@ -127,7 +127,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         state->refused,
         class == NO_CLASS ? 0 : class_begin(&state->lists, class) - heap->setting.payload,
     };
-    memcpy(figures, told, sizeof told);
+    memcpy(figures, values, sizeof values);
 }
 
 static const struct parameter parameters[] = {

@@ -164,11 +164,11 @@ static void report(const struct heap *heap, uint64_t *figures)
         run = heap_is_free(heap, id) ? run + heap->blocks[id].size : 0;
         longest = run > longest ? run : longest;
     }
-    const uint64_t told[] = {
+    const uint64_t values[] = {
         state->available, state->fragments, state->searched,
         state->merges, state->splits, longest - heap->setting.payload,
     };
-    memcpy(figures, told, sizeof told);
+    memcpy(figures, values, sizeof values);
 }
 
 static const struct parameter parameters[] = {

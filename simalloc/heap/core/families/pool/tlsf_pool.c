@@ -293,9 +293,9 @@ static const char *const figure_names[] = {"free", "largest_free", "free_blocks"
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct tlsf_pool *state = (const struct tlsf_pool *)heap;
-    const uint64_t told[] = {tlsf_pool_free_bytes(state), tlsf_pool_largest_free(state),
-                             heap->counters.free_blocks, tlsf_pool_largest_request(state)};
-    memcpy(figures, told, sizeof told);
+    const uint64_t values[] = {tlsf_pool_free_bytes(state), tlsf_pool_largest_free(state),
+                               heap->counters.free_blocks, tlsf_pool_largest_request(state)};
+    memcpy(figures, values, sizeof values);
 }
 
 const struct family tlsf_pool = {.name = "tlsf pool", TLSF_FAMILY};

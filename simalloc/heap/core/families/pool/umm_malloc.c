@@ -248,7 +248,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         squares += run * run;
         largest = run > largest ? run : largest;
     }
-    const uint64_t told[] = {
+    const uint64_t values[] = {
         blocks,
         state->listed,
         largest,
@@ -259,7 +259,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         state->refused,
         largest == 0 ? 0 : largest * state->block - HEADER,
     };
-    memcpy(figures, told, sizeof told);
+    memcpy(figures, values, sizeof values);
 }
 
 static const struct parameter parameters[] = {

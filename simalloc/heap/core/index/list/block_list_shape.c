@@ -41,7 +41,7 @@ static void drop(struct block_list *list, uint32_t level, uint32_t id)
 }
 
 /* Writes into a node's slot of its parent what the largest block below it is; so on upwards. */
-static void tell_parent(struct block_list *list, uint32_t level, uint32_t id)
+static void update_parent(struct block_list *list, uint32_t level, uint32_t id)
 {
     bool changed = true;
     for (; changed && level < list->height; level++) {
@@ -82,7 +82,7 @@ void block_list_move_bounds(struct block_list *list, uint32_t leaf, uint32_t key
 
 void block_list_correct(struct block_list *list, uint32_t level, uint32_t id)
 {
-    tell_parent(list, level, id);
+    update_parent(list, level, id);
 }
 
 /* Lets the children in slots from `first` on know where they are. */
@@ -114,7 +114,7 @@ static void raise_root(struct block_list *list)
     list->inners[id].count = 1;
     list->height++;
     adopt(list, list->height, id, 0);
-    tell_parent(list, list->height - 1, list->root);
+    update_parent(list, list->height - 1, list->root);
     list->root = id;
 }
 
@@ -142,8 +142,8 @@ static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id,
     parent->largest[slot] = 0;
     parent->count++;
     adopt(list, level + 1, parent_id, slot);
-    tell_parent(list, level, id);
-    tell_parent(list, level, child);
+    update_parent(list, level, id);
+    update_parent(list, level, child);
 }
 
 static void split_inner(struct block_list *list, uint32_t level, uint32_t id)
@@ -275,7 +275,7 @@ static void merge_inners(struct block_list *list, uint32_t level, uint32_t left_
     left->count += right->count;
     adopt(list, level, left_id, count);
     absorb(list, level, left_id, right_id);
-    tell_parent(list, level, left_id);
+    update_parent(list, level, left_id);
 }
 
 static void merge_leaves(struct block_list *list, uint32_t left, uint32_t right)
@@ -286,7 +286,7 @@ static void merge_leaves(struct block_list *list, uint32_t left, uint32_t right)
     take_all(&list->leaves[right], &row);
     fill(list, left, &row, 0, row.count, false);
     absorb(list, 0, left, right);
-    tell_parent(list, 0, left);
+    update_parent(list, 0, left);
 }
 
 static uint32_t occupancy(const struct block_list *list, uint32_t level, uint32_t id)

@@ -115,7 +115,7 @@ static void readopt(struct size_tree *tree, uint32_t id, uint32_t from)
 }
 
 /* Passes on upwards which block is the last below a node. */
-static void tell(struct size_tree *tree, uint32_t id)
+static void update_parent(struct size_tree *tree, uint32_t id)
 {
     const struct tree_node *node = &tree->nodes[id];
     while (node->parent != NO_NODE && node->count > 0) {
@@ -181,7 +181,7 @@ static void split(struct size_tree *tree, uint32_t id)
     right->count = TREE_CAPACITY - kept;
     adopt_from(tree, right_id, 0);
     open_child(tree, left->parent, left->place + 1, right_id);
-    tell(tree, id);
+    update_parent(tree, id);
 }
 
 void size_tree_insert(struct size_tree *tree, uint32_t block, uint64_t key)
@@ -193,7 +193,7 @@ void size_tree_insert(struct size_tree *tree, uint32_t block, uint64_t key)
         id = leaf_for(tree, size, key);
     }
     open_entry(tree, id, rank_in(&tree->nodes[id], size, key), size, key, block);
-    tell(tree, id);
+    update_parent(tree, id);
     tree->blocks++;
 }
 
@@ -208,7 +208,7 @@ static void merge_with_right(struct size_tree *tree, uint32_t left_id, uint32_t 
     adopt_from(tree, left_id, count);
     close_entry(tree, right->parent, right->place);
     drop_node(tree, right_id);
-    tell(tree, left_id);
+    update_parent(tree, left_id);
 }
 
 /* Merges a node that has become small with a neighbour, and so on upwards. */
@@ -231,7 +231,7 @@ static void rebalance(struct size_tree *tree, uint32_t id)
     if (node->count == 0) {
         close_entry(tree, parent_id, place);
         drop_node(tree, id);
-        tell(tree, parent_id);
+        update_parent(tree, parent_id);
     } else if (place + 1 < parent->count &&
                node->count + tree->nodes[parent->item[place + 1]].count <= roomy) {
         merge_with_right(tree, id, parent->item[place + 1]);
@@ -260,7 +260,7 @@ uint64_t size_tree_remove(struct size_tree *tree, uint32_t block)
     uint64_t key = leaf->key[entry];
     tree->heap->blocks[block].index_slot = STATE_ALLOCATED;
     close_entry(tree, id, entry);
-    tell(tree, id);
+    update_parent(tree, id);
     tree->blocks--;
     if (leaf->count < TREE_CAPACITY / 4)
         rebalance(tree, id);
@@ -283,7 +283,7 @@ void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address)
     leaf->size[entry] = size;
     leaf->key[entry] = key;
     if (entry == leaf->count - 1)
-        tell(tree, id);
+        update_parent(tree, id);
 }
 
 /* State of the check's walk over the tree. */

@@ -38,7 +38,7 @@ static void note_largest(const struct address_tree *tree, uint32_t id)
 }
 
 /* Updates the largest size in each ancestor of a node. */
-static void tell_parents(const struct address_tree *tree, uint32_t id)
+static void update_parents(const struct address_tree *tree, uint32_t id)
 {
     uint32_t parent = tree->nodes[id].parent;
     note_largest(tree, id);
@@ -59,12 +59,12 @@ void address_tree_resized(const struct address_tree *tree, uint32_t id)
 {
     if (has_sizes(tree))
         tree_sizes_resized(&tree->sizes, id);
-    tell_parents(tree, id);
+    update_parents(tree, id);
 }
 
-struct looked_up address_tree_first(const struct address_tree *tree, uint64_t size)
+struct searched address_tree_first(const struct address_tree *tree, uint64_t size)
 {
-    struct looked_up found = {*tree->root, 0};
+    struct searched found = {*tree->root, 0};
     while (found.node != NO_BLOCK) {
         const struct address_node *node = &tree->nodes[found.node];
         found.visited++;
@@ -78,9 +78,9 @@ struct looked_up address_tree_first(const struct address_tree *tree, uint64_t si
     return found;
 }
 
-struct looked_up address_tree_better(const struct address_tree *tree, uint64_t size)
+struct searched address_tree_better(const struct address_tree *tree, uint64_t size)
 {
-    struct looked_up found = {*tree->root, 0};
+    struct searched found = {*tree->root, 0};
     while (found.node != NO_BLOCK) {
         const struct address_node *node = &tree->nodes[found.node];
         uint64_t least = UINT64_MAX;
@@ -103,16 +103,16 @@ struct looked_up address_tree_better(const struct address_tree *tree, uint64_t s
     return found;
 }
 
-struct looked_up address_tree_best(const struct address_tree *tree, uint64_t size)
+struct searched address_tree_best(const struct address_tree *tree, uint64_t size)
 {
     struct treap_place best = tree_sizes_best(&tree->sizes, size);
-    return (struct looked_up){best.block, best.rank};
+    return (struct searched){best.block, best.rank};
 }
 
-struct looked_up address_tree_insert(const struct address_tree *tree, uint32_t id, bool meets)
+struct searched address_tree_insert(const struct address_tree *tree, uint32_t id, bool meets)
 {
     const struct block *block = &tree->blocks[id];
-    struct looked_up place = {NO_BLOCK, 0};
+    struct searched place = {NO_BLOCK, 0};
     uint32_t parent = NO_BLOCK;
     uint32_t *link = tree->root;
     while (*link != NO_BLOCK) {
@@ -129,7 +129,7 @@ struct looked_up address_tree_insert(const struct address_tree *tree, uint32_t i
     tree->nodes[id] = (struct address_node){.parent = parent};
     if (has_sizes(tree))
         tree_sizes_enter(&tree->sizes, id, block->size);
-    tell_parents(tree, id);
+    update_parents(tree, id);
     return place;
 }
 
@@ -152,7 +152,7 @@ static void replace(const struct address_tree *tree, uint32_t id, uint32_t other
         parent->right = other;
         parent->max_right = size;
     }
-    tell_parents(tree, above);
+    update_parents(tree, above);
 }
 
 /* Takes a node out of the tree itself. */

@@ -32,7 +32,7 @@ struct address_tree {
 };
 
 /* Result of a search: a node or NO_BLOCK, and the number of visited nodes. */
-struct looked_up {
+struct searched {
     uint32_t node;
     uint64_t visited;
 };
@@ -43,13 +43,13 @@ void address_nodes_release(struct address_nodes *nodes);
 
 /* Each returns a node of at least `size` bytes: the lowest, the result of better fit, and the
  * smallest. */
-struct looked_up address_tree_first(const struct address_tree *tree, uint64_t size);
-struct looked_up address_tree_better(const struct address_tree *tree, uint64_t size);
-struct looked_up address_tree_best(const struct address_tree *tree, uint64_t size);
+struct searched address_tree_first(const struct address_tree *tree, uint64_t size);
+struct searched address_tree_better(const struct address_tree *tree, uint64_t size);
+struct searched address_tree_best(const struct address_tree *tree, uint64_t size);
 
 /* Makes a block a new leaf and returns NO_BLOCK; or, if it `meets` neighbours, the first node on the
  * way that lies directly beside it, which is all that happens then. */
-struct looked_up address_tree_insert(const struct address_tree *tree, uint32_t id, bool meets);
+struct searched address_tree_insert(const struct address_tree *tree, uint32_t id, bool meets);
 
 void address_tree_delete(const struct address_tree *tree, uint32_t id);
 

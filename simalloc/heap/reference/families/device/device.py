@@ -138,7 +138,7 @@ class DeviceHeap(Heap):
 
     def give_segment_back(self, address: int) -> None:
         """Give a segment back that is one block, in no list."""
-        self._count_given_back(address)
+        self._count_freed(address)
         self.statistics.segment.change(-1, small=self.of[address].pool.small)
         self.drop_segment(address)
 
@@ -160,7 +160,7 @@ class DeviceHeap(Heap):
 
     def unmap(self, address: int) -> None:
         """Make a hole of a block that is in no list."""
-        self._count_given_back(address)
+        self._count_freed(address)
         self.blocks.mark(address, State.HOLE)
 
     def put(self, address: int) -> None:
@@ -256,7 +256,7 @@ class DeviceHeap(Heap):
         self.statistics.reserved.change(size, small=pool.small)
         self.mappings.append((self.event, address, size))
 
-    def _count_given_back(self, address: int) -> None:
+    def _count_freed(self, address: int) -> None:
         size, pool = self.block_size(address), self.of[address].pool
         self.taken -= round_up(size, GRANULE)
         self.statistics.device_free += 1

@@ -61,11 +61,11 @@ class DeviceStatistics:
             "oversize_segments": self.oversize_segments,
         }
         for name in ("requested", "allocated", "active", "reserved", "inactive_split", "segment"):
-            pools, told = getattr(self, name), name if name == "segment" else f"{name}_bytes"
+            pools, label = getattr(self, name), name if name == "segment" else f"{name}_bytes"
             gauges |= {
-                f"{told}.all": pools,
-                f"{told}.large_pool": pools.large,
-                f"{told}.small_pool": pools.small,
+                f"{label}.all": pools,
+                f"{label}.large_pool": pools.large,
+                f"{label}.small_pool": pools.small,
             }
         current = {f"{name}.current": gauge.now for name, gauge in gauges.items()}
         return current | {

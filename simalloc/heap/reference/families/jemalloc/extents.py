@@ -14,7 +14,7 @@ from simalloc.heap.reference.parts.pairing_heap import PairingHeap
 if TYPE_CHECKING:
     from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
 
-_MOST_LOOKED_AT: Final = 32
+_MAX_EXAMINED: Final = 32
 """Maximum number of extents that a search visits in a bin whose extents do not all fit."""
 
 
@@ -146,8 +146,8 @@ class ExtentCache:
         name = self._sizes.bin_of(size)
         if not self._sizes.page_multiples or name == self._sizes.first_bin(size):
             return []
-        looked_at = self._bins[name].breadth_first(_MOST_LOOKED_AT)
-        return [extent for extent in looked_at if extent.size >= size]
+        examined = self._bins[name].breadth_first(_MAX_EXAMINED)
+        return [extent for extent in examined if extent.size >= size]
 
     def _bins_from(self, least: int) -> list[int]:
         return sorted(name for name in self._first if name >= least)

@@ -192,8 +192,8 @@ class JemallocHeap(Heap):
 
     def _start_program(self) -> None:
         """Let thread 0 allocate what libraries keep: one for itself, one for each other thread."""
-        told = self._description.started_threads
-        others = self.other_threads if told < 0 else told
+        started = self._description.started_threads
+        others = self.other_threads if started < 0 else started
         if self._description.cxx_pool:
             self._keep(_POOL_OF_EXCEPTIONS, _POOL_WRITTEN)
         for _ in range(others):

@@ -39,7 +39,7 @@ _HEADER_SIZE = _HEADER_START + _SLICE_RECORD * (SEGMENT // SLICE + 1)
 _CACHE_SLOTS = 1024
 """Maximum number of cached segments."""
 
-_SLOTS_LOOKED_AT = 16
+_SLOTS_SEARCHED = 16
 """Number of cached segments that are checked for due decommits when another is cached."""
 
 _MOST_PURGED = 4
@@ -176,7 +176,7 @@ class Segments:
             return
         first = 0 if force else shuffled(now) % _CACHE_SLOTS
         purged = 0
-        for place in range(first, first + (_CACHE_SLOTS if force else _SLOTS_LOOKED_AT)):
+        for place in range(first, first + (_CACHE_SLOTS if force else _SLOTS_SEARCHED)):
             segment, expire = self._cache.get(place % _CACHE_SLOTS, (None, 0))
             if segment is None or expire == 0 or (now < expire and not force):
                 continue

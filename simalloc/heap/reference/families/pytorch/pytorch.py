@@ -7,7 +7,7 @@ from typing import Final
 
 from simalloc.heap.reference.families.device.device import DeviceHeap, Pool
 from simalloc.heap.reference.families.pytorch.expandable import grow, reach
-from simalloc.heap.reference.families.pytorch.giving_back import (
+from simalloc.heap.reference.families.pytorch.release import (
     collect_garbage,
     release_all,
     release_oversize,

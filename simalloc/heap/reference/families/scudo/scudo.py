@@ -185,8 +185,8 @@ class ScudoHeap(Heap):
             pages = self.resident_in(memory.start, memory.mapped) // PAGE
             mapped += memory.mapped
             resident += pages
-            told = (number << 42) + (memory.mapped // PAGE << 21) + pages
-            slots[f"slot_{memory.slot:02}"] = told
+            packed = (number << 42) + (memory.mapped // PAGE << 21) + pages
+            slots[f"slot_{memory.slot:02}"] = packed
         return {
             "mapped_primary": mapped,
             "mapped_secondary": self._secondary.mapped,

@@ -28,7 +28,7 @@ class Known(NamedTuple):
     free: float
 
 
-def own_words(family: str, known: Known) -> dict[str, float]:
+def own_statistics(family: str, known: Known) -> dict[str, float]:
     """Return the lines of a malloc with their bytes; none if it has no lines of its own here."""
     lines = _LINES.get(family)
     return lines(known) if lines else {}

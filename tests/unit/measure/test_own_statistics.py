@@ -29,7 +29,7 @@ PRINTED = {
 
 def words(trace, policy):
     last = len(trace) - 1
-    return waste(trace, simulate(trace, policy, scale=1, realloc="in-place"), last).own_words
+    return waste(trace, simulate(trace, policy, scale=1, realloc="in-place"), last).own_statistics
 
 
 def test_tcmallocs_lines_are_those_that_it_prints():
