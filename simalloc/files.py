@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-MOST_TEXT: Final = 16 << 20
+MAX_TEXT: Final = 16 << 20
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a write that do not name the written file."""
@@ -74,15 +74,15 @@ def keep_apart(target: str | os.PathLike[str], sources: Iterable[str | os.PathLi
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return a text that somebody has written, of at most `MOST_TEXT` bytes.
+    """Return a text that somebody has written, of at most `MAX_TEXT` bytes.
 
     Raises `OSError` if it is longer, as a device may be without end, and `UnicodeDecodeError` if it
     is not in UTF-8.
     """
     with Path(path).open("rb") as stream:
-        text = stream.read(MOST_TEXT + 1)
-    if len(text) > MOST_TEXT:
-        reason = f"it has more than {MOST_TEXT >> 20} MiB, which is no text that somebody wrote"
+        text = stream.read(MAX_TEXT + 1)
+    if len(text) > MAX_TEXT:
+        reason = f"it has more than {MAX_TEXT >> 20} MiB, which is no text that somebody wrote"
         raise OSError(errno.EFBIG, reason, os.fspath(path))
     return text.decode("utf-8")
 

@@ -51,7 +51,7 @@ class Buffer(NamedTuple):
         return all(use.high - use.low == self.size for use in self.uses)
 
 
-def least_height(buffers: Sequence[Buffer]) -> int:
+def min_height(buffers: Sequence[Buffer]) -> int:
     """Return the least height (bytes) of all placements."""
     placements = _Placements(buffers)
     height = _peak(buffers)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.bounds.measuring import Possible
 
-_LEAST = 1e-4
+_MIN = 1e-4
 """Percent at which smaller values are drawn, because the axis is logarithmic."""
 
 
@@ -20,11 +20,11 @@ def draw(rows: Sequence[Possible], stream: BinaryIO) -> None:
     axes = figure.add_subplot()
     places = range(len(ordered))
     for name, marker in (("best", "D"), ("best_fit", "o"), ("first_fit", "^")):
-        shares = [max(100 * getattr(row, name) / row.live, _LEAST) for row in ordered]
+        shares = [max(100 * getattr(row, name) / row.live, _MIN) for row in ordered]
         label = {"best": "lowest found", "best_fit": "best fit", "first_fit": "first fit"}[name]
         axes.plot(shares, places, marker, markersize=4, label=label)
     for place, row in zip(places, ordered, strict=True):
-        ends = [max(100 * part / row.live, _LEAST) for part in (row.best, row.first_fit)]
+        ends = [max(100 * part / row.live, _MIN) for part in (row.best, row.first_fit)]
         axes.plot(ends, [place, place], color="0.85", zorder=0)
     axes.set_xscale("log")
     axes.set_yticks([*places], [row.trace for row in ordered], fontsize=7)

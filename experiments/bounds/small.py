@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import click
 import numpy as np
 
-from experiments.bounds.exhaustive import Buffer, Use, least_height
+from experiments.bounds.exhaustive import Buffer, Use, min_height
 from experiments.run import experiment, run_command
 from simalloc.bound import Effort, Timetable, best_possible, load_timetable
 from simalloc.cli.progress import progress
@@ -27,10 +27,10 @@ from simalloc.trace import Op, Trace
 Span = tuple[int, int, int]
 """When an object is born, when it dies, and its bytes."""
 
-MOST_OBJECTS: Final = 10
-MOST_PARTS: Final = 5
+MAX_OBJECTS: Final = 10
+MAX_PARTS: Final = 5
 """Objects that use a part of their bytes at times are so few: all addresses are gone through."""
-MOST_BYTES: Final = 8
+MAX_BYTES: Final = 8
 LONGEST: Final = 4
 """An object lives so long at most."""
 ALIGNMENTS: Final = (1, 1, 2, 3, 4)
@@ -56,16 +56,16 @@ class Compared(NamedTuple):
 
 
 def dense(rng: np.random.Generator) -> list[Buffer]:
-    """Draw up to `MOST_OBJECTS` objects that fill the same bytes at all times.
+    """Draw up to `MAX_OBJECTS` objects that fill the same bytes at all times.
 
     Objects that die make room for others, of other sizes, that fill it at once. Since no byte is
     ever free, the choice is small, and peak live bytes are sometimes not sufficient.
     """
-    free = int(rng.integers(3, MOST_BYTES + 1))
+    free = int(rng.integers(3, MAX_BYTES + 1))
     buffers: list[Buffer] = []
     live: list[Buffer] = []
-    for now in range(MOST_OBJECTS):
-        while free > 0 and len(buffers) < MOST_OBJECTS:
+    for now in range(MAX_OBJECTS):
+        while free > 0 and len(buffers) < MAX_OBJECTS:
             size = int(rng.integers(1, free + 1))
             live.append(Buffer(now, now + int(rng.integers(1, LONGEST + 1)), size))
             buffers.append(live[-1])
@@ -76,11 +76,11 @@ def dense(rng: np.random.Generator) -> list[Buffer]:
 
 
 def loose(rng: np.random.Generator) -> list[Buffer]:
-    """Draw up to `MOST_OBJECTS` objects with lifetimes and sizes that have nothing in common."""
-    count = int(rng.integers(1, MOST_OBJECTS + 1))
+    """Draw up to `MAX_OBJECTS` objects with lifetimes and sizes that have nothing in common."""
+    count = int(rng.integers(1, MAX_OBJECTS + 1))
     lower = rng.integers(0, 2 * LONGEST, count)
     upper = lower + rng.integers(1, LONGEST + 1, count)
-    size = rng.integers(1, MOST_BYTES + 1, count)
+    size = rng.integers(1, MAX_BYTES + 1, count)
     return [*map(Buffer, lower.tolist(), upper.tolist(), size.tolist())]
 
 
@@ -95,8 +95,8 @@ def with_gaps(rng: np.random.Generator) -> list[Buffer]:
 
 
 def with_parts(rng: np.random.Generator) -> list[Buffer]:
-    """Draw up to `MOST_PARTS` objects; some use a part of their bytes in their middle."""
-    return [_gapped(buffer, rng, parts=True) for buffer in aligned(rng)[:MOST_PARTS]]
+    """Draw up to `MAX_PARTS` objects; some use a part of their bytes in their middle."""
+    return [_gapped(buffer, rng, parts=True) for buffer in aligned(rng)[:MAX_PARTS]]
 
 
 def _gapped(buffer: Buffer, rng: np.random.Generator, *, parts: bool) -> Buffer:
@@ -149,7 +149,7 @@ def table_of(buffers: Sequence[Buffer]) -> Timetable:
 def compare(buffers: Sequence[Buffer]) -> Compared:
     """Search for the best placement of an instance in both ways."""
     placement = best_possible(table_of(buffers), effort=Effort(takes_help=False))
-    return Compared(placement.height, placement.lower_bound, least_height(buffers), placement.bound)
+    return Compared(placement.height, placement.lower_bound, min_height(buffers), placement.bound)
 
 
 def compare_many(instances: int, seed: int, advance: Callable[[float], None]) -> str:
@@ -169,7 +169,7 @@ def compare_many(instances: int, seed: int, advance: Callable[[float], None]) ->
     missed = sum(one.is_missed for one in compared)
     above = sum(one.least > one.live for one in compared)
     return (
-        f"{instances:,} instances of up to {MOST_OBJECTS} objects (seed {seed}): the search finds "
+        f"{instances:,} instances of up to {MAX_OBJECTS} objects (seed {seed}): the search finds "
         f"and proves the minimum of {instances - missed:,} and misses {missed:,}. The minimum is "
         f"above peak live for {above:,}"
     )

@@ -23,9 +23,9 @@ _STREAMS: Final = 3
 OBJECTS: Final = "Total Objects (10^3)"
 BYTES: Final = "Total Bytes (10^3)"
 AVERAGE: Final = "Average Size (bytes)"
-MOST_OBJECTS: Final = "Max. Objects (10^3)"
-MOST_BYTES: Final = "Max. Bytes (10^3)"
-COLUMNS: Final = (OBJECTS, BYTES, AVERAGE, MOST_OBJECTS, MOST_BYTES)
+MAX_OBJECTS: Final = "Max. Objects (10^3)"
+MAX_BYTES: Final = "Max. Bytes (10^3)"
+COLUMNS: Final = (OBJECTS, BYTES, AVERAGE, MAX_OBJECTS, MAX_BYTES)
 
 
 def comparison(described: Mapping[str, Statistics]) -> Comparison:
@@ -45,7 +45,7 @@ def buffers(program: str, described: Statistics) -> int:
 
     0 if no number of up to three does, to a K.
     """
-    gap = PAPER.table(2).cells[program][MOST_BYTES].value - _row(described)[MOST_BYTES]
+    gap = PAPER.table(2).cells[program][MAX_BYTES].value - _row(described)[MAX_BYTES]
     exact = gap * KILOBYTE_OF_REQUESTS
     number = round(exact / BUFFER)
     near = abs(exact - number * BUFFER) <= KILOBYTE_OF_REQUESTS
@@ -72,7 +72,7 @@ def buffers_table(described: Mapping[str, Statistics]) -> Table:
         here = _row(one)
         gaps = [
             (printed[program][column].value - here[column]) * KILOBYTE_OF_REQUESTS / BUFFER
-            for column in (BYTES, MOST_BYTES)
+            for column in (BYTES, MAX_BYTES)
         ]
         added = buffers(program, one)
         rows.append((PAPER.label(program), *(Rounded(gap, 2) for gap in gaps), added))
@@ -86,6 +86,6 @@ def _row(described: Statistics) -> dict[str, float]:
         OBJECTS: counts.lives / KILOBYTE_OF_REQUESTS,
         BYTES: counts.bytes / KILOBYTE_OF_REQUESTS,
         AVERAGE: counts.average_size,
-        MOST_OBJECTS: described.peak_objects.amount / KILOBYTE_OF_REQUESTS,
-        MOST_BYTES: described.peak_bytes.amount / KILOBYTE_OF_REQUESTS,
+        MAX_OBJECTS: described.peak_objects.amount / KILOBYTE_OF_REQUESTS,
+        MAX_BYTES: described.peak_bytes.amount / KILOBYTE_OF_REQUESTS,
     }

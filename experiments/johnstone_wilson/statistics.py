@@ -27,7 +27,7 @@ def comparisons(described: Described) -> list[Comparison]:
         Comparison(table(1), {name: _basic(one) for name, one in described.items()}),
         Comparison(
             table(2),
-            {name: _most_live(one) for name, one in described.items()},
+            {name: _max_live(one) for name, one in described.items()},
             variant=f"with {HEADER} bytes added to each size",
         ),
         Comparison(table(5), {n: _waits(d.neighbours.objects) for n, d in described.items()}, "K"),
@@ -47,7 +47,7 @@ def _basic(described: Statistics) -> dict[str, float]:
     }
 
 
-def _most_live(described: Statistics) -> dict[str, float]:
+def _max_live(described: Statistics) -> dict[str, float]:
     """Return a row of table 2: the most objects of each class live at one time."""
     most = {size.upto: size.most_live for size in described.classes}
     columns = table(2).columns

@@ -17,7 +17,7 @@ from simalloc.trace.catalogue import load
 from simalloc.trace.workloads import Synthetic, generate
 
 POLICIES: Final = GROUPS["johnstone-wilson"]
-MOST_OBJECTS: Final = 1_000_000
+MAX_OBJECTS: Final = 1_000_000
 """Maximum number of objects of a generated trace; otherwise it has the program's number."""
 
 LAWS: Final[Mapping[str, str]] = {
@@ -74,7 +74,7 @@ def measure(progress: Progress) -> Measured:
 
 def _like(name: str, trace: Trace, lifetimes: str) -> Trace:
     described = Synthetic(
-        objects=min(trace.objects, MOST_OBJECTS),
+        objects=min(trace.objects, MAX_OBJECTS),
         sizes=f"table:trace={name}",
         lifetimes=f"{lifetimes}:trace={name}",
     )

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from experiments.output import fill_page
-from experiments.synthetic.measuring import LAWS, MOST_OBJECTS, POLICIES, Measured
+from experiments.synthetic.measuring import LAWS, MAX_OBJECTS, POLICIES, Measured
 from simalloc.report import Rounded, Table
 from simalloc.report.table import Value
 
@@ -42,7 +42,7 @@ def page(measured: Measured, shown: dict[str, Table]) -> str:
     facts = {
         "programs": len(measured),
         "policies": len(POLICIES),
-        "objects": f"{MOST_OBJECTS:,}",
+        "objects": f"{MAX_OBJECTS:,}",
         **{
             f"{key}_{text}": value
             for law, text in LAWS.items()

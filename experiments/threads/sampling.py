@@ -19,7 +19,7 @@ PAUSE = 0.001
 HEAP_OF_ARENA = 64 << 20
 """glibc's heaps of other arenas than the main one begin at multiples of this."""
 
-LEAST_MAPPED = 128 << 10
+MIN_MAPPED = 128 << 10
 """Minimum bytes of blocks that glibc maps separately."""
 
 MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (....) \S+ \S+ \d+ *(.*)")
@@ -40,7 +40,7 @@ def resident(smaps: str) -> tuple[int, int]:
             start, end = (int(edge, 16) for edge in mapping.group(1, 2))
             rights, name = mapping.group(3, 4)
             follows = before[0] == start and (before[1] == "---p" or bool(before[2]))
-            is_block = not name and not follows and end - start >= LEAST_MAPPED
+            is_block = not name and not follows and end - start >= MIN_MAPPED
             is_arena = not name and start % HEAP_OF_ARENA == 0
             is_heap = rights == "rw-p" and (name == "[heap]" or is_arena or is_block)
             before = end, rights, name

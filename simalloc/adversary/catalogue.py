@@ -15,7 +15,7 @@ from simalloc.errors import SimallocError
 from simalloc.policy import AnyPolicy, spell
 from simalloc.trace import Op, Trace
 
-MOST_LIVE: Final = 1 << 26
+MAX_LIVE: Final = 1 << 26
 LARGEST: Final = 1 << 16
 
 
@@ -107,8 +107,8 @@ def played(
         raise SimallocError(f"unknown adversary {name!r}; choose one of {', '.join(ADVERSARIES)}")
     if largest < 2 or largest > LARGEST or largest & (largest - 1):
         raise SimallocError(f"largest is {largest}; it takes a power of two from 2 to {LARGEST}")
-    if not largest <= live <= MOST_LIVE:
-        raise SimallocError(f"live is {live}; it takes {largest}, the largest, to {MOST_LIVE}")
+    if not largest <= live <= MAX_LIVE:
+        raise SimallocError(f"live is {live}; it takes {largest}, the largest, to {MAX_LIVE}")
     game = Game(policy, scale=scale, engine=engine, progress=progress)
     ADVERSARIES[name].play(game, live, largest)
     return game

@@ -9,25 +9,25 @@ from typing import Final
 from simalloc.advice.moments import Moment
 from simalloc.advice.outcomes import Setting
 
-LEAST_GAIN: Final = 0.05
+MIN_GAIN: Final = 0.05
 """Minimum saving for a recommendation, as a share of the resident bytes.
 
 The model, the recording and the system's own pages change the figures by as much.
 """
 
-LEAST_BYTES: Final = 256 << 10
+MIN_BYTES: Final = 256 << 10
 """Minimum saving in bytes: a few dozen pages, as any process varies by."""
 
 MORE_AT_ONCE: Final = 0.01
 """Maximum increase in the share of requests at which threads compete for an arena."""
 
-LEAST_SECONDS: Final = 0.01
+MIN_SECONDS: Final = 0.01
 """CPU seconds below which a cost is start-up noise and does not count."""
 
 
 def is_worth(holds: float, gain: float) -> bool:
     """Return whether a saving of `gain` bytes justifies a change."""
-    return gain >= max(LEAST_BYTES, LEAST_GAIN * holds)
+    return gain >= max(MIN_BYTES, MIN_GAIN * holds)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def waits(setting: Setting, now: Setting) -> bool:
 
 def is_costly(setting: Setting, budget: float) -> bool:
     """Return whether a setting is known to cost more than the budget."""
-    return setting.cost.exceeds(budget) and setting.cost.seconds >= LEAST_SECONDS
+    return setting.cost.exceeds(budget) and setting.cost.seconds >= MIN_SECONDS
 
 
 def saved(setting: Setting, now: Setting) -> dict[Moment, float]:
@@ -119,7 +119,7 @@ def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
         (one for one in fit if _is_near(one, most, now)),
         key=lambda one: (
             one.candidate.allocator != now.candidate.allocator,
-            one.cost.seconds if one.cost.seconds >= LEAST_SECONDS else 0,
+            one.cost.seconds if one.cost.seconds >= MIN_SECONDS else 0,
             len(one.candidate.values),
             -_total(one, now),
         ),
@@ -130,7 +130,7 @@ def _is_near(setting: Setting, best: Setting, now: Setting) -> bool:
     """Return whether a setting holds about the same as another at each moment."""
     return all(
         setting.moments[moment] - best.moments[moment]
-        <= max(LEAST_BYTES, LEAST_GAIN * now.moments[moment])
+        <= max(MIN_BYTES, MIN_GAIN * now.moments[moment])
         for moment in Moment
     )
 

@@ -11,7 +11,7 @@ from simalloc.errors import SimallocError
 ASSUMED_CORES: Final = 8
 """Cores of an unknown machine."""
 
-_MOST_CORES: Final = 1 << 12
+_MAX_CORES: Final = 1 << 12
 _PAGE: Final = 4096
 _THP: Final = ("always", "madvise", "never")
 
@@ -58,16 +58,16 @@ def machine_of(provenance: Mapping[str, Any], cores: int | None = None) -> Machi
     Values that the provenance lacks, or has in a form that no recorder writes, are assumed. Raises
     `SimallocError` for an impossible number of cores.
     """
-    if cores is not None and not 1 <= cores <= _MOST_CORES:
-        raise SimallocError(f"{cores} cores; use 1 to {_MOST_CORES}")
-    recorded = _whole(provenance.get("cores"), 1, _MOST_CORES)
+    if cores is not None and not 1 <= cores <= _MAX_CORES:
+        raise SimallocError(f"{cores} cores; use 1 to {_MAX_CORES}")
+    recorded = _whole(provenance.get("cores"), 1, _MAX_CORES)
     page = _whole(provenance.get("page"), 1 << 10, 1 << 30) or _PAGE
     quota, thp = provenance.get("cpu_quota"), provenance.get("thp")
     return Machine(
         cores=cores or recorded or ASSUMED_CORES,
         source="given" if cores else "recorded" if recorded else "assumed",
         page=page if page & (page - 1) == 0 else _PAGE,
-        quota=float(quota) if isinstance(quota, (int, float)) and 0 < quota < _MOST_CORES else 0.0,
+        quota=float(quota) if isinstance(quota, (int, float)) and 0 < quota < _MAX_CORES else 0.0,
         thp=thp if thp in _THP else "",
         overcommit=_whole(provenance.get("overcommit"), 0, 2, -1),
     )

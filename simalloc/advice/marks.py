@@ -108,7 +108,7 @@ def unused_by_interval(run: Run, *, whole: bool = False) -> NDArray[np.float64]:
     return unused
 
 
-def most_unused(setting: Setting, run: Run, progress: Callable[[int], None]) -> int:
+def max_unused(setting: Setting, run: Run, progress: Callable[[int], None]) -> int:
     """Return the first event after which most is resident that is not live, of a run's setting.
 
     Events before all objects of the start are live are passed over. Where the run's timeline has
@@ -123,10 +123,10 @@ def most_unused(setting: Setting, run: Run, progress: Callable[[int], None]) -> 
         return int(np.argmax(unused))
     chosen = np.argsort(-unused, kind="stable")
     chosen = np.sort(chosen[: max(1, _WATCHED // line.interval)])
-    return _most_unused_in(setting, chosen * line.interval, line.interval, progress)
+    return _max_unused_in(setting, chosen * line.interval, line.interval, progress)
 
 
-def _most_unused_in(
+def _max_unused_in(
     setting: Setting,
     starts: NDArray[np.int64],
     length: int,

@@ -12,7 +12,7 @@ from simalloc.advice.candidates import PYTHONS_OWN, Candidate
 from simalloc.advice.contention import at_once
 from simalloc.advice.costs import Cost, cost_of, cpu_seconds_of
 from simalloc.advice.machine import Machine, machine_of
-from simalloc.advice.marks import most_unused, replay_marked
+from simalloc.advice.marks import max_unused, replay_marked
 from simalloc.advice.moments import Marks, Moment, marks_of, moments_of, shifted
 from simalloc.advice.prices import prices
 from simalloc.advice.python_release import python_of
@@ -141,7 +141,7 @@ def _marks_for(
     now = _replayed(source, used, world)
     nowhere = np.empty(0, np.int64)
     run = replay_marked([now], [nowhere], progress)[0].run
-    unused = most_unused(now, run, progress or (lambda _: None))
+    unused = max_unused(now, run, progress or (lambda _: None))
     if len(source) > IN_MEMORY:
         first = live_at_start(source.provenance).last_event
         event = np.unique([first, unused, len(source) - 1])

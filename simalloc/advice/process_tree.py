@@ -132,12 +132,12 @@ def _process(
         run,
         begins,
         ends,
-        _most(at, mapped.live_high, seconds, begins, ends),
-        _most(at, resident.heap_high, seconds, begins, ends),
+        _max(at, mapped.live_high, seconds, begins, ends),
+        _max(at, resident.heap_high, seconds, begins, ends),
     )
 
 
-def _most(
+def _max(
     at: NDArray[np.float64],
     values: NDArray[np.float64],
     seconds: NDArray[np.float64],

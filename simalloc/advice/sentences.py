@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Final
 
 from simalloc.advice.candidates import GLIBC, PYTHONS_OWN, TRIM, Candidate
-from simalloc.advice.choice import LEAST_BYTES, LEAST_SECONDS, Choice, helped, waits
+from simalloc.advice.choice import MIN_BYTES, MIN_SECONDS, Choice, helped, waits
 from simalloc.advice.circumstances import RemoteFrees, Share
 from simalloc.advice.costs import Cost
 from simalloc.advice.machine import Machine
@@ -155,7 +155,7 @@ def by_moment(choice: Choice) -> str:
         more = [
             _change(now, setting, other)
             for other in Moment
-            if setting.moments[other] > now.moments[other] + LEAST_BYTES
+            if setting.moments[other] > now.moments[other] + MIN_BYTES
         ]
         raises = f", but raise it {_listed(more)}" if more else ""
         change = _change(now, setting, moment)
@@ -192,7 +192,7 @@ def _near(choice: Choice, settings: Sequence[Setting]) -> str:
         )
     if all(value <= 0 for value in more.values()):
         return f"{name} needs the least memory of all settings{of_those or ' tried'}"
-    if max(more.values()) < LEAST_BYTES:
+    if max(more.values()) < MIN_BYTES:
         kib = round(max(more.values()) / 1024)
         needs = f"only {kib:,} KiB" if kib else "less than 1 KiB"
         return f"{name} needs {needs} more than the best alternative{of_those}"
@@ -222,7 +222,7 @@ def resident(now: Setting) -> str:
     idle = live_at(now, Moment.UNUSED)
     most = (
         f" When the most memory is unused, {spelled(unused)} is resident and {spelled(idle)} live."
-        if unused - idle > LEAST_BYTES
+        if unused - idle > MIN_BYTES
         else ""
     )
     return f"At the peak, {spelled(holds)} of the heap is resident{share}.{see}{most}"
@@ -231,7 +231,7 @@ def resident(now: Setting) -> str:
 def cost(best: Setting) -> str:
     """Return sentences on the CPU time of a setting."""
     spent = best.cost
-    if spent.seconds < LEAST_SECONDS:
+    if spent.seconds < MIN_SECONDS:
         return "The change costs no measurable CPU time."
     unknown = (
         " Its share of the program's CPU time is unknown because the trace has no times."

@@ -21,18 +21,18 @@ from simalloc.errors import PolicyError
 
 Ints = NDArray[np.int64]
 
-MOST: Final = 1 << 16
+MAX: Final = 1 << 16
 """Maximum number of buffers, which planners compare in pairs."""
 
 
 def planned(table: Timetable, rule: str) -> Ints:
     """Return the addresses (int64, bytes) that a planner gives the lives of a trace.
 
-    Raises `PolicyError` for more than `MOST` lives.
+    Raises `PolicyError` for more than `MAX` lives.
     """
-    if len(table) > MOST:
+    if len(table) > MAX:
         raise PolicyError(
-            f"a planner compares buffers in pairs and takes up to {MOST:,} objects; "
+            f"a planner compares buffers in pairs and takes up to {MAX:,} objects; "
             f"this trace has {len(table):,}"
         )
     return RULES[rule](table)

@@ -21,7 +21,7 @@ from simalloc.signals import signal_name
 from simalloc.sizes import spell_bytes
 from simalloc.trace.recorder import (
     DEPTH,
-    MOST_DEPTH,
+    MAX_DEPTH,
     Bounds,
     ProgramError,
     Progress,
@@ -43,7 +43,7 @@ from simalloc.trace.symbols import symbolizer
 if TYPE_CHECKING:
     from simalloc.process.attach import Begun
 
-_MOST_OTHERS: Final = 5
+_MAX_OTHERS: Final = 5
 _FEW_PLACES: Final = 9
 """Places without names that are not worth a word; the loader has some."""
 _PYTHON: Final = (
@@ -96,7 +96,7 @@ class _WithStacks(click.Command):
 @click.option(
     "--stacks",
     "depth",
-    type=click.IntRange(1, MOST_DEPTH),
+    type=click.IntRange(1, MAX_DEPTH),
     metavar="[=DEPTH]",
     help=f"Record the call path of each allocation, up to DEPTH frames. Default: {DEPTH}.",
 )
@@ -396,10 +396,10 @@ def _summarize(recorded: Sequence[Recorded], damaged: Sequence[TraceError] = ())
         events = sum(one.totals.events for one in others)
         traces = counted(len(others), "more trace")
         _say(f"{traces} of processes it started or was, {counted(events, 'event')}:")
-    for one in others[:_MOST_OTHERS]:
+    for one in others[:_MAX_OTHERS]:
         _summarize_one(one)
-    if len(others) > _MOST_OTHERS:
-        _say(f"... and {counted(len(others) - _MOST_OTHERS, 'smaller one')} beside it")
+    if len(others) > _MAX_OTHERS:
+        _say(f"... and {counted(len(others) - _MAX_OTHERS, 'smaller one')} beside it")
     for error in damaged:
         _say(f"error: {error}; this recording stays where it is")
 

@@ -33,16 +33,16 @@ class Longest:
 
     def __init__(self, run: Run, most: int) -> None:
         self._run = run
-        self._most = most
+        self._max = most
         self._kept = np.empty((5, 0), np.int64)
 
     def see(self, stays: Ended) -> None:
         """Keep of the next stays those that are among the greatest."""
         kept = np.concatenate((self._kept, rows_of(stays)), axis=1)
         area = _area(kept)
-        if len(area) > self._most:  # to sort all would take longer
-            kept = kept[:, area >= np.partition(area, -self._most)[-self._most]]
-        self._kept = kept[:, np.lexsort((kept[3], -_area(kept)))[: self._most]]
+        if len(area) > self._max:  # to sort all would take longer
+            kept = kept[:, area >= np.partition(area, -self._max)[-self._max]]
+        self._kept = kept[:, np.lexsort((kept[3], -_area(kept)))[: self._max]]
 
     def stays(self, source: EventSource) -> Stays:
         """Return those kept, the greatest first; the source is read for their objects' numbers."""

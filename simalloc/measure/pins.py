@@ -18,7 +18,7 @@ from simalloc.shown import ShownAsTable
 from simalloc.trace import EventSource
 from simalloc.trace.source import entries_at
 
-MOST: Final = 10
+MAX: Final = 10
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def pins(
     run: Run,
     event: int | None = None,
     *,
-    most: int = MOST,
+    most: int = MAX,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Pins:
     """Return the objects that pin the heap of a run after an event, by default its first peak.
@@ -96,11 +96,11 @@ class PinSearch:
         run: Run,
         event: int | None = None,
         *,
-        most: int = MOST,
+        most: int = MAX,
         apart: bool = False,
     ) -> None:
         self._source = source
-        self._most = most
+        self._max = most
         self._highest = self._alone = _Held.none()
         self._mapped_from = inf if apart else MAPPED_FROM / run.scale
         self._heap_bytes = self._free_bytes = 0.0
@@ -114,10 +114,10 @@ class PinSearch:
             self._free_bytes += float(part.size[part.object == FREE].sum())
             self._live_bytes += int(part.requested.sum())
             from_top = held.taken(slice(None, None, -1))
-            self._highest = from_top.joined(self._highest).taken(slice(self._most))
+            self._highest = from_top.joined(self._highest).taken(slice(self._max))
             alone = self._alone.joined(held)
             worst_first = np.argsort(-(alone.below + alone.above), kind="stable")
-            self._alone = alone.taken(worst_first[: self._most])
+            self._alone = alone.taken(worst_first[: self._max])
 
     def pins(self) -> Pins:
         """Return the pins; the source is read for their sites."""

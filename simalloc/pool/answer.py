@@ -19,7 +19,7 @@ from simalloc.trace import Trace
 
 LARGEST: Final = 64
 """Pools are searched up to the peak of live bytes times this."""
-MOST_LIVE: Final = (1 << 40) // LARGEST
+MAX_LIVE: Final = (1 << 40) // LARGEST
 """A pool of `LARGEST` times as many bytes is the largest that the parameter `capacity` takes."""
 _ROOMY: Final = 1 << 24
 
@@ -67,11 +67,11 @@ def answer(
         If more is live than pools are searched for.
     """
     trial = PoolTrial.of(policy, traces)
-    if trial.peak_live > MOST_LIVE:
+    if trial.peak_live > MAX_LIVE:
         names = ", ".join(trace.name for trace in traces)
         raise SimallocError(
             f"{names}: {trial.peak_live:,} bytes are live at the peak; pools are searched for "
-            f"up to {MOST_LIVE >> 30} GiB of live bytes"
+            f"up to {MAX_LIVE >> 30} GiB of live bytes"
         )
     low = trial.first_size
     most = max(LARGEST * max(low, trial.peak_live), 1 << 16)
@@ -104,7 +104,7 @@ def curve(traces: Sequence[Trace], found: Answer, points: int = 48) -> tuple[lis
     high = max(int(1.1 * found.sizes.safe), low + 1) if found.sizes else 2 * low
     sizes = sorted({round(low + (high - low) * at / (points - 1)) for at in range(points)})
     sizes = sorted({size // trial.grain * trial.grain for size in sizes})
-    sizes = [size for size in sizes if size >= trial.least_capacity]
+    sizes = [size for size in sizes if size >= trial.min_capacity]
     return sizes, [
         sum(_refused(trace, trial.with_capacity(size)) for trace in traces) for size in sizes
     ]

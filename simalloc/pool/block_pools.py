@@ -26,7 +26,7 @@ ALIGNMENT: Final = 4
 
 _REQUESTS: Final = frozenset({Op.MALLOC, Op.CALLOC, Op.REALLOC})
 
-MOST_SIZES: Final = 256
+MAX_SIZES: Final = 256
 """Of more different sizes, the rarest are rounded up to the next one that is kept."""
 
 
@@ -190,9 +190,9 @@ class _Lives:
 def _kept_sizes(size: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the different sizes, or the most frequent ones and the largest."""
     sizes, count = np.unique(size, return_counts=True)
-    if len(sizes) <= MOST_SIZES:
+    if len(sizes) <= MAX_SIZES:
         return sizes
-    frequent = np.argsort(-count, kind="stable")[: MOST_SIZES - 1]
+    frequent = np.argsort(-count, kind="stable")[: MAX_SIZES - 1]
     return np.unique(np.append(sizes[frequent], sizes[-1]))
 
 

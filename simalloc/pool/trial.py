@@ -46,9 +46,9 @@ class PoolTrial:
         return bool(getattr(self.policy.description, "is_monotone", False))
 
     @cached_property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The bytes of the smallest pool that the allocator can be made in."""
-        return int(getattr(self.policy.description, "least_capacity", 1))
+        return int(getattr(self.policy.description, "min_capacity", 1))
 
     @cached_property
     def peak_live(self) -> int:
@@ -62,7 +62,7 @@ class PoolTrial:
         Beside other regions or a second pool, the pool may be smaller than the peak of live bytes.
         """
         has_more = getattr(self.policy.description, "has_more_memory", False)
-        return max(self.least_capacity, 1 if has_more else self.peak_live, 1)
+        return max(self.min_capacity, 1 if has_more else self.peak_live, 1)
 
     def with_capacity(self, capacity: int) -> Policy:
         """Return the policy in a pool of some bytes; raises `PolicyError` if it cannot be made."""
@@ -73,8 +73,8 @@ class PoolTrial:
         try:
             policy = self.with_capacity(capacity)
         except PolicyError:  # too small, or larger than the allocator's own limit
-            too_small = capacity < self.least_capacity
-            return Outcome(1, self.least_capacity - 1 if too_small else NO_LIMIT)
+            too_small = capacity < self.min_capacity
+            return Outcome(1, self.min_capacity - 1 if too_small else NO_LIMIT)
         same = capacity
         for trace, events in zip(self.traces, self._events, strict=True):
             refused, more = _replay(trace, policy, events)

@@ -26,7 +26,7 @@ from simalloc.trace.shapes import ReadEvents
 
 WINDOW: Final = 64
 """Events by which the order of an event may change, by default."""
-MOST_BYTES: Final = 8
+MAX_BYTES: Final = 8
 """Bytes by which a size may change."""
 
 _ORDER, _SIZES, _PHASE, _REPEAT = "order", "sizes", "phase", "repeat"
@@ -124,7 +124,7 @@ def _live_at(events: _Events, until: int) -> NDArray[np.int64]:
 
 def _other_sizes(events: _Events, random: np.random.Generator, window: int) -> _Events:
     del window
-    change = random.integers(-MOST_BYTES, MOST_BYTES + 1, len(events.size))
+    change = random.integers(-MAX_BYTES, MAX_BYTES + 1, len(events.size))
     changed = (random.random(len(events.size)) < 0.5) & allocates(events.op) & (events.size > 0)
     size = np.where(changed, np.maximum(events.size + change, 1), events.size)
     return replace(events, size=size)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from simalloc.plural import counted
 from simalloc.process.snapshot import Snapshot
 
-_LEAST_SHARE = 0.005
+_MIN_SHARE = 0.005
 """Kinds of memory below this share of the whole are not named."""
 
 
@@ -36,7 +36,7 @@ def answer(snapshot: Snapshot, spell: Callable[[float], str]) -> str:
     rest = [
         f"{spell(size)} {what}"
         for size, what in sorted(named, key=lambda pair: -pair[0])
-        if size > _LEAST_SHARE * resident
+        if size > _MIN_SHARE * resident
     ]
     return f"{spell(resident)} resident: {_listed([*live, *rest])}."
 

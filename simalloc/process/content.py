@@ -16,10 +16,10 @@ from simalloc.process.snapshot import Content
 from simalloc.process.symbols import DataSymbols
 from simalloc.process.target import Target, in_any
 
-MOST_ROWS: Final = 20
+MAX_ROWS: Final = 20
 _ZERO, _TEXT, _BLOCK, _OTHER = range(4)
 _WORDS: Final = ("zero", "text", "pointer to a block", "number")
-_LEAST_LETTERS: Final = 4
+_MIN_LETTERS: Final = 4
 _FIRST_LETTER, _LAST_LETTER = 0x20, 0x7E
 
 
@@ -34,7 +34,7 @@ def content_of(target: Target, found: Capture) -> list[Content]:
     key[_left_by_malloc(found, word)] = _OTHER
     pairs = np.stack([size, key], axis=1)
     kinds, first, count = np.unique(pairs, axis=0, return_index=True, return_counts=True)
-    order = np.argsort(-(kinds[:, 0].astype(np.int64) * count), kind="stable")[:MOST_ROWS]
+    order = np.argsort(-(kinds[:, 0].astype(np.int64) * count), kind="stable")[:MAX_ROWS]
     keys = [int(kinds[at, 1]) for at in order]
     words = [int(word[first[at]]) for at in order]
     named = iter(DataSymbols(target, found.mappings).names([one for one in keys if one > _OTHER]))
@@ -93,7 +93,7 @@ def _are_text(word: NDArray[np.uint64]) -> NDArray[np.bool_]:
     printed = (letters >= _FIRST_LETTER) & (letters <= _LAST_LETTER)
     length = np.where(printed.all(axis=1), 8, np.argmin(printed, axis=1))
     ended = np.take_along_axis(letters, np.minimum(length, 7)[:, None], axis=1)[:, 0] == 0
-    found: NDArray[np.bool_] = (length >= _LEAST_LETTERS) & (ended | (length == 8))
+    found: NDArray[np.bool_] = (length >= _MIN_LETTERS) & (ended | (length == 8))
     return found
 
 

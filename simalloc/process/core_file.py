@@ -29,7 +29,7 @@ _THREAD_NUMBER: Final = 32
 _FS_BASE: Final = 112 + 21 * 8
 """Offsets in NT_PRSTATUS."""
 _RANGES_A_CHECK: Final = 1000
-_MOST_NOTES: Final = 256 << 20
+_MAX_NOTES: Final = 256 << 20
 """Bytes of notes: a thread has some 5 KiB of them, and a mapped file 24 bytes and its path."""
 
 
@@ -191,7 +191,7 @@ class CoreFile(Target):
             self._segments.append(_Segment(start, end, offset, stored, flags))
 
     def _read_notes(self, offset: int, size: int) -> None:
-        if size > _MOST_NOTES:
+        if size > _MAX_NOTES:
             raise ProcessError(f"{self.name} is a damaged core file: its notes are too long")
         for kind, content in _notes(self._read(offset, size)):
             if kind == _NT_PRSTATUS and len(content) >= _FS_BASE + 8:

@@ -20,7 +20,7 @@ from simalloc.process.typed import typed
 
 _FORMAT: Final = "simalloc snapshot 1"
 _OF_STATE: Final = ("has_fast_lists", "parameters")
-_MOST_HEADER: Final = 64 << 20
+_MAX_HEADER: Final = 64 << 20
 _COLUMNS: Final = {
     "address": (np.uint64, 1),
     "usable": (np.int64, 1),
@@ -65,7 +65,7 @@ def save_snapshot(snapshot: Snapshot, stream: BinaryIO) -> None:
 def load_snapshot(path: Path) -> Snapshot:
     """Read a snapshot that `save_snapshot` wrote; raises `ProcessError` if the file has none."""
     try:
-        header = load_arrays(path, {"header": (np.uint8, 1)}, limit=_MOST_HEADER)["header"]
+        header = load_arrays(path, {"header": (np.uint8, 1)}, limit=_MAX_HEADER)["header"]
         rest = json.loads(header.tobytes())
         if not isinstance(rest, dict) or rest.pop("format", None) != _FORMAT:
             raise ProcessError(f"{path} is a snapshot of another version of simalloc")

@@ -172,7 +172,7 @@ def _mapped_part(found: Capture, *, knows_pages: bool) -> Part:
         headers=int((whole - usable)[~cached].sum()),
         tables=0,
         tcache=int(whole[cached].sum()),
-        max_bytes=max((heap.parameters.most_mapped_bytes for heap in found.heaps), default=0),
+        max_bytes=max((heap.parameters.max_mapped_bytes for heap in found.heaps), default=0),
         resident=int(resident.sum()),
         live_resident=int(resident[~cached].sum()),
         cached_resident=int(resident[cached].sum()),

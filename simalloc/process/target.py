@@ -24,7 +24,7 @@ _SLACK: Final = 1 << 20
 """Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
 
 
-_LEAST_SECONDS: Final = 60
+_MIN_SECONDS: Final = 60
 _SECONDS_PER_GIB: Final = 60
 """The limit of processor time for reading. A heap needs some seconds for each GiB."""
 
@@ -74,7 +74,7 @@ class Target(ABC):
         an outer block applies to an inner one too.
         """
         before = self._deadline
-        seconds = _LEAST_SECONDS + _SECONDS_PER_GIB * self.stored_bytes() / 2**30
+        seconds = _MIN_SECONDS + _SECONDS_PER_GIB * self.stored_bytes() / 2**30
         self._deadline = min(before, time.process_time() + seconds)
         try:
             yield

@@ -25,7 +25,7 @@ _NOTES: Final = (
     "longest search the blocks or lists that one request visits, at most.",
 )
 
-_MOST_SEPARATORS: Final = 12
+_MAX_SEPARATORS: Final = 12
 
 
 def pools_table(answers: Sequence[Answer]) -> Table:
@@ -111,7 +111,7 @@ def diagnosis_table(found: Diagnosis) -> Table:
     columns = ("between free blocks", "objects", "bytes", "mean age, events", "never freed")
     rows: list[Sequence[Value]] = [
         (each.what, each.objects, each.bytes, Rounded(each.age, 0), each.never_freed)
-        for each in found.separators[:_MOST_SEPARATORS]
+        for each in found.separators[:_MAX_SEPARATORS]
     ]
     helps = ", ".join(found.served_by) or "none"
     notes = (

@@ -21,7 +21,7 @@ from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.at_start import start_notes
 from simalloc.report.table import Table, Value
-from simalloc.report.units import MOST_SHOWN, bounded_percent
+from simalloc.report.units import MAX_SHOWN, bounded_percent
 from simalloc.sizes import spell_bytes
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _differing(runs: Sequence[Run]) -> dict[str, list[Value]]:
 def _percent(run: Run, of: Quantity, number: int) -> float | None:
     fraction = fragmentation(run, of)[number]
     percent: float | None = _plain(100 * fraction)
-    return bounded_percent(fraction) if fraction > MOST_SHOWN else percent
+    return bounded_percent(fraction) if fraction > MAX_SHOWN else percent
 
 
 def _nanoseconds(run: Run) -> float | None:

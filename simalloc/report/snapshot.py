@@ -12,8 +12,8 @@ from simalloc.process import Part, Snapshot, Statistics, answer
 from simalloc.report.table import Table, Value
 from simalloc.sizes import spell_bytes
 
-_MOST_ARENAS: Final = 20
-_MOST_KEEPERS: Final = 10
+_MAX_ARENAS: Final = 20
+_MAX_KEEPERS: Final = 10
 
 _COLUMNS: Final = {
     "bytes": "heap",
@@ -76,7 +76,7 @@ def snapshot_record(snapshot: Snapshot) -> dict[str, Any]:
             name: snapshot.count(name)
             for name in ("live", "tcache", "fastbin", "bin", "top", "mmapped", "own")
         },
-        "keepers": [asdict(keeper) for keeper in snapshot.keepers[:_MOST_KEEPERS]],
+        "keepers": [asdict(keeper) for keeper in snapshot.keepers[:_MAX_KEEPERS]],
         "content": [asdict(one) for one in snapshot.content],
         "foreign": [asdict(one) for one in snapshot.foreign],
         "others": [asdict(other) for other in snapshot.others],
@@ -109,7 +109,7 @@ def statistics_tables(statistics: Statistics) -> list[Table]:
     if statistics.arenas:
         names = ["bytes", "used", "free"]
         names += ["top"] if statistics.arenas[0].top is not None else []
-        largest = sorted(statistics.arenas, key=lambda arena: -arena.bytes)[:_MOST_ARENAS]
+        largest = sorted(statistics.arenas, key=lambda arena: -arena.bytes)[:_MAX_ARENAS]
         tables.append(
             Table(
                 f"Arenas; {title}",
@@ -127,7 +127,7 @@ def statistics_tables(statistics: Statistics) -> list[Table]:
                 ("size", *(_WORDS[name] for name in names)),
                 [
                     (one.size, *(getattr(one, name) for name in names))
-                    for one in statistics.classes[:_MOST_ARENAS]
+                    for one in statistics.classes[:_MAX_ARENAS]
                 ],
                 () if statistics.arenas else statistics.notes,
             )
@@ -150,7 +150,7 @@ def _figure(part: Part, name: str) -> int | None:
 def _arenas(snapshot: Snapshot) -> Table:
     parts = snapshot.parts
     names = [name for name in _COLUMNS if any(_figure(part, name) for part in parts)]
-    largest = sorted(parts, key=lambda part: -part.bytes)[:_MOST_ARENAS]
+    largest = sorted(parts, key=lambda part: -part.bytes)[:_MAX_ARENAS]
     shown = [part for part in parts if part in largest and part.bytes]
     rows: list[tuple[Value, ...]] = [
         (part.name, *(_figure(part, name) for name in names)) for part in shown
@@ -189,7 +189,7 @@ def _notes(snapshot: Snapshot) -> list[str]:
 
 def _keepers(snapshot: Snapshot) -> Table:
     rows: list[tuple[Value, ...]] = [
-        (keeper.usable, keeper.blocks, keeper.kept) for keeper in snapshot.keepers[:_MOST_KEEPERS]
+        (keeper.usable, keeper.blocks, keeper.kept) for keeper in snapshot.keepers[:_MAX_KEEPERS]
     ]
     return Table(
         "Live blocks that keep free memory resident, by size",
@@ -202,7 +202,7 @@ def _keepers(snapshot: Snapshot) -> Table:
 def _content(snapshot: Snapshot) -> Table:
     rows: list[tuple[Value, ...]] = [
         (one.usable, one.blocks, one.bytes, one.first_word)
-        for one in snapshot.content[:_MOST_KEEPERS]
+        for one in snapshot.content[:_MAX_KEEPERS]
     ]
     return Table(
         "What takes most of the live bytes, by size and first word",

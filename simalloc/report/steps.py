@@ -16,7 +16,7 @@ _BAR: Final = (34, 40)
 """Top and height of the heap's bar."""
 _LIST: Final = 100
 _HEIGHT: Final = 124
-_MOST_LISTED: Final = 12
+_MAX_LISTED: Final = 12
 _TEXT_WIDTH: Final = 76
 _SECONDS: Final = 1.2
 """Seconds that an animation shows each step."""
@@ -145,7 +145,7 @@ def _aside(step: Step) -> str:
 
 def _listing(step: Step) -> str:
     sizes = {block.address: block.size for block in step.blocks}
-    listed = [f"{at:g} ({sizes[at]:g})" for at in step.free_list[:_MOST_LISTED] if at in sizes]
+    listed = [f"{at:g} ({sizes[at]:g})" for at in step.free_list[:_MAX_LISTED] if at in sizes]
     more = len(step.free_list) - len(listed)
     return " > ".join([*listed, *([f"{more} more"] if more else [])]) or "empty"
 

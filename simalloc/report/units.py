@@ -8,7 +8,7 @@ from typing import Final
 from simalloc.report.table import Rounded
 from simalloc.sizes import BYTE_UNITS
 
-MOST_SHOWN: Final = 1000
+MAX_SHOWN: Final = 1000
 """The largest fraction that is shown in full, 100,000 %."""
 _LONGEST_PERCENT: Final = 2
 """Digits behind the point."""
@@ -47,8 +47,8 @@ def bounded_percent(fraction: float) -> Rounded:
     A heap is that many times as large as the live bytes only while next to nothing is live.
     """
     value = percent(fraction)
-    if fraction > MOST_SHOWN:
-        value.text = f"> {100 * MOST_SHOWN:,}"
+    if fraction > MAX_SHOWN:
+        value.text = f"> {100 * MAX_SHOWN:,}"
     return value
 
 

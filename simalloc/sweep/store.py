@@ -58,9 +58,9 @@ _REQUIRED: Final = {
     **dict.fromkeys(("trace", "parameters", "finished", "host"), str),
 }
 """Columns that every run has a value in, by its type."""
-_MOST_EXTREMES: Final = MAX_INTERVALS * 4 * np.dtype("<f8").itemsize
+_MAX_EXTREMES: Final = MAX_INTERVALS * 4 * np.dtype("<f8").itemsize
 """Bytes of the longest timeline."""
-_MOST_PACKED: Final = _MOST_EXTREMES + (1 << 10)
+_MAX_PACKED: Final = _MAX_EXTREMES + (1 << 10)
 """Bytes that it takes at most, deflated: what cannot be compressed grows by 5 bytes in 16 KiB."""
 _PLAIN: Final = (str, int, float, NoneType)
 """Types of a figure and of a parameter."""
@@ -83,7 +83,7 @@ def unpack_timeline(interval: int, packed: bytes) -> Timeline:
     """
     inflater = zlib.decompressobj()
     try:
-        content = inflater.decompress(packed, _MOST_EXTREMES)
+        content = inflater.decompress(packed, _MAX_EXTREMES)
         extremes = np.frombuffer(content, "<f8").reshape(-1, 4)
     except (zlib.error, TypeError, ValueError) as error:
         raise ValueError(f"a timeline is damaged: {error}") from error
@@ -262,7 +262,7 @@ def _folded(column: str) -> str:
 def timeline_of(connection: sqlite3.Connection, run: int) -> Timeline | None:
     """Return the timeline of a run, if it was kept; raises `ValueError` if it is damaged."""
     query = "SELECT interval, substr(extremes, 1, ?) FROM timeline WHERE run = ?"
-    found = connection.execute(query, (_MOST_PACKED, run)).fetchone()
+    found = connection.execute(query, (_MAX_PACKED, run)).fetchone()
     return unpack_timeline(*found) if found else None
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simalloc.errors import TraceError
 
-_MOST: Final = (1 << 63) - 1
+_MAX: Final = (1 << 63) - 1
 _Check = Callable[[Any], bool]
 
 
@@ -38,15 +38,15 @@ def _flag(value: object) -> bool:
 
 
 def _count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _MOST
+    return type(value) is int and 0 <= value <= _MAX
 
 
 def _number(value: object) -> bool:
-    return type(value) in {int, float} and 0 <= value <= _MOST  # type: ignore[operator]
+    return type(value) in {int, float} and 0 <= value <= _MAX  # type: ignore[operator]
 
 
 def _whole(value: object) -> bool:
-    return type(value) is int and -_MOST <= value <= _MOST
+    return type(value) is int and -_MAX <= value <= _MAX
 
 
 def _list_of(is_valid: _Check, length: int | None = None) -> _Check:

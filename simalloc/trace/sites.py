@@ -14,8 +14,8 @@ from simalloc.trace.stacks import Frame, path_of
 PATH: Final = " < "
 """Stands between a call's place and the one that it was called from."""
 
-_MOST: Final = 1 << 16
-_MOST_BYTES: Final = 1 << 23
+_MAX: Final = 1 << 16
+_MAX_BYTES: Final = 1 << 23
 _LONGEST: Final = 500  # characters
 
 
@@ -28,7 +28,7 @@ class SiteNames:
 
     def wants(self, number: int) -> bool:
         """Return whether a name for this number would be kept."""
-        return number < _MOST and self._bytes < _MOST_BYTES
+        return number < _MAX and self._bytes < _MAX_BYTES
 
     def put(self, number: int, name: str) -> None:
         """Give a number a name, if there is room for it."""

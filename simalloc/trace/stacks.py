@@ -17,8 +17,8 @@ from simalloc.trace.symbols import Place, name_places
 Frame = tuple[str, str, int]
 """A function, its file and line; "" and 0 where they are not known."""
 
-MOST_SITES: Final = 1 << 22
-MOST_CHARACTERS: Final = 1 << 23
+MAX_SITES: Final = 1 << 22
+MAX_CHARACTERS: Final = 1 << 23
 """Of the names of all places."""
 
 _LONGEST: Final = 500  # characters of a name
@@ -42,14 +42,14 @@ class Stacks:
     def place(self, what: Iterable[Frame] | Place) -> int:
         """Return the number of a place: an address, or its frames, the innermost first."""
         key = what if isinstance(what, Place) else tuple(map(_short, what))
-        if key not in self._places and self._characters < MOST_CHARACTERS:
+        if key not in self._places and self._characters < MAX_CHARACTERS:
             self._places[key] = len(self._places)
             self._characters += sum(map(len, _texts(key)))
         return self._places.get(key, 0)
 
     def add(self, parent: int, place: int) -> int:
         """Return the number of another site, called by `parent`; 0: there are too many."""
-        if len(self._sites) == MOST_SITES:
+        if len(self._sites) == MAX_SITES:
             return 0
         self._sites.append((parent if parent < len(self._sites) else 0, place))
         return len(self)

@@ -11,7 +11,7 @@ pytest.importorskip("ipykernel", reason="notebooks need the extra `notebook`")
 from notebooks.execute import VARIES, comparable, executed, notebooks, number_of, read, write
 
 PATHS = notebooks()
-MOST_BYTES = 2_250_000
+MAX_BYTES = 2_250_000
 NOBODYS = re.compile(r"/(home|root|tmp|work|usr|Users)/|localhost|0x[0-9a-f]{8,}")
 
 
@@ -66,7 +66,7 @@ def test_it_names_no_place_and_no_machine(path):
 
 def test_all_together_are_small():
     assert len(PATHS) == 17
-    assert sum(path.stat().st_size for path in PATHS) < MOST_BYTES
+    assert sum(path.stat().st_size for path in PATHS) < MAX_BYTES
 
 
 def test_a_warning_in_a_cell_is_found(tmp_path):

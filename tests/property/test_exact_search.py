@@ -43,7 +43,7 @@ def meeting(buffers):
             if a != b and begin < stop and start < end}  # fmt: skip
 
 
-def least_height(buffers):
+def min_height(buffers):
     """Return the minimum by placing the buffers in all orders, each above those it meets."""
     pairs = meeting(buffers)
     size, alignment = buffers.size.tolist(), buffers.alignment.tolist()
@@ -62,7 +62,7 @@ def least_height(buffers):
 def test_the_minimum_is_that_of_all_orders(problem):
     start = np.arange(len(problem)) * 12
     found = minimise(problem, start)
-    assert problem.height(found.address) == found.lower == least_height(problem)
+    assert problem.height(found.address) == found.lower == min_height(problem)
     for one, other in meeting(problem):
         apart = abs(int(found.address[one]) - int(found.address[other]))
         lower = one if found.address[one] < found.address[other] else other

@@ -80,7 +80,7 @@ def test_pools_that_cannot_be(text, complaint):
 def test_the_least_pool_is_told_by_the_high_water_mark_where_the_rules_say_so(policy):
     source = open_trace(DATA / "freertos-heap_4", "ramp")
     row = find_policy(policy)
-    least = row.description.least_from(int(simulate(source, row).peak_heap_bytes))
+    least = row.description.min_from(int(simulate(source, row).peak_heap_bytes))
     grain = row.description.grain
     assert row.description.is_monotone
     assert refuses(source, spell(row.with_parameters(capacity=least - grain)))
@@ -91,7 +91,7 @@ def test_the_least_pool_is_told_by_the_high_water_mark_where_the_rules_say_so(po
 def test_the_policies_without_a_proof_have_no_formula():
     for name in GROUPS["pool"]:
         described = find_policy(name).description
-        assert described.least_from(10_000) is None or described.is_monotone
+        assert described.min_from(10_000) is None or described.is_monotone
     assert find_policy("freertos-heap-5:regions=0+4096+65536+N").description.is_monotone
     assert not find_policy("freertos-heap-5:regions=0+N+65536+4096").description.is_monotone
 

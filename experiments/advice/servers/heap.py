@@ -27,7 +27,7 @@ _MAPPED: Final = 1
 _THREAD: Final = 2
 _OF_THREAD: Final = 0x900
 """Bytes that glibc has for a thread at the end of its stack."""
-_MOST_GUARD: Final = 64 << 10
+_MAX_GUARD: Final = 64 << 10
 """The largest guard of a stack: Java's has some pages of its own."""
 
 
@@ -74,7 +74,7 @@ def _stacks(log: Path, areas: list[_Area]) -> Iterator[tuple[int, int]]:
     """
     threads = [thread for kind, thread, *_ in _records(log) if kind == _THREAD]
     for guard, area in pairwise(areas):
-        is_guard = guard.rights == "---p" and guard.end - guard.first <= _MOST_GUARD
+        is_guard = guard.rights == "---p" and guard.end - guard.first <= _MAX_GUARD
         if is_guard and guard.end == area.first:
             ends = [_up(thread + _OF_THREAD) for thread in threads if thread in area]
             yield from ((area.first, end) for end in ends)

@@ -106,7 +106,7 @@ class OfflineHeap:
 
     def __init__(self, setting: Setting) -> None:
         self._placement, self._unit = placement_of(setting)
-        self._least = _least_sizes(setting.scale)
+        self._min = _min_sizes(setting.scale)
         self.go_to(0)
 
     def go_to(self, events: int) -> None:
@@ -138,7 +138,7 @@ class OfflineHeap:
         """Return the free blocks and their scaled bytes by power of two, as a `Simulation` does."""
         tiles = self._tiles()
         free = tiles.size[tiles.slot == FREE]
-        power = np.searchsorted(self._least, free, side="right") - 1
+        power = np.searchsorted(self._min, free, side="right") - 1
         total = np.zeros(SIZE_POWERS, np.int64)
         np.add.at(total, power, free)  # the weights of a bincount are floats, and round
         return np.stack((np.bincount(power, minlength=SIZE_POWERS), total)).tobytes()
@@ -164,7 +164,7 @@ class OfflineHeap:
         return Tiling(start[order] * self._unit, (end - start)[order] * self._unit, slot[order])
 
 
-def _least_sizes(scale: int) -> NDArray[np.int64]:
+def _min_sizes(scale: int) -> NDArray[np.int64]:
     """Return the fewest scaled bytes of each power of two from `LOWEST_POWER` on.
 
     They are whole numbers, as a float would round a large size just below a power up to it.

@@ -24,7 +24,7 @@ from simalloc.trace import EventSource, ReplayedEvents
 from simalloc.trace.events import allocates, begins
 
 _PART_BLOCKS: Final = 1 << 18
-_MOST_PARTS: Final = 64
+_MAX_PARTS: Final = 64
 """The heap is read in parts of `_PART_BLOCKS` blocks, or in this number of parts if it has more."""
 
 
@@ -171,7 +171,7 @@ class HeapReplay:
         """Yield the blocks by address, in at least one part."""
         assert self._heap is not None
         count = self._heap.block_count()
-        room = max(_PART_BLOCKS, -(-count // _MOST_PARTS))
+        room = max(_PART_BLOCKS, -(-count // _MAX_PARTS))
         for first in range(0, max(count, 1), room):
             tiling = Tiling.empty(min(room, count - first))
             self._heap.blocks(first, *tiling)

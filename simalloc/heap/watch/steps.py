@@ -22,7 +22,7 @@ from simalloc.printable import printable
 from simalloc.shown import ShownAsSteps
 from simalloc.trace import EventSource, Op
 
-MOST_STEPS: Final = 2000
+MAX_STEPS: Final = 2000
 """Maximum number of steps kept at once; longer runs are not readable as steps."""
 
 _VERBS: Final = {
@@ -116,16 +116,16 @@ def take_steps(
 ) -> Steps:
     """Return the heap after each of the events `first` to `last`, counted from 1.
 
-    Raises `SimallocError` if these events do not exist, if they are more than `MOST_STEPS`, or if
+    Raises `SimallocError` if these events do not exist, if they are more than `MAX_STEPS`, or if
     the policy has no reference engine.
     """
     setting = Setting.of(source, policy, **given)
     last = len(source) if last is None else last
     if not 1 <= first <= last <= len(source):
         raise SimallocError(f"events {first} to {last}: the trace has events 1 to {len(source)}")
-    if last - first >= MOST_STEPS:
+    if last - first >= MAX_STEPS:
         raise SimallocError(
-            f"{last - first + 1:,} steps are too many to show; choose up to {MOST_STEPS:,}, "
+            f"{last - first + 1:,} steps are too many to show; choose up to {MAX_STEPS:,}, "
             f"such as events {first} to {first + 99}"
         )
     if setting.policy.description.runner == "offline":

@@ -122,7 +122,7 @@ def what_if(
         model_has_start=start is not None,
         outcomes=outcomes,
         live=outcomes[0].figures.peak_requested_bytes,
-        live_rounded=_most_live(trace, 512),
+        live_rounded=_max_live(trace, 512),
         no_cache=figures_in_core(trace, NoCache()).peak_reserved_bytes,
         capacities=tuple(capacities),
         interrupted=interrupted,
@@ -156,7 +156,7 @@ def _modelled(settings: str) -> tuple[str, str]:
     return text, ""
 
 
-def _most_live(trace: Trace, unit: int) -> int:
+def _max_live(trace: Trace, unit: int) -> int:
     """Return the most bytes live at once, each size rounded up."""
     sizes = np.where(allocates(trace.op), -(-np.maximum(trace.size, 1) // unit) * unit, 0)
     live = np.empty(len(trace), np.int64)

@@ -40,7 +40,7 @@ _SHORT: Final = 5
 """Frames of a call path that are shown where there is little room."""
 
 
-MOST_FRAMES: Final = 256
+MAX_FRAMES: Final = 256
 """Maximum frames of a call path that are kept: the maximum that the recorder notes."""
 _OUTERMOST: Final = 224
 
@@ -83,7 +83,7 @@ def call_paths(provenance: Mapping[str, Any], sites: Iterable[int]) -> list[list
     """Return the frames of several sites, as `call_path` does of one.
 
     Each caller is visited once, however many sites it has below it. A path of more than
-    `MOST_FRAMES` frames, as of a deep recursion, keeps its innermost and outermost ones: otherwise
+    `MAX_FRAMES` frames, as of a deep recursion, keeps its innermost and outermost ones: otherwise
     a chain of n calls that all allocate has n * n / 2 frames.
     """
     stacks = provenance.get("stacks")
@@ -106,9 +106,9 @@ def call_paths(provenance: Mapping[str, Any], sites: Iterable[int]) -> list[list
 
 def _shortened(path: list[Frame]) -> list[Frame]:
     """Return a path without the frames in its middle; paths that begin alike still share them."""
-    if len(path) <= MOST_FRAMES:
+    if len(path) <= MAX_FRAMES:
         return path
-    return [*path[: MOST_FRAMES - _OUTERMOST - 1], LEFT_OUT, *path[-_OUTERMOST:]]
+    return [*path[: MAX_FRAMES - _OUTERMOST - 1], LEFT_OUT, *path[-_OUTERMOST:]]
 
 
 def short_name(provenance: Mapping[str, Any], site: int) -> str:

@@ -248,7 +248,7 @@ class HeapFamily(Family):
         least = max(least, added.minimum)
         return Aligning(
             guaranteed=gcd(grain, added.alignment, max(added.alignment, added.minimum)),
-            least_remainder=-(-least // added.alignment) * added.alignment,
+            min_remainder=-(-least // added.alignment) * added.alignment,
             unit=added.alignment,
         )
 
@@ -262,7 +262,7 @@ class HeapFamily(Family):
         given |= {"guaranteed": served.guaranteed, "natural_limit": served.natural_limit}
         given |= {
             "columns": 0,
-            "least_remainder": served.least_remainder,
+            "min_remainder": served.min_remainder,
             "remainder_unit": served.unit,
             "payload": self.payload,
         }

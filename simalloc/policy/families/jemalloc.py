@@ -15,15 +15,15 @@ _Milliseconds = Annotated[int, Duration(-1, 1 << 40)]
 _Slots = Annotated[int, Count(1, 8191)]
 
 _SPAN: Final = re.compile(r"(\d{1,18})-(\d{1,18}):(\d{1,18})")
-_MOST_SPANS: Final = 8
-_MOST_OF_CLASS: Final = 8191
+_MAX_SPANS: Final = 8
+_MAX_OF_CLASS: Final = 8191
 """The most objects that a cache holds of a class; slabs never have as many pages."""
 
 SMALLEST_LARGE: Final = 16 * 1024
 """Smaller objects come out of slabs."""
-MOST_ARENAS: Final = 4094
+MAX_ARENAS: Final = 4094
 """More arenas than this are never made, whatever the options."""
-MOST_CACHED_SIZE: Final = 32 * 1024
+MAX_CACHED_SIZE: Final = 32 * 1024
 """The largest objects that caches of 5.3.1 hold."""
 
 
@@ -39,9 +39,9 @@ def _spans(name: str, text: str) -> tuple[Span, ...]:
     """Return the spans in an option such as `1-4096:17|100-200:1`, as jemalloc reads it."""
     found = [_SPAN.fullmatch(part) for part in text.split("|")] if text else []
     spans = [Span(*map(int, match.groups())) for match in found if match]
-    if len(spans) < len(found) or len(spans) > _MOST_SPANS or any(a > b for a, b, _ in spans):
+    if len(spans) < len(found) or len(spans) > _MAX_SPANS or any(a > b for a, b, _ in spans):
         raise PolicyError(
-            f"{name} is {text!r}; it takes up to {_MOST_SPANS} of FROM-TO:NUMBER, with | between "
+            f"{name} is {text!r}; it takes up to {_MAX_SPANS} of FROM-TO:NUMBER, with | between "
             "them and all in single quotes, as in '1-4096:17|100-200:1'"
         )
     return tuple(spans)
@@ -59,16 +59,16 @@ class Version(Enum):
 def _within(limit: int, spans: Sequence[Span]) -> tuple[Span, ...]:
     """Return spans with sizes of at most a limit only, and with what can be given."""
     return tuple(
-        Span(first, min(last, limit), min(value, _MOST_OF_CLASS))
+        Span(first, min(last, limit), min(value, _MAX_OF_CLASS))
         for first, last, value in spans
         if first <= limit
     )
 
 
 def _packed(name: str, spans: Sequence[Span]) -> dict[str, int | str]:
-    """Return an option as the core takes it: `_MOST_SPANS` numbers, 0 for an unused one."""
+    """Return an option as the core takes it: `_MAX_SPANS` numbers, 0 for an unused one."""
     numbers = [first | last << 16 | (value + 1) << 32 for first, last, value in spans]
-    numbers += [0] * (_MOST_SPANS - len(numbers))
+    numbers += [0] * (_MAX_SPANS - len(numbers))
     return {f"{name}[{i}]": number for i, number in enumerate(numbers)}
 
 
@@ -190,7 +190,7 @@ class Jemalloc(HeapFamily):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.slab_pages, self.most_cached
+        _ = self.slab_pages, self.max_cached
 
     @property
     def slab_pages(self) -> tuple[Span, ...]:
@@ -198,10 +198,10 @@ class Jemalloc(HeapFamily):
         return _within(SMALLEST_LARGE, _spans("slab_sizes", self.slab_sizes))
 
     @property
-    def most_cached(self) -> tuple[Span, ...]:
+    def max_cached(self) -> tuple[Span, ...]:
         """Maximum number of cached objects of the classes of these sizes; the last span decides."""
         spans = _spans("tcache_ncached_max", self.tcache_ncached_max)
-        return _within(MOST_CACHED_SIZE, spans) if self.is_5_3_1 else ()
+        return _within(MAX_CACHED_SIZE, spans) if self.is_5_3_1 else ()
 
     @property
     def library_bytes(self) -> int:
@@ -231,7 +231,7 @@ class Jemalloc(HeapFamily):
     @property
     def arenas(self) -> int:
         """Number of arenas that threads are spread over."""
-        return min(self.narenas or (4 * self.cores if self.cores > 1 else 1), MOST_ARENAS)
+        return min(self.narenas or (4 * self.cores if self.cores > 1 else 1), MAX_ARENAS)
 
     @property
     def pad(self) -> int:
@@ -242,7 +242,7 @@ class Jemalloc(HeapFamily):
     def largest_cached(self) -> int:
         """The option `tcache_max` as it is taken."""
         return (
-            min(self.tcache_max, MOST_CACHED_SIZE)
+            min(self.tcache_max, MAX_CACHED_SIZE)
             if self.is_5_3_1
             else min(self.tcache_max, 8 << 20)
         )
@@ -285,7 +285,7 @@ class Jemalloc(HeapFamily):
             "dirty_seed": dirty,
             "muzzy_seed": muzzy,
             **_packed("slab_sizes", self.slab_pages),
-            **_packed("tcache_ncached_max", self.most_cached),
+            **_packed("tcache_ncached_max", self.max_cached),
         }
 
 

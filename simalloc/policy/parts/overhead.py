@@ -30,23 +30,23 @@ class Aligning:
 
     All blocks start at multiples of `guaranteed`. A block of at least an alignment that divides
     `natural_limit` starts at a multiple of that alignment. For any other alignment a larger block
-    is taken, and its excess in front and behind is freed: at least `least_remainder` bytes each, a
-    multiple of `unit`. If `least_remainder` is 0, nothing is cut off.
+    is taken, and its excess in front and behind is freed: at least `min_remainder` bytes each, a
+    multiple of `unit`. If `min_remainder` is 0, nothing is cut off.
     """
 
     guaranteed: int = 1
     natural_limit: int = 0
-    least_remainder: int = 0
+    min_remainder: int = 0
     unit: int = 1
 
     @classmethod
     def by_pages(cls, alignment: int, page: int) -> Aligning:
         """Return the rule of pages: alignment by nature up to a page, above by more pages."""
-        return cls(gcd(alignment, page), natural_limit=page, least_remainder=page, unit=page)
+        return cls(gcd(alignment, page), natural_limit=page, min_remainder=page, unit=page)
 
     def __str__(self) -> str:
         """Say in a few words which alignments are served, and how."""
-        if not self.least_remainder:
+        if not self.min_remainder:
             return f"by nature, alignments that divide {self.natural_limit:,} scaled bytes"
         taken = "a larger block is taken, and what is over is given back"
         if self.natural_limit:

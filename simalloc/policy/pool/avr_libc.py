@@ -30,7 +30,7 @@ class AvrLibc(Pool):
         return self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The least chunk."""
         return 2 * self.word
 

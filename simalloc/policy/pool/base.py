@@ -51,10 +51,10 @@ class Pool(Family):
         family: Any = type(self)  # can be hashed, as not all of its instances can
         for name, kind in parameter_ranges(family).items():
             kind.check(name, getattr(self, name))
-        if self.available < self.least_capacity:
+        if self.available < self.min_capacity:
             raise PolicyError(
                 f"capacity is {self.capacity}; with these parameters {self.family} takes "
-                f"{self.least_capacity} bytes at least"
+                f"{self.min_capacity} bytes at least"
             )
 
     def core_parameters(self) -> dict[str, int | str]:
@@ -80,7 +80,7 @@ class Pool(Family):
         """True if a program that fits a pool fits every larger pool."""
         return False
 
-    def least_from(self, high_water: int) -> int | None:
+    def min_from(self, high_water: int) -> int | None:
         """Return the least pool of a program, in bytes, by the high-water mark of a pool with room.
 
         None: its rules do not say that, and sizes have to be tried. If they do, it is monotone.
@@ -94,7 +94,7 @@ class Pool(Family):
         return 1
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The smallest pool that the allocator can be made in."""
         return 1
 

@@ -29,7 +29,7 @@ class Emmalloc(Pool):
         return self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The first region, the last, and a free one between them."""
         return 12 * self.word
 

@@ -43,7 +43,7 @@ class EspIdf(Pool):
         return self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The two structures and a block."""
         return _HEAP + _GEOMETRY + control_bytes(4, 1, 3) + 12
 

@@ -55,10 +55,10 @@ class Heap1(FreeRtos):
         """The mark does not depend on the pool."""
         return True
 
-    def least_from(self, high_water: int) -> int:
+    def min_from(self, high_water: int) -> int:
         """Return the final mark, with the bytes that stay unused."""
         start = -self.skew % self.align
-        return max(high_water - start + 2 * self.align, self.least_capacity)
+        return max(high_water - start + 2 * self.align, self.min_capacity)
 
     @property
     def payload(self) -> int:
@@ -66,7 +66,7 @@ class Heap1(FreeRtos):
         return 0
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """Bytes lost to alignment, and the minimum that stays unused."""
         return 3 * self.align
 
@@ -78,7 +78,7 @@ class Heap2(FreeRtos):
     family: ClassVar[str] = "freertos heap 2"
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """A header, and bytes lost to alignment."""
         return self.payload + 2 * self.align
 
@@ -97,13 +97,13 @@ class Heap4(FreeRtos):
         """No address depends on the end of the pool until a request is refused."""
         return True
 
-    def least_from(self, high_water: int) -> int | None:
+    def min_from(self, high_water: int) -> int | None:
         """Return the high-water mark with an end marker behind it."""
         end = round_up(self.skew + high_water + self.payload, self.align) - self.skew
-        return max(end, self.least_capacity)
+        return max(end, self.min_capacity)
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """An end marker, and what may be lost to alignment at both ends."""
         return self.payload + 2 * self.align
 
@@ -132,7 +132,7 @@ class Heap5(Heap4):
         """It is if only the last region grows: no block moves into it from a later one."""
         return self.regions.count("N") == 1 and self.regions.endswith("N")
 
-    def least_from(self, high_water: int) -> int | None:
+    def min_from(self, high_water: int) -> int | None:
         """Return nothing: the high-water mark is of all regions together."""
         del high_water
         return None
@@ -149,7 +149,7 @@ class Heap5(Heap4):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_regions(self.regions, self._regions(), self.least_capacity)
+        check_regions(self.regions, self._regions(), self.min_capacity)
 
     def _regions(self) -> list[Region]:
         return read_regions(self.regions, self.capacity, self.available)

@@ -23,7 +23,7 @@ class Lvgl(Pool):
         return self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """As many bytes as there are classes for."""
         return 1 << self._first_power
 

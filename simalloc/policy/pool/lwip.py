@@ -41,10 +41,10 @@ class Lwip(Pool):
         """No address depends on MEM_SIZE until a request is refused, with one size of header."""
         return self.idx is not Index.AUTO
 
-    def least_from(self, high_water: int) -> int | None:
+    def min_from(self, high_water: int) -> int | None:
         """Return the high-water mark: the end marker lies behind MEM_SIZE."""
         rounded = high_water - (-self.start % self.align) - self.align + self.grain
-        return max(rounded, self.least_capacity) if self.is_monotone else None
+        return max(rounded, self.min_capacity) if self.is_monotone else None
 
     @property
     def grain(self) -> int:
@@ -54,15 +54,15 @@ class Lwip(Pool):
     @property
     def payload(self) -> int:
         """The header: two indices and a flag."""
-        return round_up(6 if self._most_index == 0xFFFF else 12, self.align)
+        return round_up(6 if self._max_index == 0xFFFF else 12, self.align)
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """A block of the least size."""
         return self.payload + round_up(12, self.align)
 
     @property
-    def _most_index(self) -> int:
+    def _max_index(self) -> int:
         is_short = self.available <= _SHORT if self.idx is Index.AUTO else self.idx is Index.SHORT
         return 0xFFFF if is_short else 0xFFFFFFFF
 
@@ -71,5 +71,5 @@ class Lwip(Pool):
             "word": self.word,
             "alignment": self.align,
             "skew": self.start,
-            "index": self._most_index,
+            "index": self._max_index,
         }

@@ -49,7 +49,7 @@ class MicroPython(Pool):
         return 1 if self.start % self._block else self._block
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """Four blocks and a byte of each table."""
         least = 1 - -self._bits // _BITS
         return round_up(self.start + least, self._block) - self.start

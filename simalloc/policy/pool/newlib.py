@@ -36,7 +36,7 @@ class Newlib(Pool):
         return 2 * self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The minimum chunk and the minimum top, and bytes lost to alignment."""
         first = self.start + 2 * self.word
         return round_up(first, self.align) - first + 8 * self.word

@@ -34,9 +34,9 @@ class NewlibNano(Pool):
         """In 3.3, the limit refuses and decides nothing else."""
         return self.version is Version.OLD
 
-    def least_from(self, high_water: int) -> int | None:
+    def min_from(self, high_water: int) -> int | None:
         """Return the highest break: in 3.3 the first sbrk that is refused is the first refusal."""
-        return max(high_water, self.least_capacity) if self.is_monotone else None
+        return max(high_water, self.min_capacity) if self.is_monotone else None
 
     @property
     def grain(self) -> int:
@@ -49,7 +49,7 @@ class NewlibNano(Pool):
         return self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The minimum chunk, and bytes lost to alignment."""
         return round_up(self.start, self.word) - self.start + (12 if self.word == 4 else 16)
 

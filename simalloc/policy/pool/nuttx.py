@@ -16,7 +16,7 @@ from simalloc.policy.pool.regions import (
     spell_in_region,
 )
 
-_LEAST_CONFIGURED = 4
+_MIN_CONFIGURED = 4
 """CONFIG_MM_REGIONS of the recorded build with several regions."""
 
 
@@ -61,16 +61,16 @@ class Nuttx(Pool):
         return 2 * self._field
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The heap's structure, two guards and a chunk."""
-        return self._start + 4 * self._field + self._least + self.align
+        return self._start + 4 * self._field + self._min + self.align
 
     @property
     def _field(self) -> int:
         return 2 if self.small else self.word
 
     @property
-    def _least(self) -> int:
+    def _min(self) -> int:
         return round_up(32 if self.word == 8 else 16, self.align)
 
     @property
@@ -78,7 +78,7 @@ class Nuttx(Pool):
         if self.control:
             return self.control
         alone = 188 if self.small else 348 if self.word == 4 else 656
-        ends = 2 * self.word * (max(_LEAST_CONFIGURED, len(self._regions())) - 1)
+        ends = 2 * self.word * (max(_MIN_CONFIGURED, len(self._regions())) - 1)
         return alone + (ends + self.word if self.regions else 0)
 
     @property
@@ -105,7 +105,7 @@ class Nuttx(Pool):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_regions(self.regions, self._regions(), 4 * self._field + self._least + self.align)
+        check_regions(self.regions, self._regions(), 4 * self._field + self._min + self.align)
 
     def spell_location(self, region: int, number: int, offset: float) -> str:
         """Return the offset; with several regions, the region's number precedes it."""
@@ -120,6 +120,6 @@ class Nuttx(Pool):
             "skew": self.skew,
             "control": self._control,
             "field": self._field,
-            "least": self._least,
+            "least": self._min,
             "delay": self.delay,
         } | region_parameters(self._regions())

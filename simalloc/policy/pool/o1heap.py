@@ -33,7 +33,7 @@ class O1heap(Pool):
         return round_up(8 * self.word * self.word + self.word + diagnostics, self.payload)
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The structure and one fragment."""
         return self.instance + self.grain
 

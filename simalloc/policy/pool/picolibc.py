@@ -44,7 +44,7 @@ class Picolibc(Pool):
         return self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The minimum chunk, and bytes lost to alignment."""
         first = self.start + self.word
         return round_up(first, self.align) - first + 2 * max(self.word, self.align)

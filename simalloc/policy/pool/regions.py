@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from simalloc.errors import PolicyError
 
-MOST_REGIONS: Final = 8
+MAX_REGIONS: Final = 8
 
 
 class Region(NamedTuple):
@@ -40,8 +40,8 @@ def read_regions(text: str, capacity: int, available: int) -> list[Region]:
 
 def check_regions(text: str, regions: Sequence[Region], least: int) -> None:
     """Raise `PolicyError` for regions that overlap or have fewer than `least` bytes."""
-    if len(regions) > MOST_REGIONS:
-        raise PolicyError(f"regions has {len(regions)}; at most {MOST_REGIONS} can be simulated")
+    if len(regions) > MAX_REGIONS:
+        raise PolicyError(f"regions has {len(regions)}; at most {MAX_REGIONS} can be simulated")
     end = 0
     for start, size in regions:
         if start < end:
@@ -59,7 +59,7 @@ def check_regions(text: str, regions: Sequence[Region], least: int) -> None:
 
 def region_parameters(regions: Sequence[Region]) -> dict[str, int | str]:
     """Return regions by the core's names of their parameters."""
-    all_of_them = [*regions, *[Region(0, 0)] * (MOST_REGIONS - len(regions))]
+    all_of_them = [*regions, *[Region(0, 0)] * (MAX_REGIONS - len(regions))]
     return {
         name: value
         for number, region in enumerate(all_of_them)

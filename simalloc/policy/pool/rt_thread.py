@@ -52,7 +52,7 @@ class RtThread(Pool):
         return round_up(_NAME, self.word) + 11 * self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The control block, two headers, the least block, and what may be lost to alignment."""
         return round_up(self.control, self.align) + 3 * self.payload + 2 * self.align
 

@@ -42,7 +42,7 @@ class RtThreadMemheap(Pool):
         return 12 if self.version is Release.NANO else round_up(12, self.align)
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """Two headers and the least block."""
         return 2 * self.payload + round_up(self.least, self.align) + self.align
 

@@ -31,7 +31,7 @@ class Rtx5(Pool):
         return _HEADER
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The head, the first header and the last."""
         return 3 * _HEADER
 
@@ -45,9 +45,9 @@ class Rtx5(Pool):
         """No address depends on the end of the pool until a request is refused."""
         return True
 
-    def least_from(self, high_water: int) -> int:
+    def min_from(self, high_water: int) -> int:
         """Return the high-water mark with the last header."""
-        return max(high_water + _HEADER, self.least_capacity)
+        return max(high_water + _HEADER, self.min_capacity)
 
     def _own_parameters(self) -> dict[str, int | str]:
         return {"word": self.word}

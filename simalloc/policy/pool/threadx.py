@@ -33,7 +33,7 @@ class ThreadX(Pool):
         return 2 * self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """TX_BYTE_POOL_MIN."""
         return 100
 

@@ -33,7 +33,7 @@ class TlsfBsd(Pool):
         return self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """Two headers and the least block."""
         return 5 * self.word
 

@@ -62,7 +62,7 @@ class UmmMalloc(Pool):
         return 4
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The first block and the last, which are the allocator's, and one between."""
         return 3 * self.block
 

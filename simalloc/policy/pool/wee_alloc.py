@@ -28,9 +28,9 @@ class WeeAlloc(Pool):
         """The array's end refuses and decides nothing else."""
         return True
 
-    def least_from(self, high_water: int) -> int | None:
+    def min_from(self, high_water: int) -> int | None:
         """Return the bytes taken and one more, which can never be taken."""
-        return max(high_water + 1, self.least_capacity)
+        return max(high_water + 1, self.min_capacity)
 
     @property
     def payload(self) -> int:
@@ -38,7 +38,7 @@ class WeeAlloc(Pool):
         return 2 * self.word
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """A page, and the byte behind it."""
         return _PAGE + 1
 

@@ -11,7 +11,7 @@ from simalloc.policy.parts import Count
 from simalloc.policy.pool.base import Pool, Word, round_up
 
 _UNIT: Final = 8
-_MOST_SMALL: Final = 32767
+_MAX_SMALL: Final = 32767
 """The most units of a heap with small headers."""
 
 
@@ -57,10 +57,10 @@ class Zephyr(Pool):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.chunks is Chunks.SMALL and (self.word == 8 or self._units > _MOST_SMALL):
+        if self.chunks is Chunks.SMALL and (self.word == 8 or self._units > _MAX_SMALL):
             raise PolicyError(
                 "chunks is small; that takes 4-byte words and a capacity of at most "
-                f"{_UNIT * _MOST_SMALL + 4}"
+                f"{_UNIT * _MAX_SMALL + 4}"
             )
 
     @property
@@ -69,7 +69,7 @@ class Zephyr(Pool):
         return _UNIT
 
     @property
-    def least_capacity(self) -> int:
+    def min_capacity(self) -> int:
         """The heap's own chunk, the least one, and a footer."""
         return 64 + (3 * self.word if self.SYS_HEAP_RUNTIME_STATS else 0)
 
@@ -86,12 +86,12 @@ class Zephyr(Pool):
     def _units(self) -> int:
         """Number of units of the heap."""
         is_big = self.word == 8 or self.chunks is Chunks.BIG
-        footer = 8 if is_big or self.available // _UNIT > _MOST_SMALL else 4
+        footer = 8 if is_big or self.available // _UNIT > _MAX_SMALL else 4
         return (self.available - footer) // _UNIT
 
     @property
     def _header(self) -> int:
-        is_big = self.word == 8 or self.chunks is Chunks.BIG or self._units > _MOST_SMALL
+        is_big = self.word == 8 or self.chunks is Chunks.BIG or self._units > _MAX_SMALL
         return 8 if is_big else 4
 
     def _own_parameters(self) -> dict[str, int | str]:

@@ -29,7 +29,7 @@ _BLOCK: Final = 4 << 20
 """Bytes of memory whose page states are kept together."""
 _AT_ENTRY: Final = 9
 _STACK_BYTES: Final = 256 << 10
-_MOST_THREADS: Final = 8192
+_MAX_THREADS: Final = 8192
 """Thread pointers that have room where arguments are placed."""
 _READ_WRITE: Final = 3
 _PRIVATE_ANONYMOUS: Final = 0x22
@@ -134,9 +134,9 @@ class Held:
 
         Raises `ProcessError` if there are too many.
         """
-        if len(pointers) > _MOST_THREADS:
+        if len(pointers) > _MAX_THREADS:
             raise ProcessError(
-                f"{self.process.name} has more than {_MOST_THREADS:,} threads; its recording "
+                f"{self.process.name} has more than {_MAX_THREADS:,} threads; its recording "
                 "cannot begin or end"
             )
         return self.place(struct.pack(f"<{len(pointers)}Q", *pointers)), len(pointers)

@@ -23,7 +23,7 @@ _DT_GNU_HASH: Final = 0x6FFFFEF5
 _HIDDEN: Final = 0x8000
 _FUNCTION: Final = 2
 _LONGEST_NAME: Final = 64
-_MOST_HEADERS: Final = 128
+_MAX_HEADERS: Final = 128
 
 
 class LoadedObject:
@@ -75,7 +75,7 @@ class LoadedObject:
         (offset,) = struct.unpack_from("<Q", header, 32)
         entry, count = struct.unpack_from("<HH", header, 54)
         dynamic, size, first = 0, 0, None
-        for number in range(min(count, _MOST_HEADERS)):
+        for number in range(min(count, _MAX_HEADERS)):
             one = self._target.bytes_at(base + offset + entry * number, 56)
             kind, _, _, address, _, _, length, _ = struct.unpack("<IIQQQQQQ", one)
             if kind == _PT_LOAD and first is None:

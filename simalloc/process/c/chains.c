@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
-enum { WORD = 8, GRAIN = 16, LEAST_CHUNK = 32, FLAGS = 7, LINK_FORWARD = 16, LINK_BACK = 24 };
+enum { WORD = 8, GRAIN = 16, MIN_CHUNK = 32, FLAGS = 7, LINK_FORWARD = 16, LINK_BACK = 24 };
 enum { PREVIOUS_IN_USE = 1 };
 
 static bool is_chunk_size(uint64_t size)
 {
-    return size >= LEAST_CHUNK && size % GRAIN == 0;
+    return size >= MIN_CHUNK && size % GRAIN == 0;
 }
 
 struct chain walk_chunks(const struct memory *memory, uint64_t start, uint64_t stop,

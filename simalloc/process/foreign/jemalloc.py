@@ -24,8 +24,8 @@ _EXTENT_WORDS: Final = 16
 _ACTIVE: Final = 0
 _PAGE: Final = 4096
 _SAMPLE: Final = 64
-_LEAST_RIGHT: Final = 0.5
-_MOST_LEAVES: Final = 1 << 12
+_MIN_RIGHT: Final = 0.5
+_MAX_LEAVES: Final = 1 << 12
 
 
 def class_sizes() -> list[int]:
@@ -66,7 +66,7 @@ def _roots(
             continue
         seen.add(root)
         entries = np.flatnonzero(words[root : root + _LEAF_WORDS])
-        if len(entries) <= _MOST_LEAVES:
+        if len(entries) <= _MAX_LEAVES:
             yield [(one, int(words[root + one])) for one in entries.tolist()]
 
 
@@ -83,7 +83,7 @@ def _index_of(target: Target, leaf: int) -> int | None:
     gib = address // np.uint64(_LEAF_BYTES)
     own = gib * np.uint64(_LEAF_BYTES) + sample.astype(np.uint64) * np.uint64(_PAGE)
     right = (address <= own) & (own < address + size) & (address % np.uint64(_PAGE) == 0)
-    if np.count_nonzero(right) < _LEAST_RIGHT * len(sample):
+    if np.count_nonzero(right) < _MIN_RIGHT * len(sample):
         return None  # a few words may be left of extents that are no more
     found = np.unique(gib[right])
     return int(found[0]) if len(found) == 1 else None

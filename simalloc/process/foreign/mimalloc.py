@@ -17,8 +17,8 @@ _SEGMENT: Final = 32 << 20
 _SLICE: Final = 64 << 10
 _USED, _COOKIE, _SLICES, _INFO, _ENTRIES = 208, 216, 224, 232, 264
 _ENTRY: Final = 80
-_MOST_SLICES: Final = _SEGMENT // _SLICE
-_HEADER: Final = _ENTRIES + _ENTRY * (_MOST_SLICES + 1)
+_MAX_SLICES: Final = _SEGMENT // _SLICE
+_HEADER: Final = _ENTRIES + _ENTRY * (_MAX_SLICES + 1)
 _LARGEST_BLOCK: Final = 16 << 20
 
 
@@ -47,7 +47,7 @@ def _heap(target: Target, segments: Sequence[int]) -> Foreign:
         slices = int.from_bytes(header[_SLICES : _SLICES + 8], "little")
         sizes.append(slices * _SLICE)
         number = int.from_bytes(header[_INFO : _INFO + 8], "little")
-        while number < min(slices, _MOST_SLICES):
+        while number < min(slices, _MAX_SLICES):
             entry = header[_ENTRIES + _ENTRY * number :][:_ENTRY]
             count = max(1, int.from_bytes(entry[:4], "little"))
             blocks, size = (int.from_bytes(entry[at : at + 4], "little") for at in (24, 28))

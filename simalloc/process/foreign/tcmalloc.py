@@ -23,7 +23,7 @@ _PAGE: Final = 8192
 _SPAN: Final = 48
 _IN_USE, _FREE = 0, 1
 _FIRST_SIZES: Final = (0, 8, 16, 32)
-_MOST_CLASSES: Final = 256
+_MAX_CLASSES: Final = 256
 
 
 def find_tcmalloc(
@@ -48,11 +48,11 @@ def _class_sizes(region: Region) -> NDArray[np.int64] | None:
         & (numbers[3:] == _FIRST_SIZES[3])
     )
     for at in first.tolist():
-        table = numbers[at : at + _MOST_CLASSES].astype(np.int64)
+        table = numbers[at : at + _MAX_CLASSES].astype(np.int64)
         falls = np.flatnonzero(np.diff(table) <= 0)
         end = int(falls[0]) + 1 if len(falls) else len(table)
         if end > 40 and table[end - 1] >= 1 << 15:
-            return np.append(table[:end], np.zeros(_MOST_CLASSES - end, np.int64))
+            return np.append(table[:end], np.zeros(_MAX_CLASSES - end, np.int64))
     return None
 
 

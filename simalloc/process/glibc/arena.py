@@ -40,7 +40,7 @@ from simalloc.process.region import Region, memory_of, up
 from simalloc.process.target import Target
 
 _HEAP_INFO: Final = 32
-_MOST_FENCES: Final = 3
+_MAX_FENCES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def _own_words(copy: ArenaCopy) -> list[Region]:
 def _walk_piece(memory: Memory, piece: Piece) -> tuple[Chunks, int, Chunks]:
     """Return the chunks of a piece, the size word behind them, and its top or its fences."""
     chunks, end = walk(memory, piece.first, piece.last)
-    most = 1 if piece.holds_top else _MOST_FENCES
+    most = 1 if piece.holds_top else _MAX_FENCES
     allowed = {piece.last - FENCE * before for before in range(most)}
     if end not in allowed:
         raise WalkError("A piece of an arena ends early", end)

@@ -33,7 +33,7 @@ _REASONS: Final = {
     BROKEN: "has a link that does not lead back",
 }
 _ROOM: Final = 1 << 16
-_MOST_ROOM: Final = 1 << 22
+_MAX_ROOM: Final = 1 << 22
 
 
 class WalkError(Exception):
@@ -81,7 +81,7 @@ def walk(memory: Memory, start: int, stop: int) -> tuple[Chunks, int]:
         parts.append(Chunks(address[:count], word[:count]))
         if end != FULL:
             break
-        room = min(2 * room, _MOST_ROOM)
+        room = min(2 * room, _MAX_ROOM)
     if end not in {DONE, FENCED}:
         raise WalkError(f"The chain of chunks {_REASONS[end]}", at)
     return Chunks.of(parts), at

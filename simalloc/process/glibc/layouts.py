@@ -101,9 +101,9 @@ class Parameters:
     """The number of blocks mapped on their own."""
     mmap_max: int
     """The largest number of them."""
-    most_mapped: int
+    max_mapped: int
     mapped_bytes: int
-    most_mapped_bytes: int
+    max_mapped_bytes: int
     sbrk_base: int
     cache_lists: int
     cache_bytes: int
@@ -138,7 +138,7 @@ class ParametersLayout:
         """Return the parameters at an address, or None if these bytes cannot be any."""
         words = struct.unpack_from("<QQQQQ", content, 0)
         mapped, mmap_max, most, fixed = struct.unpack_from("<4i", content, self.mapped)
-        mapped_bytes, most_bytes = struct.unpack_from("<QQ", content, self.mapped_bytes)
+        mapped_bytes, max_bytes = struct.unpack_from("<QQ", content, self.mapped_bytes)
         (sbrk_base,) = struct.unpack_from("<Q", content, self.sbrk_base)
         lists, cache_bytes, count = struct.unpack_from("<QQQ", content, self.cache_lists)
         huge, heap = (
@@ -147,7 +147,7 @@ class ParametersLayout:
         )
         right = (
             0 <= mapped <= most
-            and mapped_bytes <= most_bytes < 1 << 47
+            and mapped_bytes <= max_bytes < 1 << 47
             and (mapped == 0) == (mapped_bytes == 0)
             and 1 <= lists <= 76
             and 16 <= cache_bytes <= 8 << 20
@@ -169,9 +169,9 @@ class ParametersLayout:
             heap_page=heap,
             mapped=mapped,
             mmap_max=mmap_max,
-            most_mapped=most,
+            max_mapped=most,
             mapped_bytes=mapped_bytes,
-            most_mapped_bytes=most_bytes,
+            max_mapped_bytes=max_bytes,
             sbrk_base=sbrk_base,
             cache_lists=lists,
             cache_bytes=cache_bytes,

@@ -19,11 +19,11 @@ from simalloc.process.target import Target
 
 _SECOND_FENCE: Final = 0x11
 _FIRST_FENCE: Final = (0x10, 0x11)
-_MOST_STARTS: Final = 16
-_MOST_CHOICES: Final = 20_000
-_MOST_PIECES: Final = 200
+_MAX_STARTS: Final = 16
+_MAX_CHOICES: Final = 20_000
+_MAX_PIECES: Final = 200
 """The most pieces among which choices are tried."""
-_MOST_STEPS: Final = 1000
+_MAX_STEPS: Final = 1000
 _MAPPED_FROM: Final = 0x7000 << 32
 """Where the kernel maps memory on x86-64, and above."""
 
@@ -200,7 +200,7 @@ def _candidates(
 def _starts(region: Region, base: int, last: int, step: int) -> tuple[int, ...]:
     """Return from where a chain of chunks reaches `last`, the lowest first."""
     base = up(base, HEADER)
-    found = np.empty(_MOST_STARTS, np.uint64)
+    found = np.empty(_MAX_STARTS, np.uint64)
     if last == base:
         return (base,)
     count = _walker.starts(region.data[base - region.start :], base, last, step, found)
@@ -215,7 +215,7 @@ def _owner(target: Target, regions: Sequence[Region], one: _Candidate, state: St
     region = next(r for r in regions if r.start < one.end <= r.end)
     at = one.starts[0] + (-one.starts[0]) % HEADER
     steps = 0
-    while at < one.last and steps < _MOST_STEPS:
+    while at < one.last and steps < _MAX_STEPS:
         size = _word(region, at + 8) & ~FLAGS
         if size < FENCE or at + size >= one.last:
             break
@@ -228,7 +228,7 @@ def _owner(target: Target, regions: Sequence[Region], one: _Candidate, state: St
 
 def _leads_to(regions: Sequence[Region], chunk: int, state: State) -> bool:
     """Return whether the bin of a free chunk is in an arena, as far as it can be followed."""
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         if state.address <= chunk < state.address + state.layout.size:
             return True
         region = next((r for r in regions if r.start <= chunk < r.end), None)
@@ -253,7 +253,7 @@ def _choose(candidates: Sequence[_Candidate], wanted: int, allowed: int) -> list
     if len(tops) == 1 and 0 <= left <= allowed:
         return [one.piece(one.starts[0]) for one in candidates]
     others = [one for one in candidates if not one.holds_top]
-    for top in tops if len(others) <= _MOST_PIECES else ():
+    for top in tops if len(others) <= _MAX_PIECES else ():
         for start in top.starts:
             search = _Search(others, allowed)
             found = search.run(0, [top.piece(start)], wanted - (top.end - start))
@@ -270,15 +270,15 @@ class _Search:
         self._others = others
         self._allowed = allowed
         sizes = [one.end - one.starts[0] for one in reversed(others)]
-        self._most: list[int] = np.cumsum([0, *sizes])[::-1].tolist()
+        self._max: list[int] = np.cumsum([0, *sizes])[::-1].tolist()
         """The bytes of all pieces from each one on."""
         self._tries = 0
 
     def run(self, number: int, chosen: list[Piece], left: int) -> list[Piece] | None:
         """Return the chosen pieces and others with `left` bytes in total, or None."""
         self._tries += 1
-        too_few = left - self._most[number] > self._allowed
-        if left < 0 or too_few or self._tries > _MOST_CHOICES:
+        too_few = left - self._max[number] > self._allowed
+        if left < 0 or too_few or self._tries > _MAX_CHOICES:
             return None
         if number == len(self._others):
             return chosen

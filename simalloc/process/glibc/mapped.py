@@ -18,10 +18,10 @@ from simalloc.process.target import Target
 
 _LARGEST_BATCH: Final = 1 << 16
 _READINGS: Final = 5
-_MOST_DROPS: Final = 3
-_MOST_TRIES: Final = 200_000
+_MAX_DROPS: Final = 3
+_MAX_TRIES: Final = 200_000
 _SMALLEST_ALIGNMENT: Final = 32
-_MOST_BEYOND: Final = PAGE - HEADER
+_MAX_BEYOND: Final = PAGE - HEADER
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MappedBlocks:
         """True if the found blocks agree with malloc's counts."""
         beyond = self.counted_bytes - self.bytes
         # From 2.43 on, each mremap adds 16 bytes that are not there.
-        likely = 0 <= beyond <= _MOST_BEYOND and beyond % HEADER == 0
+        likely = 0 <= beyond <= _MAX_BEYOND and beyond % HEADER == 0
         return len(self.blocks) == self.counted and likely
 
 
@@ -222,11 +222,11 @@ def chosen(
     """
     whole = MappedBlocks(found, counted, counted_bytes)
     extra = len(found) - counted
-    if extra <= 0 or extra > _MOST_DROPS:
+    if extra <= 0 or extra > _MAX_DROPS:
         return whole
     fitting = []
     for tries, drop in enumerate(combinations(range(len(found)), extra)):
-        if tries == _MOST_TRIES:
+        if tries == _MAX_TRIES:
             return whole
         if whole.bytes - sum(found[at].pages_size for at in drop) == counted_bytes:
             fitting.append(drop)

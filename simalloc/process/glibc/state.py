@@ -28,12 +28,12 @@ from simalloc.process.target import Target, in_any
 
 _FAR_BELOW: Final = 0x2000
 """The farthest that parameters are looked for before their arena."""
-_MOST_ARENAS: Final = 1 << 16
+_MAX_ARENAS: Final = 1 << 16
 _READINGS: Final = 20
 """Readings of an arena that a thread may be changing."""
 _BETWEEN: Final = 0.001
 """Seconds between two of them: a thread may have lost its processor amid a change."""
-_MOST_BINS: Final = BINS * 3 // 4
+_MAX_BINS: Final = BINS * 3 // 4
 """Bins that must be right for another reading; other data that looks like an arena has fewer."""
 
 
@@ -148,7 +148,7 @@ def arenas_of(target: Target, libc: Libc) -> list[State]:
     """Return the arenas of a malloc, the main one first, as far as their ring can be followed."""
     states = [read_state(target, libc.arena, libc.layout)]
     seen = {libc.arena}
-    while states[-1].next not in seen and len(states) < _MOST_ARENAS:
+    while states[-1].next not in seen and len(states) < _MAX_ARENAS:
         address = states[-1].next
         if address % 16 or address % 4096 not in HEAP_HEADERS:
             break
@@ -222,7 +222,7 @@ def _is_state(target: Target, region: Region, address: int, layout: StateLayout)
             fresh = state.attached == 1 and state.next == address and state.system_mem == 0
             return fresh and not _links(state).any()
         right = _right_bins(state)
-        if state.system_mem == 0 or right < _MOST_BINS:
+        if state.system_mem == 0 or right < _MAX_BINS:
             return False
         if right == BINS:
             return True

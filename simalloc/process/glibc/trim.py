@@ -15,11 +15,11 @@ from simalloc.process.mappings import PAGE
 from simalloc.process.region import ABSENT, down
 from simalloc.process.target import runs_of
 
-_LEAST: Final = PAGE + 47
+_MIN: Final = PAGE + 47
 """A free chunk of more bytes may contain a page that `malloc_trim` returns."""
 _HEADER: Final = 48
 """The bytes at the front of a free chunk that it leaves alone."""
-_LEAST_TOP: Final = 33
+_MIN_TOP: Final = 33
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ def predict_trim(walk: Walk, parameters: Parameters, break_end: int | None, pad:
     start, end, top_start = _merged(walk)
     low = -(-(start + _HEADER) // PAGE)
     high = end // PAGE
-    large = (end - start > _LEAST) & (low < high)
+    large = (end - start > _MIN) & (low < high)
     for region in walk.regions:
         first = region.start // PAGE
         here = large & (low >= first) & (high <= first + len(region.pages))
@@ -69,7 +69,7 @@ def predict_trim(walk: Walk, parameters: Parameters, break_end: int | None, pad:
 
 def _top_falls(size: int, grain: int, pad: int) -> int:
     """Return the bytes by which the break falls for a top of this size."""
-    free = size - _LEAST_TOP
+    free = size - _MIN_TOP
     return down(free - pad, grain) if free > pad else 0
 
 

@@ -10,7 +10,7 @@ from xml.parsers import expat
 from simalloc.process.statistics.statistics import ArenaFigures, ClassFigures, Statistics
 from simalloc.process.target import ProcessError
 
-_MOST_ELEMENTS: Final = 1_000_000
+_MAX_ELEMENTS: Final = 1_000_000
 _GRAIN: Final = 16
 
 
@@ -44,7 +44,7 @@ class _Reader:
 
     def _start(self, name: str, attributes: Map[str, str]) -> None:
         self._elements += 1
-        if self._elements > _MOST_ELEMENTS:
+        if self._elements > _MAX_ELEMENTS:
             raise ProcessError(f"{self._source}: more elements than malloc_info writes")
         if name == "heap":
             self._at = _Heap(attributes.get("nr", str(len(self.heaps))))

@@ -11,7 +11,7 @@ from simalloc.process.statistics.statistics import Statistics
 from simalloc.process.statistics.tcmalloc import read_tcmalloc
 from simalloc.process.target import ProcessError
 
-_MOST_BYTES: Final = 64 << 20
+_MAX_BYTES: Final = 64 << 20
 
 
 def read_statistics(path: Path) -> Statistics:
@@ -20,7 +20,7 @@ def read_statistics(path: Path) -> Statistics:
     The file contains the XML of glibc's `malloc_info`, the JSON of jemalloc's `malloc_stats_print`
     or the text of tcmalloc's `GetStats`. Raises `ProcessError` for any other content.
     """
-    if path.stat().st_size > _MOST_BYTES:
+    if path.stat().st_size > _MAX_BYTES:
         raise ProcessError(f"{path} is too long to be an allocator's statistics")
     content = path.read_bytes()
     if b"<malloc" in content:

@@ -18,7 +18,7 @@ from simalloc.trace import Trace
 
 OVERVIEW: Final = (800, 400)
 """Columns and rows of the map of everything that comes first."""
-_MOST_CELLS: Final = 4096
+_MAX_CELLS: Final = 4096
 """Columns, and rows, of a window at the most, whatever a script asks for."""
 _LEVEL: Final = 1
 """Compression of the overview: fast, and small enough to be kept in a notebook."""
@@ -73,8 +73,8 @@ class Explored:
         shown = self.atlas.window(
             events=(first, last),
             addresses=(lowest, highest),
-            columns=min(max(columns, 1), _MOST_CELLS),
-            rows=min(max(rows, 1), _MOST_CELLS),
+            columns=min(max(columns, 1), _MAX_CELLS),
+            rows=min(max(rows, 1), _MAX_CELLS),
         )
         return {"raster": raster(shown)}, [cells(shown, oldest)]
 

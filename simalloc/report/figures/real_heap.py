@@ -19,7 +19,7 @@ from simalloc.sizes import spell_bytes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_ARENAS: Final = 8
+_MAX_ARENAS: Final = 8
 _CELLS: Final = 600
 """Parts into which the largest arena is divided."""
 
@@ -40,7 +40,7 @@ def draw_real_heap(snapshot: Snapshot, *, theme: Theme = "light") -> Picture:
     ]
     if not known:
         raise ProcessError(f"{snapshot.name} has no arena of glibc's malloc; --plot needs one")
-    shown = sorted(known, key=lambda pair: -pair[0].bytes)[:_MOST_ARENAS]
+    shown = sorted(known, key=lambda pair: -pair[0].bytes)[:_MAX_ARENAS]
     shown.sort(key=lambda pair: pair[1])
     with styled(theme) as palette:
         figure = new_figure(1.0 + 1.1 * len(shown))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SPANS: Final = 700
 """More than there are dots across the paper's width."""
 
-_MOST_ROWS: Final = 40
+_MAX_ROWS: Final = 40
 """Maximum number of threads with a line each."""
 
 
@@ -42,15 +42,15 @@ def draw_threads(source: EventSource, *, theme: Theme = "light") -> Picture:
     with styled(theme) as palette:
         named = sorted(threads, key=lambda one: -one.peak_live_bytes)[: len(palette.lines) - 1]
         numbers = [one.thread for one in named]
-        figure = new_figure(2.6 + 0.07 * min(len(threads), _MOST_ROWS))
+        figure = new_figure(2.6 + 0.07 * min(len(threads), _MAX_ROWS))
         above, below = figure.subplots(
-            2, 1, sharex=True, height_ratios=(3, max(1.0, len(threads[:_MOST_ROWS]) / 12))
+            2, 1, sharex=True, height_ratios=(3, max(1.0, len(threads[:_MAX_ROWS]) / 12))
         )
         starts, live = _live_by_thread(source, numbers)
         _draw_live(above, starts, live, [*(f"thread {n}" for n in numbers), "others"], palette)
-        _draw_spans(below, threads[:_MOST_ROWS], numbers, palette)
-        if len(threads) > _MOST_ROWS:
-            below.set_ylabel(f"the first {_MOST_ROWS} of {len(threads):,} threads")
+        _draw_spans(below, threads[:_MAX_ROWS], numbers, palette)
+        if len(threads) > _MAX_ROWS:
+            below.set_ylabel(f"the first {_MAX_ROWS} of {len(threads):,} threads")
         above.set_xlim(0, max(1, len(source)))
     return figure
 

@@ -138,8 +138,8 @@ static void follow(struct lives *lives, uint32_t place, const struct life *old)
         life->marked = old->marked;
     if (old->reallocs == 0)
         lives->reallocated++;
-    if (life->reallocs > lives->most_reallocs)
-        lives->most_reallocs = life->reallocs;
+    if (life->reallocs > lives->max_reallocs)
+        lives->max_reallocs = life->reallocs;
 }
 
 static enum lives_fault enter(struct lives *lives, uint8_t op, int64_t size, uint32_t slot,

@@ -71,7 +71,7 @@ struct lives {
     int64_t born;
     int64_t clock;
     int64_t reallocated;   /* objects with at least one realloc */
-    int64_t most_reallocs; /* maximum number of reallocs of one object */
+    int64_t max_reallocs;  /* maximum number of reallocs of one object */
     __int128 lifetimes;    /* sum of (death - birth) over ended lives, in bytes */
     __int128 weighted;     /* sum of (death - birth) * size */
     __int128 lengths;      /* sum of `length` */

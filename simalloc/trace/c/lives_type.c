@@ -139,7 +139,7 @@ static PyMethodDef lives_methods[] = {
 
 static PyMemberDef lives_members[] = {
     MEMBER(reallocated, T_LONGLONG, "objects that were reallocated at all"),
-    MEMBER(most_reallocs, T_LONGLONG, "the most reallocs of one object"),
+    MEMBER(max_reallocs, T_LONGLONG, "the most reallocs of one object"),
     {NULL, 0, 0, 0, NULL},
 };
 

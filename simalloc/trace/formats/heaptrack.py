@@ -22,7 +22,7 @@ from simalloc.trace.symbols import Place
 
 _START: Final = rb"v [0-9a-f]+ [0-9a-f]+\r?\n"
 _NODE, _MODULE = TICK + 1, TICK + 2  # values of the field `kind` for lines without an event
-_MOST_MODULES: Final = 1 << 14
+_MAX_MODULES: Final = 1 << 14
 _LONGEST_NAME: Final = 200  # of a module, which stands in many paths
 
 
@@ -60,7 +60,7 @@ class _CallPaths:
         start = re.match(" ([0-9a-f]{1,16})( |$)", rest)
         if letter == "x":
             self._program = name
-        elif start and len(self._modules) < _MOST_MODULES:
+        elif start and len(self._modules) < _MAX_MODULES:
             self._modules[int(start[1], 16)] = self._program if name == "x" else name
 
     def _place(self, address: int) -> Place | list[Frame]:

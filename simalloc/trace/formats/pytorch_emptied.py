@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from simalloc.trace.formats.pytorch_history import History
 
 _SMALL: Final = 1 << 20
-_LEAST_LARGE: Final = 10 << 20
+_MIN_LARGE: Final = 10 << 20
 """Requests up to `_SMALL` have segments of their own, which are smaller than all others."""
 
 
@@ -63,7 +63,7 @@ def _serves(history: History, begin: int, end: int, request: int) -> bool:
     if request == len(size) or history.column("action")[request] != entries.ALLOC:
         return False
     given, asked = size[begin:end], size[request]
-    alike = (stream[begin:end] == stream[request]) & ((given < _LEAST_LARGE) == (asked <= _SMALL))
+    alike = (stream[begin:end] == stream[request]) & ((given < _MIN_LARGE) == (asked <= _SMALL))
     kept = (asked < history.max_split) & (given >= history.max_split)
     return bool((alike & (given >= asked) & ~kept).any())
 

@@ -29,12 +29,12 @@ FIELDS: Final = ("action", "address", "size", "stream", "pool", "time", "site", 
 empty_cache was called, 2 if that cannot be known."""
 UNKNOWN: Final = 2
 
-MOST: Final = 2**52
+MAX: Final = 2**52
 """Of a number: more than any address, and microseconds of a century."""
 _EMPTY_CACHE: Final = ("empty_cache", "emptyCache")
-_LEAST: Final = 256 << 20
+_MIN: Final = 256 << 20
 _TIMES: Final = 6
-_MOST: Final = 4 << 30
+_MAX: Final = 4 << 30
 """Bytes that a pickle may take: the least, times its own size, and the most."""
 
 
@@ -66,7 +66,7 @@ def load(content: bytes, number_site: Callable[[list[Any]], int]) -> Loaded:
 
     Raises `ValueError` for one that is damaged, holds anything but data, or takes too much memory.
     """
-    most = min(_LEAST + _TIMES * len(content), _MOST)
+    most = min(_MIN + _TIMES * len(content), _MAX)
     whole, table, sequences = read_pickle(content, most)
     del content  # and its memory, where nobody else has it
     rows = np.empty((len(table) // (8 * (len(FIELDS) - 1)), len(FIELDS)), np.int64)

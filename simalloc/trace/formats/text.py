@@ -107,7 +107,7 @@ class _Held:
     def __init__(self, log: Log, name: str) -> None:
         self._log = log
         self._name = name
-        self._most = np.iinfo(OPTIONAL_COLUMNS[name]).max
+        self._max = np.iinfo(OPTIONAL_COLUMNS[name]).max
         self._value = 0
 
     def filled(self, rows: Rows) -> Rows:
@@ -115,7 +115,7 @@ class _Held:
         is_set = rows.fields["sets"][: len(rows.op)] == _SETS[self._name]
         given = rows.fields[self._name][: len(rows.op)]
         sets = is_set & (rows.op == NO_EVENT)
-        beyond = sets & (given > self._most)
+        beyond = sets & (given > self._max)
         if beyond.any():
             self._complain(rows, beyond)
             sets &= ~beyond
@@ -127,7 +127,7 @@ class _Held:
 
     def _complain(self, rows: Rows, beyond: NDArray[np.bool_]) -> None:
         line = rows.first_line + int(np.argmax(beyond))
-        reason = f"the {self._name} is not from 0 to {self._most}"
+        reason = f"the {self._name} is not from 0 to {self._max}"
         kind = f"lines whose {self._name} is out of range"
         self._log.complain(kind, reason, line, int(np.count_nonzero(beyond)))
 

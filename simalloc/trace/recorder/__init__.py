@@ -8,13 +8,13 @@ from simalloc.trace.recorder.raw import RawRecording, reason_of
 from simalloc.trace.recorder.record import Bounds, Follower, Observer, record, recover, recoverable
 from simalloc.trace.recorder.resident import Sampler
 from simalloc.trace.recorder.start import HEAP_SUFFIX, Start, create_beside, write_start
-from simalloc.trace.recorder.wanted import DEPTH, MOST_DEPTH, Wanted
+from simalloc.trace.recorder.wanted import DEPTH, MAX_DEPTH, Wanted
 from simalloc.trace.recorder.watch import Progress
 
 __all__ = [
     "DEPTH",
     "HEAP_SUFFIX",
-    "MOST_DEPTH",
+    "MAX_DEPTH",
     "Bounds",
     "Follower",
     "Observer",

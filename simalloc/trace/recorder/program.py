@@ -25,7 +25,7 @@ _ELF_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _PROGRAM_HEADER: Final = struct.Struct("<IIQQQQQQ")
 _PT_INTERP: Final = 3
 _LONGEST_FIRST_LINE: Final = 256
-_MOST_INTERPRETERS: Final = 5
+_MAX_INTERPRETERS: Final = 5
 
 
 class ProgramError(SimallocError):
@@ -41,7 +41,7 @@ def check_python(command: Sequence[str]) -> None:
 
     Such a Python may also be the interpreter of a script, or started by `env`.
     """
-    for program in _programs(_found(command[0]), command[1:], _MOST_INTERPRETERS):
+    for program in _programs(_found(command[0]), command[1:], _MAX_INTERPRETERS):
         if built_in(program.resolve()) == FREE_THREADED:
             raise ProgramError(
                 f"{program}: a free-threaded Python allocates its objects only with its own "
@@ -87,7 +87,7 @@ def find_program(command: Sequence[str]) -> Path:
     checked.
     """
     path = _found(command[0])
-    _check(path, command[1:], _MOST_INTERPRETERS)
+    _check(path, command[1:], _MAX_INTERPRETERS)
     return path
 
 

@@ -11,7 +11,7 @@ from typing import Final
 DEPTH: Final = 32
 """Default number of return addresses of a call path."""
 
-MOST_DEPTH: Final = 256
+MAX_DEPTH: Final = 256
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class ReallocCounts:
             shrank=self._shrank,
             unchanged=self._unchanged,
             objects=reader.reallocated,
-            most=reader.most_reallocs,
+            most=reader.max_reallocs,
             kept_bytes=self._kept_bytes,
         )
 

@@ -125,9 +125,9 @@ class LifeReader:
         return self._table.reallocated
 
     @property
-    def most_reallocs(self) -> int:
+    def max_reallocs(self) -> int:
         """The most reallocs of one object, so far."""
-        return self._table.most_reallocs
+        return self._table.max_reallocs
 
     def sums(self) -> tuple[int, int, int]:
         """Return the sums of lifetimes, of lifetimes times sizes, and of lengths, so far."""

@@ -69,8 +69,8 @@ class Curve:
         self._starts = np.arange(spans) * events // max(spans, 1)
         self._last = np.append(self._starts[1:], events)[:spans] - 1
         self._allocated = np.zeros(spans, np.int64)
-        self._least = np.full(spans, np.iinfo(np.int64).max)
-        self._most = np.zeros(spans, np.int64)
+        self._min = np.full(spans, np.iinfo(np.int64).max)
+        self._max = np.zeros(spans, np.int64)
 
     def add(self, events: LifeEvents) -> None:
         """Add the next events."""
@@ -78,7 +78,7 @@ class Curve:
             return
         spans, cuts = spans_of(self._starts, events.first, len(events))
         self._allocated[spans] += np.add.reduceat(events.size, cuts)
-        least, most = self._least[spans], self._most[spans]
+        least, most = self._min[spans], self._max[spans]
         np.minimum(least, np.minimum.reduceat(events.live, cuts), out=least)
         np.maximum(most, np.maximum.reduceat(events.live, cuts), out=most)
 
@@ -87,8 +87,8 @@ class Curve:
         return LiveCurve(
             last_event=_ints(self._last),
             allocated=_ints(np.cumsum(self._allocated)),
-            least=_ints(self._least),
-            most=_ints(self._most),
+            least=_ints(self._min),
+            most=_ints(self._max),
         )
 
 

@@ -125,7 +125,7 @@ class SizeClasses:
     def __init__(self, added: int = 0) -> None:
         self._added = added
         self._live = np.zeros(_CLASSES, np.int64)
-        self._most_live = np.zeros(_CLASSES, np.int64)
+        self._max_live = np.zeros(_CLASSES, np.int64)
         self._objects = np.zeros(_CLASSES, np.int64)
         self._never_freed = np.zeros(_CLASSES, np.int64)
         self._bytes, self._lifetimes, self._lengths = (GroupSums(_CLASSES) for _ in range(3))
@@ -158,7 +158,7 @@ class SizeClasses:
             upto=1 << kind,
             objects=objects,
             bytes=self._bytes[kind],
-            most_live=int(self._most_live[kind]),
+            most_live=int(self._max_live[kind]),
             never_freed=int(self._never_freed[kind]),
             mean_lifetime=self._lifetimes[kind] / objects,
             mean_lifetime_objects=self._lengths[kind] / objects,
@@ -180,7 +180,7 @@ class SizeClasses:
             return
         before = self._live[kinds] - np.append(0, change[ends[:-1]])
         most = before + np.maximum.reduceat(change, starts)
-        self._most_live[kinds] = np.maximum(self._most_live[kinds], most)
+        self._max_live[kinds] = np.maximum(self._max_live[kinds], most)
         self._live[kinds] = before + change[ends]
 
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_BYTES: Final = 1 << 29
+MAX_BYTES: Final = 1 << 29
 """Of a table; a larger one is not read."""
 
 _START: Final = b"\x7fELF\x02\x01"
@@ -103,6 +103,6 @@ def _tables(descriptor: int) -> Iterator[SymbolTable]:
 
 
 def _slice(descriptor: int, offset: int, size: int) -> bytes:
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise ValueError(size)
     return os.pread(descriptor, size, offset)

@@ -39,7 +39,7 @@ from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, reconstructed
 
 _MESSAGES: Final = 108_715
-_MOST_MESSAGES: Final = 292
+_MAX_MESSAGES: Final = 292
 _MESSAGE_BYTES: Final = 52
 _SHORT_MESSAGE_BYTES: Final = 32
 _SHORT_EVERY: Final = 12
@@ -111,7 +111,7 @@ def _crowded(arrival: NDArray[np.int64]) -> NDArray[np.int64]:
     sent = np.arange(_MESSAGES)
     while True:
         busiest = most_together(sent, arrival)
-        excess = busiest.amount - _MOST_MESSAGES
+        excess = busiest.amount - _MAX_MESSAGES
         if excess == 0:
             return arrival
         by_arrival = np.argsort(arrival, kind="stable")

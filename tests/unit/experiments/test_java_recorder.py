@@ -18,7 +18,7 @@ public class Known {
     }
 }
 """
-LEAST = 4 * 1000
+MIN = 4 * 1000
 
 
 def record(*arguments):
@@ -37,7 +37,7 @@ def test_nearly_all_allocations_of_a_loop_are_there_and_most_are_freed(tmp_path)
     done = record("-o", trace, "--", "-Xmx8m", "-cp", tmp_path, "Known")
     assert done.returncode == 0, done.stderr
     made = read_trace(trace)
-    arrays = (made.op == Op.MALLOC) & (made.size >= LEAST) & (made.size <= LEAST + 64)
+    arrays = (made.op == Op.MALLOC) & (made.size >= MIN) & (made.size <= MIN + 64)
     # On a busy machine Java has left out 5 of these 20,000 without a word.
     assert np.count_nonzero(arrays) > 19_950
     assert np.count_nonzero(made.op == Op.FREE) > 15_000

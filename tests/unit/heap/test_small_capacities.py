@@ -14,7 +14,7 @@ TRACE = Trace.from_events(
     [M, M, F, M, R, F], [1, 2, 1, 3, 2, 2], [24, 1, 0, 1000, 3000, 0], name="small"
 )
 CAPACITIES = sorted({*(size for power in range(28) for size in (1 << power, 3 << power >> 1))})
-LEAST = re.compile(r"takes (\d+) bytes at least")
+MIN = re.compile(r"takes (\d+) bytes at least")
 
 
 ROWS = [
@@ -42,7 +42,7 @@ def test_it_refuses_or_says_what_it_needs(row):
         try:
             policy = find_policy(f"{row}capacity={capacity}")
         except PolicyError as error:
-            least = int(LEAST.search(str(error))[1])
+            least = int(MIN.search(str(error))[1])
             assert capacity < least
             find_policy(f"{row}capacity={least}")
             continue

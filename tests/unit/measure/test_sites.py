@@ -20,7 +20,7 @@ from simalloc.measure.sites import (
     tree_of,
     usage_of,
 )
-from simalloc.measure.sites.frames import LEFT_OUT, MOST_FRAMES, call_paths, short_name
+from simalloc.measure.sites.frames import LEFT_OUT, MAX_FRAMES, call_paths, short_name
 from simalloc.report.sites import proposal_text, site_records, tree_records
 from simalloc.trace import Op, Trace
 from simalloc.trace.sites import PATH
@@ -306,19 +306,19 @@ def deep(count):
 
 
 def test_paths_as_deep_as_the_recorder_notes_are_whole():
-    paths = call_paths(deep(MOST_FRAMES).provenance, [MOST_FRAMES])
-    assert [frame.function for frame in paths[0]] == [f"f{n}" for n in range(MOST_FRAMES)][::-1]
+    paths = call_paths(deep(MAX_FRAMES).provenance, [MAX_FRAMES])
+    assert [frame.function for frame in paths[0]] == [f"f{n}" for n in range(MAX_FRAMES)][::-1]
 
 
 def test_a_deep_recursion_keeps_both_ends_of_its_paths():
     count = 3000
     trace = deep(count)
     (path,) = call_paths(trace.provenance, [count])
-    assert len(path) == MOST_FRAMES
+    assert len(path) == MAX_FRAMES
     assert path.count(LEFT_OUT) == 1
     assert (path[0].function, path[-1].function) == (f"f{count - 1}", "f0")
     profile = profile_of(trace)
-    assert sum(map(len, profile.paths)) <= count * MOST_FRAMES
+    assert sum(map(len, profile.paths)) <= count * MAX_FRAMES
     tree = tree_of(profile)
     assert tree.totals["live_bytes"][0] == 24 * count
 

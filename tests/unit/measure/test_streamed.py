@@ -62,7 +62,7 @@ def test_a_heap_looked_at_in_parts(whole, monkeypatch):
     run = simulate(whole, "first-fit-lifo:mechanism=on")
     at_once = columns(heap_snapshot(whole, run)), pins(whole, run, most=70), waste(whole, run)
     monkeypatch.setattr("simalloc.heap.watch.heap_replay._PART_BLOCKS", 7)
-    monkeypatch.setattr("simalloc.heap.watch.heap_replay._MOST_PARTS", 1000)
+    monkeypatch.setattr("simalloc.heap.watch.heap_replay._MAX_PARTS", 1000)
     assert len(at_once[0][2]) > 70
     assert (
         columns(heap_snapshot(whole, run)),

@@ -131,7 +131,7 @@ def test_pools_that_are_said_to_be_alike_place_alike(name):
 def test_no_failing_size_is_missed(name):
     trace = drawn(5, events=600)
     trial = PoolTrial.of(find_policy(name), [trace])
-    found = find_sizes(trial, max(trial.peak_live, trial.least_capacity), 1 << 20)
+    found = find_sizes(trial, max(trial.peak_live, trial.min_capacity), 1 << 20)
     sizes = range(found.least - 8 * trial.grain, int(1.15 * found.least), trial.grain)
     fails = [size for size in sizes if refuses(trace, trial.with_capacity(size))]
     assert fails == [
@@ -145,9 +145,9 @@ def test_every_larger_pool_works_where_the_rules_say_so(name):
     drawn_once = drawn(5, events=600)
     trace = Trace.from_events(drawn_once.op, drawn_once.object, drawn_once.size)
     trial = PoolTrial.of(find_policy(name), [trace])
-    found = find_sizes(trial, max(trial.peak_live, trial.least_capacity), 1 << 24)
+    found = find_sizes(trial, max(trial.peak_live, trial.min_capacity), 1 << 24)
     rng = np.random.default_rng(3)
-    smaller = rng.integers(trial.least_capacity, found.least, 20)
+    smaller = rng.integers(trial.min_capacity, found.least, 20)
     larger = rng.integers(found.least, 2 * found.least, 40)
     assert found.is_proven
     assert all(trial(int(size)).refused for size in [*smaller, found.least - trial.grain])

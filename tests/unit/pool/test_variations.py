@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simalloc.pool.variations import MOST_BYTES, variation
+from simalloc.pool.variations import MAX_BYTES, variation
 from simalloc.trace import Op, Trace
 
 
@@ -45,7 +45,7 @@ def test_sizes_change_by_a_few_bytes(trace):
     assert varied.changes == ("sizes",)
     assert varied.trace.op.tolist() == trace.op.tolist()
     change = np.abs(varied.trace.size - trace.size)
-    assert 0 < change.max() <= MOST_BYTES
+    assert 0 < change.max() <= MAX_BYTES
     assert (varied.trace.size[trace.op == Op.MALLOC] > 0).all()
 
 

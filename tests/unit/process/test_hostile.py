@@ -125,7 +125,7 @@ def test_an_arena_that_is_larger_than_memory(core, tmp_path):
 
 def test_the_time_of_a_search_is_limited(core, monkeypatch):
     found = CoreFile(core)
-    monkeypatch.setattr("simalloc.process.target._LEAST_SECONDS", -1)
+    monkeypatch.setattr("simalloc.process.target._MIN_SECONDS", -1)
     with pytest.raises(ProcessError, match="longer than any heap of its size needs"):
         take_snapshot(found)
     monkeypatch.undo()

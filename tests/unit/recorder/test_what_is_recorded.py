@@ -22,7 +22,7 @@ from simalloc.report.mappings import mappings_table
 from simalloc.trace import Op, read_trace
 from simalloc.trace.events import begins
 from simalloc.trace.recorder import Wanted, convert, reason_of
-from simalloc.trace.recorder.resident import MOST, Sample, Samples
+from simalloc.trace.recorder.resident import MAX, Sample, Samples
 
 
 def test_every_function_and_its_corner_cases(tmp_path):
@@ -117,11 +117,11 @@ def test_a_thread_ends_after_its_destructors(tmp_path):
 
 def test_samples_of_memory_are_bounded_and_keep_the_peak():
     samples = Samples()
-    resident = [100, *range(5 * MOST), 9999999, 7]
+    resident = [100, *range(5 * MAX), 9999999, 7]
     for event, size in enumerate(resident):
         samples.add(Sample(event, event, size, size))
     kept = samples.kept()
-    assert MOST / 4 < len(kept) <= MOST
+    assert MAX / 4 < len(kept) <= MAX
     assert max(sample.resident for sample in kept) == 9999999
     assert [sample.time for sample in kept] == sorted(sample.time for sample in kept)
 

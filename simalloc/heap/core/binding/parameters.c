@@ -18,7 +18,7 @@ static const struct parameter settings[] = {
     {"memalign", offsetof(struct heap, setting.memalign), 0, 1, NULL},
     {"guaranteed", offsetof(struct heap, setting.guaranteed), 1, 1 << 23, NULL},
     {"natural_limit", offsetof(struct heap, setting.natural_limit), 0, UINT64_C(1) << 50, NULL},
-    {"least_remainder", offsetof(struct heap, setting.least_remainder), 0, UINT64_C(1) << 50, NULL},
+    {"min_remainder", offsetof(struct heap, setting.min_remainder), 0, UINT64_C(1) << 50, NULL},
     {"columns", offsetof(struct heap, setting.columns), 0, 15, NULL},
     {"payload", offsetof(struct heap, setting.payload), 0, 1 << 20, NULL},
     {"remainder_unit", offsetof(struct heap, setting.remainder_unit), 1, UINT64_C(1) << 50, NULL},

@@ -45,7 +45,7 @@ struct tracking {
     bool resident;  /* true if residence of these pages is tracked */
     bool keeps_mappings;
     uint64_t sizes; /* number of entries of `occupied` */
-    uint64_t occupied[MOST_PAGE_SIZES];
+    uint64_t occupied[MAX_PAGE_SIZES];
     bool largest_free;
 };
 
@@ -60,7 +60,7 @@ static bool read_sizes(PyObject *given, struct tracking *tracking)
         uint64_t size = PyLong_AsUnsignedLongLong(PyTuple_GetItem(given, i));
         if (PyErr_Occurred() != NULL)
             return false;
-        if (size < 1 || size > MAX_PAGE || count > MOST_PAGE_SIZES) {
+        if (size < 1 || size > MAX_PAGE || count > MAX_PAGE_SIZES) {
             PyErr_SetString(PyExc_ValueError, "these are too many, or no, sizes of pages");
             return false;
         }

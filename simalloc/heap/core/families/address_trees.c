@@ -5,14 +5,14 @@
 #include "parts/classed_heap.h"
 
 enum tree_fit { TREE_FIRST, TREE_BEST, TREE_BETTER };
-enum { MOST_TREES = 1024 };
+enum { MAX_TREES = 1024 };
 
 struct address_trees {
     struct classed_heap base;
     struct address_nodes nodes;
-    uint32_t roots[MOST_TREES];
+    uint32_t roots[MAX_TREES];
     struct tree_sizes_nodes sizes; /* for best fit alone, as their roots are */
-    struct tree_sizes_roots sizes_roots[MOST_TREES];
+    struct tree_sizes_roots sizes_roots[MAX_TREES];
     uint64_t fit; /* enum tree_fit */
     uint64_t trees;
     uint64_t interval;  /* the width of a tree's range of sizes */
@@ -164,7 +164,7 @@ static const char *const fit_names[] = {
 
 static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct address_trees, fit, fit_names),
-    PARAMETER(struct address_trees, trees, 1, MOST_TREES),
+    PARAMETER(struct address_trees, trees, 1, MAX_TREES),
     UNIT_PARAMETER(struct address_trees, interval),
     SIZE_PARAMETER(struct address_trees, rebalance),
     CLASSED_PARAMETERS(struct address_trees, base),

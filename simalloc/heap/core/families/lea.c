@@ -3,7 +3,7 @@
 #include "parts/bin_number.h"
 #include "parts/binned_top.h"
 
-enum { MOST_SEGMENTS = 64, SMALL = 504 };
+enum { MAX_SEGMENTS = 64, SMALL = 504 };
 
 struct lea {
     struct binned_top base;
@@ -87,7 +87,7 @@ static uint32_t place(struct lea *state, uint64_t size, uint64_t *visited)
     uint32_t top = state->base.top;
     *visited += top != NO_BLOCK;
     if (top == NO_BLOCK || heap->blocks[top].size < size + state->keep) {
-        if (state->map_from != 0 && size >= state->map_from && state->segments < MOST_SEGMENTS)
+        if (state->map_from != 0 && size >= state->map_from && state->segments < MAX_SEGMENTS)
             return map(state, size);
         if (!top_grow(heap, &state->base.top, round_up(size + state->keep, state->growth)))
             return NO_BLOCK;

@@ -1,7 +1,7 @@
 /* ONNX Runtime's arena (policy/device/arenas.md). */
 #include "families/device/regions.h"
 
-enum { LEAST_BACK_OFF = 8 << 10 };
+enum { MIN_BACK_OFF = 8 << 10 };
 
 struct ort_arena {
     struct regions regions;
@@ -24,7 +24,7 @@ static bool extend(struct ort_arena *arena, uint64_t size)
             regions->step = 2 * regions->step < arena->max_extend ? 2 * regions->step
                                                                   : arena->max_extend;
     }
-    return regions_take(regions, wanted, size, LEAST_BACK_OFF);
+    return regions_take(regions, wanted, size, MIN_BACK_OFF);
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)

@@ -2,7 +2,7 @@
 #include "layers/define_layer.h"
 #include "parts/dirty_bins.h"
 
-enum { MOST_SMALL = 1 << 15, CELL_SIZES = MOST_SMALL / 4 + 1 };
+enum { MAX_SMALL = 1 << 15, CELL_SIZES = MAX_SMALL / 4 + 1 };
 
 struct quick_fit {
     struct heap heap; /* an allocated block's `family_data` says whether it is a cell */
@@ -184,7 +184,7 @@ static const char *check(const void *memory)
 static const struct parameter parameters[] = {
     {"growth", offsetof(struct quick_fit, bins.growth), 1, UINT64_C(1) << 50, NULL},
     {"preallocate", offsetof(struct quick_fit, bins.preallocate), 0, 64, NULL},
-    PARAMETER(struct quick_fit, small, 1, MOST_SMALL),
+    PARAMETER(struct quick_fit, small, 1, MAX_SMALL),
     UNIT_PARAMETER(struct quick_fit, area),
 };
 

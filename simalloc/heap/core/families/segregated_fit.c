@@ -10,7 +10,7 @@
 enum list_choice { LIST_FIRST, LIST_BEST };
 enum list_order { LIST_LIFO, LIST_SIZE };
 enum spacing { SPACING_EQUAL, SPACING_LEA };
-enum { MOST_CLASSES = 1024 };
+enum { MAX_CLASSES = 1024 };
 
 /* Blocks that are taken first come, first served stand in a list by entry, whose last is the
  * newest: of these there may be millions, if they never merge. Others stand in trees by size. */
@@ -21,7 +21,7 @@ struct segregated_fit {
      * reserve 3 GB of addresses. */
     struct block_list *by_entry;
     struct treap_nodes nodes;
-    uint32_t by_size[MOST_CLASSES];
+    uint32_t by_size[MAX_CLASSES];
     uint64_t entered; /* blocks so far */
     uint64_t fit;     /* enum list_choice */
     uint64_t order;   /* enum list_order */
@@ -265,7 +265,7 @@ static const struct parameter parameters[] = {
     CHOICE_PARAMETER(struct segregated_fit, fit, list_fit_names),
     CHOICE_PARAMETER(struct segregated_fit, order, list_order_names),
     CHOICE_PARAMETER(struct segregated_fit, spacing, spacing_names),
-    PARAMETER(struct segregated_fit, classes, 1, MOST_CLASSES),
+    PARAMETER(struct segregated_fit, classes, 1, MAX_CLASSES),
     UNIT_PARAMETER(struct segregated_fit, interval),
     CLASSED_PARAMETERS(struct segregated_fit, base),
 };

@@ -22,7 +22,7 @@ static void give_back_low_end(struct heap *heap, uint32_t id, uint64_t size)
 /* Cuts a block that is too large to one of `size` bytes at the first place that will do. */
 static void cut_to(struct heap *heap, uint32_t id, uint64_t size, uint64_t alignment)
 {
-    uint64_t least = heap->setting.least_remainder;
+    uint64_t least = heap->setting.min_remainder;
     uint64_t over = heap->blocks[id].address % alignment;
     if (over > 0) {
         uint64_t front = alignment - over;
@@ -41,11 +41,11 @@ static uint32_t allocate_and_cut(struct heap *heap, uint64_t size, uint64_t alig
     uint64_t unit = setting->remainder_unit;
     uint64_t factor = unit / common_divisor(alignment, unit);
     /* In front, beside the alignment. */
-    uint64_t spare = round_up(setting->least_remainder - 1, unit);
+    uint64_t spare = round_up(setting->min_remainder - 1, unit);
     uint64_t most = MAX_BREAK - spare;
     size = round_up(size, unit);
-    if (size < setting->least_remainder)
-        size = setting->least_remainder;
+    if (size < setting->min_remainder)
+        size = setting->min_remainder;
     if (alignment > most / factor || size > most - alignment * factor) {
         heap_fail_beyond(heap);
         return NO_BLOCK;
@@ -67,7 +67,7 @@ uint32_t allocate_aligned(struct heap *heap, uint64_t size)
         return heap->front->allocate(heap, size);
     if (setting->natural_limit > 0 && setting->natural_limit % alignment == 0)
         return heap->family->allocate(heap, size < alignment ? alignment : size);
-    if (setting->least_remainder > 0)
+    if (setting->min_remainder > 0)
         return allocate_and_cut(heap, size, alignment);
     heap_fail(heap, "the requested alignment is larger than the policy supports");
     return NO_BLOCK;

@@ -7,7 +7,7 @@
 #include "space/heap.h"
 #include "space/page_table.h"
 
-enum { MOST_PAGE_SIZES = 8 };
+enum { MAX_PAGE_SIZES = 8 };
 
 /* The scaled bytes of an object; size 0 if it is not live, or has no bytes. */
 struct live_extent {
@@ -23,7 +23,7 @@ struct occupied_pages {
 
 struct occupancy {
     size_t sizes; /* number of page sizes; 0: occupancy is not measured */
-    struct occupied_pages of[MOST_PAGE_SIZES];
+    struct occupied_pages of[MAX_PAGE_SIZES];
     struct live_extent *extents; /* extent of the object in each slot */
     uint32_t slots;
 };

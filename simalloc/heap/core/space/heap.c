@@ -34,7 +34,7 @@ uint64_t heap_unit(const struct heap *heap)
     uint64_t unit = setting->alignment > 1
                         ? setting->alignment
                         : setting->scale | (setting->header + setting->footer);
-    if (setting->memalign && setting->alignment == 1 && setting->least_remainder > 1)
+    if (setting->memalign && setting->alignment == 1 && setting->min_remainder > 1)
         unit = 1; /* an aligned request takes that much and one less */
     return setting->minimum > 1 ? unit | setting->minimum : unit;
 }

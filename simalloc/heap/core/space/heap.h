@@ -91,7 +91,7 @@ struct setting {
     uint64_t memalign;  /* nonzero if requested alignments are served */
     uint64_t guaranteed; /* all blocks lie at multiples of it */
     uint64_t natural_limit; /* blocks as large as what divides this lie at multiples of it */
-    uint64_t least_remainder; /* minimum bytes of a returned remainder; 0: remainders are not
+    uint64_t min_remainder; /* minimum bytes of a returned remainder; 0: remainders are not
                                * returned */
     uint64_t remainder_unit; /* and is a multiple of it */
     uint64_t columns;    /* COLUMN_... bits of the trace's columns that a policy in Python reads */

@@ -32,7 +32,7 @@ bool open_heap_reserve(struct open_heap *open)
     return true;
 }
 
-uint64_t open_heap_least(const struct open_heap *open, uint64_t size)
+uint64_t open_heap_min(const struct open_heap *open, uint64_t size)
 {
     uint64_t granule = open->unit & -open->unit;
     return (size + granule - 1) & -granule;

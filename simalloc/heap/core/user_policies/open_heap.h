@@ -48,7 +48,7 @@ struct free_index *open_heap_index(struct open_heap *open, enum free_order order
 /* Makes the unit small enough for a size. */
 bool open_heap_refine(struct open_heap *open, uint64_t size);
 /* Returns the smallest size of a block that holds `size` bytes. */
-uint64_t open_heap_least(const struct open_heap *open, uint64_t size);
+uint64_t open_heap_min(const struct open_heap *open, uint64_t size);
 
 /* Raises the break and returns the new block, unsearchable, or NO_BLOCK beyond the limit or when
  * memory is exhausted. */

@@ -17,7 +17,7 @@ static bool as_query(PyObject *self, PyObject *const *args, Py_ssize_t count, Py
         !as_size(args[0], "size", 1, &query->size) ||
         (count > 1 && !as_order(args[1], &query->order)))
         return false;
-    query->size = open_heap_least(&query->policy->open, query->size);
+    query->size = open_heap_min(&query->policy->open, query->size);
     return true;
 }
 

@@ -59,7 +59,7 @@ class BwGcHeap(PagedHeap):
         self._roots = description.roots
         self._divisor = description.divisor
         self._increment = description.increment
-        self._most = description.most
+        self._max = description.most
         self._tables = description.mechanism
         # Bytes left of the memory taken for tables, and the headers and the maps in that memory.
         self._table_bytes = 0
@@ -275,7 +275,7 @@ class BwGcHeap(PagedHeap):
             self._collect()
             return
         self._expand(self._increment + needed)
-        self._increment = min(self._increment * 3 // 2, self._most)
+        self._increment = min(self._increment * 3 // 2, self._max)
 
     def _expand(self, pages: int) -> None:
         """Raise the break, by one more page that is lost to alignment, and free the new pages."""

@@ -32,7 +32,7 @@ class CartesianHeap(Heap):
     def __init__(self, description: Cartesian) -> None:
         super().__init__()
         overhead = description.applied_overhead
-        self._least = overhead.minimum if description.mechanism else 0
+        self._min = overhead.minimum if description.mechanism else 0
         word = description.word
         self._array = _NODES * 4 * word + overhead.header if description.mechanism else 0
         self._growth = description.growth
@@ -56,7 +56,7 @@ class CartesianHeap(Heap):
             parent, node = node, child
         assert node is not None, "the root is large enough"
         address = node.address
-        if node.size - size <= self._least:
+        if node.size - size <= self._min:
             self._replace(parent, node, _merged(node.left, node.right))
             self._spare += 1
         else:
@@ -90,7 +90,7 @@ class CartesianHeap(Heap):
             self._remove(after)
             self.blocks.mark(after, State.ALLOCATED)
             self.blocks.join(address)
-        if self.block_size(address) - size >= max(self._least, 1):
+        if self.block_size(address) - size >= max(self._min, 1):
             self._give(self._split(address, size))
         return True
 

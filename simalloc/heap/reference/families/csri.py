@@ -15,7 +15,7 @@ class CsriHeap(Heap):
         super().__init__()
         self._word = description.word
         self._unit = description.growth_unit
-        self._least = max(description.applied_overhead.minimum, description.minimum_split)
+        self._min = max(description.applied_overhead.minimum, description.minimum_split)
         self._tags = description.mechanism
         self._bins = [Ring() for _ in range(8)]
         # The word at the very end that looks like the tag of an allocated block.
@@ -60,7 +60,7 @@ class CsriHeap(Heap):
         """Split off the excess, or take the low end of a free successor if that is enough."""
         missing = size - self.block_size(address)
         if missing <= 0:
-            if -missing >= self._least:
+            if -missing >= self._min:
                 self.free(self._split(address, size))
             return True
         above = self.blocks.after(address)
@@ -115,7 +115,7 @@ class CsriHeap(Heap):
         """
         ring = self._bin(self.block_size(block))
         left = self.block_size(block) - size
-        if left < self._least:
+        if left < self._min:
             ring.remove(block, back=True)
         else:
             rest = self._split(block, size)

@@ -19,8 +19,8 @@ class DlmallocHeap(Heap):
         overhead = description.applied_overhead
         word = description.word
         mechanism = description.mechanism
-        self._least = overhead.minimum
-        self._next_list = 8 if self._least > 8 else 0
+        self._min = overhead.minimum
+        self._next_list = 8 if self._min > 8 else 0
         self._foot = 10 * word if mechanism else 0
         self._pad = self._foot + 2 * word if mechanism else 0
         self._top_must_have = 1 if mechanism else 0
@@ -75,7 +75,7 @@ class DlmallocHeap(Heap):
                 return False
             self._take(after, missing)
             self.blocks.join(address)
-        if self.block_size(address) - size >= self._least:
+        if self.block_size(address) - size >= self._min:
             self._merge(self._split(address, size))
         return True
 
@@ -215,7 +215,7 @@ class DlmallocHeap(Heap):
         """Allocate the low end of a free block; a remainder of the top or victim keeps its role."""
         was_top, was_victim = address == self._top, address == self._victim
         self._leave(address)
-        least = 1 if was_top else self._least
+        least = 1 if was_top else self._min
         rest = None
         if self.block_size(address) - size >= least:
             rest = self._split(address, size)
@@ -236,7 +236,7 @@ class DlmallocHeap(Heap):
     def _cut_free(self, address: int, size: int) -> int | None:
         """Remove a free block from its index or role; return the part beyond `size`."""
         self._leave(address)
-        if self.block_size(address) - size < self._least:
+        if self.block_size(address) - size < self._min:
             return None
         return self._split(address, size)
 

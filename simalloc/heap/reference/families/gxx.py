@@ -24,7 +24,7 @@ class GxxHeap(Heap):
     def __init__(self, description: Gxx) -> None:
         super().__init__()
         overhead = description.large_overhead
-        self._least = overhead.minimum
+        self._min = overhead.minimum
         self._tags = overhead.header + overhead.footer
         self._alignment = overhead.alignment
         self._ends = 2 * description.word if description.mechanism else 0
@@ -84,7 +84,7 @@ class GxxHeap(Heap):
             self.blocks.join(address)
             after = self.blocks.after(address)
         room = self.block_size(address) - size
-        if room >= self._least:
+        if room >= self._min:
             rest = self._split(address, size)
             self.blocks.mark(rest, State.FREE)
             self._clean.enter(rest, room)
@@ -101,7 +101,7 @@ class GxxHeap(Heap):
 
     def _fits_exactly(self, address: int, size: int) -> bool:
         """Return whether a block is large enough and its remainder is too small for a block."""
-        return 0 <= self.block_size(address) - size < self._least
+        return 0 <= self.block_size(address) - size < self._min
 
     def _use_returned(self, size: int) -> int | None:
         """Take step 1: the block returned last, if it fits exactly."""
@@ -204,11 +204,11 @@ class GxxHeap(Heap):
     def _allocate_low_end(self, address: int, size: int) -> None:
         """Allocate the low end; cut more blocks of the same size if it was requested before."""
         room = self.block_size(address) - size
-        if room >= self._least:
+        if room >= self._min:
             rest = self._split(address, size)
             if self._previous == size:
                 for _ in range(self._preallocate):
-                    if room < size + self._least:
+                    if room < size + self._min:
                         break
                     room -= size
                     more = rest

@@ -9,7 +9,7 @@ from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 from simalloc.policy.families.lea import Lea
 
-_MOST_MAPPED = 64
+_MAX_MAPPED = 64
 """Maximum number of blocks with their own segments at a time."""
 
 
@@ -18,8 +18,8 @@ class LeaHeap(Heap):
 
     def __init__(self, description: Lea) -> None:
         super().__init__()
-        self._least = description.applied_overhead.minimum
-        self._keep = self._least if description.mechanism else 0
+        self._min = description.applied_overhead.minimum
+        self._keep = self._min if description.mechanism else 0
         self._map_header = description.word if description.mechanism else 0
         self._growth = description.growth
         self._trim = description.trim
@@ -36,7 +36,7 @@ class LeaHeap(Heap):
             found = step(size)
             if found is not None:
                 return found
-        if self._map and size >= self._map and len(self._mapped) < _MOST_MAPPED:
+        if self._map and size >= self._map and len(self._mapped) < _MAX_MAPPED:
             return self._map_block(size)
         return self._take(self._grow_top(size), size)
 
@@ -113,7 +113,7 @@ class LeaHeap(Heap):
             return None
         have = self.block_size(found)
         shares = bin_number(LEA_BINS, have) == bin_number(LEA_BINS, size)
-        if not (have <= size + 8 if size < 504 else shares) or have - size >= self._least:
+        if not (have <= size + 8 if size < 504 else shares) or have - size >= self._min:
             return None
         self.visited += 1
         return self._take(found, size)
@@ -200,14 +200,14 @@ class LeaHeap(Heap):
 
     def _shrink(self, address: int, size: int) -> None:
         """Free the part of a block beyond `size`, if it is large enough for a block."""
-        if self.block_size(address) - size >= self._least:
+        if self.block_size(address) - size >= self._min:
             self.free(self._split(address, size))
 
     def _take(self, address: int, size: int) -> int:
         """Allocate the low end of a free block; the rest of one that was binned is remainder."""
         was_top = address == self._top
         self._leave(address)
-        if self.block_size(address) - size >= self._least:
+        if self.block_size(address) - size >= self._min:
             rest = self._split(address, size)
             if was_top:
                 self._top = rest

@@ -22,7 +22,7 @@ class SolarisHeap(Heap):
         overhead = description.applied_overhead
         self._tags = overhead.header + overhead.footer
         self._table = unit if description.mechanism else 0
-        self._least = 6 * unit if description.mechanism else 1
+        self._min = 6 * unit if description.mechanism else 1
         self._small_up_to = 4 * unit
         self._batch = 8 * unit
         self._growth = description.growth_unit
@@ -146,7 +146,7 @@ class SolarisHeap(Heap):
 
     def _cut(self, address: int, size: int) -> None:
         """Free the part beyond `size` without delay, if it is large enough for a block."""
-        if self.block_size(address) - size >= self._least:
+        if self.block_size(address) - size >= self._min:
             self._really_free(self._split(address, size))
 
     def _grow_bottom(self, size: int) -> int:

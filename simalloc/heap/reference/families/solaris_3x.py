@@ -27,7 +27,7 @@ class Solaris3xHeap(Heap):
         super().__init__()
         overhead = description.applied_overhead
         self._header = overhead.header
-        self._least = max(overhead.minimum, description.minimum_split)
+        self._min = max(overhead.minimum, description.minimum_split)
         self._grain = 2 * description.word
         self._largest_cell = 6 * self._grain
         self._cells = description.cells
@@ -175,7 +175,7 @@ class Solaris3xHeap(Heap):
 
     def _split_off(self, block: int, size: int) -> None:
         """Cut off the excess, if it can be a block; it becomes the queue's head."""
-        if self.block_size(block) - size >= self._least:
+        if self.block_size(block) - size >= self._min:
             rest = self._split(block, size)
             self.blocks.mark(rest, State.FREE)
             self._push(rest)

@@ -19,7 +19,7 @@ class TlsfHeap(Heap):
         super().__init__()
         overhead = description.applied_overhead
         self._header = overhead.header
-        self._least = max(overhead.minimum, description.minimum_split)
+        self._min = max(overhead.minimum, description.minimum_split)
         self._granule = description.word
         self._growth = description.growth
         self._table = description.table if description.mechanism else 0
@@ -38,7 +38,7 @@ class TlsfHeap(Heap):
             self.blocks.mark(self._grow(self._table), State.TABLE)
         block = self._find(size)
         self.visited = int(block is not None)
-        least = self._least
+        least = self._min
         if block is None:
             block = self._extended_tail(size)
             least = 1
@@ -68,7 +68,7 @@ class TlsfHeap(Heap):
                 self._coalesce(address)
             else:
                 return False
-        self._split_off(address, size, self._least)
+        self._split_off(address, size, self._min)
         return True
 
     def listed(self) -> list[int]:

@@ -23,7 +23,7 @@ class VmallocHeap(Heap):
         super().__init__()
         overhead = description.applied_overhead
         word = description.word
-        self._least = overhead.minimum
+        self._min = overhead.minimum
         self._alignment = overhead.alignment
         self._body = 4 * word
         self._header = overhead.header
@@ -88,7 +88,7 @@ class VmallocHeap(Heap):
             self._grow(round_up(size - have + self._header, self._growth))
             self.blocks.join(address)
             have = self.block_size(address)
-        if have >= size + self._more(size) + self._least:
+        if have >= size + self._more(size) + self._min:
             self._let_wait_long(self._split(address, size))
         return have >= size
 
@@ -110,7 +110,7 @@ class VmallocHeap(Heap):
         if self.block_size(found) < size:
             self._catch_all.append(found)
             return None
-        if self.block_size(found) - size >= self._least:
+        if self.block_size(found) - size >= self._min:
             self._slot = self._split(found, size)
             self._junk.add(self._slot)
         return self._allocate(found)
@@ -167,7 +167,7 @@ class VmallocHeap(Heap):
 
     def _cut(self, address: int, size: int) -> None:
         """Let the remainder of a block wait in the slot; at the end of the heap it may be wild."""
-        if self.block_size(address) - size < self._least:
+        if self.block_size(address) - size < self._min:
             return
         rest = self._split(address, size)
         if self._tree and self._is_last(rest):

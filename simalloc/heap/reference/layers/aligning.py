@@ -18,10 +18,10 @@ def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> in
     """
     if how.natural_limit and how.natural_limit % alignment == 0:
         return heap.malloc(max(size, alignment))
-    if not how.least_remainder:
+    if not how.min_remainder:
         raise SimallocError("the requested alignment is larger than the policy supports")
-    size, alignment = max(round_up(size, how.unit), how.least_remainder), lcm(alignment, how.unit)
-    taken = round_up(size + alignment + how.least_remainder - 1, how.unit)
+    size, alignment = max(round_up(size, how.unit), how.min_remainder), lcm(alignment, how.unit)
+    taken = round_up(size + alignment + how.min_remainder - 1, how.unit)
     if taken > MAX_BREAK:
         if heap.blocks.limit is not None:
             raise Refused
@@ -34,7 +34,7 @@ def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> in
     if heap.blocks.is_segment(address):
         return address
     visited = heap.visited
-    address = _cut_to(heap, address, how.least_remainder, size, alignment)
+    address = _cut_to(heap, address, how.min_remainder, size, alignment)
     heap.visited = visited
     return address
 

@@ -28,7 +28,7 @@ class ClassedHeap(Heap):
         self._coalescing = description.coalescing
         self._parts = description
         self._growth = description.growth
-        self._least = max(description.minimum_split, description.applied_overhead.minimum)
+        self._min = max(description.minimum_split, description.applied_overhead.minimum)
         self._counts_tail = description.count_tail and self._coalescing is Coalescing.ALL
 
     @abstractmethod
@@ -68,7 +68,7 @@ class ClassedHeap(Heap):
     def reallocate_in_place(self, address: int, size: int) -> bool:
         """Cut the high end off, or take the low end of a free successor."""
         missing = size - self.block_size(address)
-        if missing < 0 and -missing >= self._least:
+        if missing < 0 and -missing >= self._min:
             self._release(self._split(address, size))
         if missing <= 0:
             return True
@@ -105,7 +105,7 @@ class ClassedHeap(Heap):
         """Allocate the low end; return the blocks visited to enter a remainder."""
         whole = self.block_size(address)
         left = whole - size
-        splits = left > 0 and left >= self._least
+        splits = left > 0 and left >= self._min
         stays = splits and self._keeps_place(whole, left)
         if not stays:
             self._leave(address)

@@ -28,7 +28,7 @@ static enum decode_answer add_place(void *self, uint64_t number, uint64_t offset
                                     const uint8_t *path, size_t length)
 {
     struct reader *reader = self;
-    if (number > MOST_NUMBERS)
+    if (number > MAX_NUMBERS)
         return DECODE_DAMAGED;
     struct place *place = entry_at((void **)&reader->places, &reader->place_count,
                                    &reader->place_capacity, (size_t)number, sizeof *place);
@@ -47,7 +47,7 @@ static enum decode_answer add_place(void *self, uint64_t number, uint64_t offset
 static enum decode_answer add_node(void *self, uint64_t number, uint64_t parent, uint64_t place)
 {
     struct reader *reader = self;
-    if (number > MOST_NUMBERS || parent >= number || place > MOST_NUMBERS)
+    if (number > MAX_NUMBERS || parent >= number || place > MAX_NUMBERS)
         return DECODE_DAMAGED;
     struct site *site = entry_at((void **)&reader->sites, &reader->site_count,
                                  &reader->site_capacity, (size_t)number, sizeof *site);

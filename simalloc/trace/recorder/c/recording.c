@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Streams are numbered before they get their first segment, and a few may never get it. */
-enum { MOST_WITHOUT_SEGMENT = 1 << 16 };
+enum { MAX_WITHOUT_SEGMENT = 1 << 16 };
 
 static bool complain(struct recording *recording, uint64_t place, const char *complaint)
 {
@@ -90,7 +90,7 @@ static bool scan(struct recording *recording)
                 return false;
             continue;
         }
-        if (segment->stream > recording->size / unit + MOST_WITHOUT_SEGMENT)
+        if (segment->stream > recording->size / unit + MAX_WITHOUT_SEGMENT)
             return complain(recording, offset, "holds a segment here whose stream is wrong");
         if (!have_stream(recording, segment->stream) ||
             !add_span(&recording->streams[segment->stream], span))

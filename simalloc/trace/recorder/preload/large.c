@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Nothing here takes a lock, for a signal handler may be here too. */
-enum { PROBES = 64, MOST_PAGES = (1 << LARGE_LENGTH_BITS) - 1 };
+enum { PROBES = 64, MAX_PAGES = (1 << LARGE_LENGTH_BITS) - 1 };
 
 static uint64_t page_bytes(void)
 {
@@ -44,7 +44,7 @@ static uint64_t block_of(uintptr_t address, size_t bytes)
 {
     uint64_t pages = bytes / LARGE_PAGE;
     return (address / LARGE_GRANULE) << LARGE_LENGTH_BITS |
-           (pages < MOST_PAGES ? pages : MOST_PAGES);
+           (pages < MAX_PAGES ? pages : MAX_PAGES);
 }
 
 static uintptr_t address_of(uint64_t block)
@@ -84,7 +84,7 @@ void large_each(void (*measured)(uintptr_t address, uint64_t unwritten))
     struct large_blocks *blocks = process_large();
     for (uint64_t place = 0; blocks != NULL && place < LARGE_BLOCKS; place++) {
         uint64_t block = __atomic_load_n(&blocks->entries[place].block, __ATOMIC_RELAXED);
-        uint64_t unwritten = large_unwritten(address_of(block), (block & MOST_PAGES) * LARGE_PAGE);
+        uint64_t unwritten = large_unwritten(address_of(block), (block & MAX_PAGES) * LARGE_PAGE);
         if (unwritten != 0)
             measured(address_of(block), unwritten);
     }

@@ -54,7 +54,7 @@ static uint32_t number_anew(struct numbers *numbers, uint64_t key, bool *fresh)
 {
     bool half_full =
         numbers->table == NULL || numbers->count >= UINT32_C(1) << (numbers->table->bits - 1);
-    if (numbers->count == MOST_NUMBERS || (half_full && !grow(numbers)))
+    if (numbers->count == MAX_NUMBERS || (half_full && !grow(numbers)))
         return 0;
     struct entry *entry = entry_of(numbers->table, key);
     if (entry->key == 0) {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MOST_NUMBERS = (1 << 22) - 1 };
+enum { MAX_NUMBERS = (1 << 22) - 1 };
 
 struct number_table;
 

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, MOST_IMAGES = 100000, DESCRIPTOR_FROM = 900 };
+enum { PATH_BYTES = 4096, MAX_IMAGES = 100000, DESCRIPTOR_FROM = 900 };
 
 /* A forked child inherits the following variables unchanged. */
 static struct process *process;
@@ -237,7 +237,7 @@ static bool create_file(void)
     }
     if (is_open(&file))
         close_own(file.descriptor); /* the parent's */
-    for (int image = 1; image < MOST_IMAGES; image++) {
+    for (int image = 1; image < MAX_IMAGES; image++) {
         int descriptor = create_in(*left == '\0' ? directory : left, image);
         if (descriptor >= 0)
             return keep(&file, descriptor, F_DUPFD_CLOEXEC);
@@ -377,7 +377,7 @@ static bool read_settings(void)
     if (strstr(setting(1, "SIMALLOC_RECORD_COLUMNS"), "time") != NULL)
         columns |= COLUMN_TIME;
     unsigned long most = strtoul(setting(2, "SIMALLOC_RECORD_DEPTH"), NULL, 10);
-    depth = most > MOST_DEPTH ? MOST_DEPTH : (uint32_t)most;
+    depth = most > MAX_DEPTH ? MAX_DEPTH : (uint32_t)most;
     columns |= depth > 0 ? COLUMN_SITE : 0;
     setting(3, "SIMALLOC_RECORD_EVERY");
     inherit_folder(setting(FOLDER, FOLDER_VARIABLE));

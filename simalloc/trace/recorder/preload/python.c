@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { CALL = 0, RETURN = 3 }; /* PyTrace_CALL, PyTrace_RETURN */
-enum { LINE_BITS = 24, MOST_LINES = 1 << LINE_BITS, MOST_FUNCTIONS = 1 << 20 };
+enum { LINE_BITS = 24, MAX_LINES = 1 << LINE_BITS, MAX_FUNCTIONS = 1 << 20 };
 enum { NAME_BYTES = 110, FILE_BYTES = 140, TEXT_BYTES = NAME_BYTES + 1 + FILE_BYTES };
 
 static const uintptr_t OF_PYTHON = (uintptr_t)1 << 63; /* no address of a program has this bit */
@@ -36,7 +36,7 @@ struct functions {
     struct {
         char text[TEXT_BYTES];
         uint8_t length;
-    } named[MOST_FUNCTIONS];
+    } named[MAX_FUNCTIONS];
 };
 
 static struct functions *functions;
@@ -73,7 +73,7 @@ static uint32_t function_of(void *frame)
     bool fresh;
     void *code = python.code(frame);
     uint32_t number = number_of(&functions->numbers, (uintptr_t)code, &fresh);
-    if (number >= MOST_FUNCTIONS)
+    if (number >= MAX_FUNCTIONS)
         number = 0;
     else if (fresh)
         name_function(number, code);
@@ -84,7 +84,7 @@ static uint32_t function_of(void *frame)
 
 static void push(struct python_stack *stack, void *frame)
 {
-    if (stack->depth < MOST_PYTHON_FRAMES) {
+    if (stack->depth < MAX_PYTHON_FRAMES) {
         python.hold(frame);
         stack->frames[stack->depth] = (struct python_frame){frame, function_of(frame), 0};
     }
@@ -93,7 +93,7 @@ static void push(struct python_stack *stack, void *frame)
 
 static void pop(struct python_stack *stack)
 {
-    if (--stack->depth < MOST_PYTHON_FRAMES)
+    if (--stack->depth < MAX_PYTHON_FRAMES)
         python.drop(stack->frames[stack->depth].frame);
 }
 
@@ -101,7 +101,7 @@ static void pop(struct python_stack *stack)
 static void pop_to(struct python_stack *stack, const void *frame)
 {
     uint32_t at = stack->depth;
-    while (at > 0 && at <= MOST_PYTHON_FRAMES && stack->frames[at - 1].frame != frame)
+    while (at > 0 && at <= MAX_PYTHON_FRAMES && stack->frames[at - 1].frame != frame)
         at--;
     while (at > 0 && stack->depth >= at)
         pop(stack);
@@ -114,7 +114,7 @@ static void push_all(struct python_stack *stack, void *frame)
     if (caller != NULL) {
         push_all(stack, caller);
         struct python_frame *top = &stack->frames[stack->depth - 1];
-        if (stack->depth <= MOST_PYTHON_FRAMES)
+        if (stack->depth <= MAX_PYTHON_FRAMES)
             top->line = python.line(caller);
         python.drop(caller);
     }
@@ -131,7 +131,7 @@ static int follow(void *unused, void *frame, int what, void *argument)
     if (what == CALL && stack->depth == 0) {
         push_all(stack, frame);
     } else if (what == CALL) {
-        if (stack->depth <= MOST_PYTHON_FRAMES) {
+        if (stack->depth <= MAX_PYTHON_FRAMES) {
             struct python_frame *top = &stack->frames[stack->depth - 1];
             top->line = python.line(top->frame);
         }
@@ -145,12 +145,12 @@ static int follow(void *unused, void *frame, int what, void *argument)
 size_t python_places(struct python_stack *stack, uintptr_t *places, size_t most)
 {
     size_t count = 0;
-    uint32_t at = stack->depth < MOST_PYTHON_FRAMES ? stack->depth : MOST_PYTHON_FRAMES;
+    uint32_t at = stack->depth < MAX_PYTHON_FRAMES ? stack->depth : MAX_PYTHON_FRAMES;
     for (; at > 0 && count < most; at--) {
         struct python_frame *frame = &stack->frames[at - 1];
         if (at == stack->depth)
             frame->line = python.line(frame->frame);
-        uintptr_t line = frame->line > 0 ? (uintptr_t)frame->line % MOST_LINES : 0;
+        uintptr_t line = frame->line > 0 ? (uintptr_t)frame->line % MAX_LINES : 0;
         places[count++] = OF_PYTHON | (uintptr_t)frame->function << LINE_BITS | line;
     }
     return count;
@@ -161,7 +161,7 @@ bool python_place(uintptr_t place, const char **text, size_t *length, uint64_t *
     if ((place & OF_PYTHON) == 0)
         return false;
     uint32_t function = (uint32_t)((place & ~OF_PYTHON) >> LINE_BITS);
-    *line = place % MOST_LINES;
+    *line = place % MAX_LINES;
     *text = functions->named[function].text;
     *length = functions->named[function].length;
     return true;

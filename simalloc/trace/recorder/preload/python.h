@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_PYTHON_FRAMES = 512 };
+enum { MAX_PYTHON_FRAMES = 512 };
 
 /* The Python functions that a thread is in, outermost first. Beyond the most, they are counted and
  * not kept. */
@@ -16,7 +16,7 @@ struct python_stack {
         void *frame;       /* the interpreter's, held as long as it is here */
         uint32_t function; /* 0: unknown */
         int32_t line;      /* line of the call of the next frame */
-    } frames[MOST_PYTHON_FRAMES];
+    } frames[MAX_PYTHON_FRAMES];
 };
 
 /* Writes the thread's Python functions, innermost first, at most `most` places. Returns their

@@ -9,15 +9,15 @@
 
 struct stream;
 
-enum { SITE_PATH_BYTES = 255, SITE_BYTES = SITE_PATH_BYTES + 32, MOST_DEPTH = 256 };
+enum { SITE_PATH_BYTES = 255, SITE_BYTES = SITE_PATH_BYTES + 32, MAX_DEPTH = 256 };
 
 /* The last stack of a stream, outermost first, with the sites. Most stacks begin as the last. */
 struct trail {
     uint32_t depth;
     uint32_t epoch; /* epoch of the loaded libraries when it was taken */
-    uint32_t sites[MOST_DEPTH];
-    uintptr_t addresses[MOST_DEPTH];
-    uintptr_t taken[MOST_DEPTH]; /* new stack, innermost first */
+    uint32_t sites[MAX_DEPTH];
+    uintptr_t addresses[MAX_DEPTH];
+    uintptr_t taken[MAX_DEPTH]; /* new stack, innermost first */
 };
 
 /* Initialises the sites, once in a process, while it has one thread. Returns false when memory is

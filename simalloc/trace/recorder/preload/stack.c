@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-enum { MOST_OWN = 16 }; /* maximum number of our own frames and signal frames before the caller */
+enum { MAX_OWN = 16 }; /* maximum number of our own frames and signal frames before the caller */
 
 #if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 
@@ -132,7 +132,7 @@ __attribute__((noinline)) size_t stack_from(const void *caller, uintptr_t *addre
     __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
                      : "=&r"(place.ip), "=&r"(place.sp), "=&r"(place.bp));
     for (unsigned own = 0; place.ip != (uintptr_t)caller; own++)
-        if (own == MOST_OWN || !go_up(&place)) {
+        if (own == MAX_OWN || !go_up(&place)) {
             addresses[0] = (uintptr_t)caller;
             return 1;
         }
@@ -175,7 +175,7 @@ static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *
     uintptr_t address = (uintptr_t)_Unwind_GetIP(context);
     if (search->count > 0 || address == search->caller)
         search->addresses[search->count++] = address;
-    else if (++search->own > MOST_OWN)
+    else if (++search->own > MAX_OWN)
         return _URC_END_OF_STACK;
     return search->count == search->most ? _URC_END_OF_STACK : _URC_NO_REASON;
 }

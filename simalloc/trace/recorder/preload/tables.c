@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { BP = 6, SP = 7, RETURN_ADDRESS = 16 }; /* the tables' numbers of registers */
-enum { MOST_REMEMBERED = 8 };
+enum { MAX_REMEMBERED = 8 };
 
 /* Pointers in the tables: their form, and their base. */
 enum { FORM = 0x0f, FORM_ULEB = 1, FORM_2 = 2, FORM_4 = 3, FORM_SIGNED = 8, FROM = 0x70,
@@ -297,7 +297,7 @@ static bool change_end(uint8_t code, const uint8_t **at, int64_t measure, struct
 static void carry_out(struct program program, const struct common *common, uintptr_t address,
                       uintptr_t instruction, struct state *state)
 {
-    struct state first = *state, remembered[MOST_REMEMBERED];
+    struct state first = *state, remembered[MAX_REMEMBERED];
     unsigned depth = 0;
     const uint8_t *at = program.at;
     while (at < program.end && address <= instruction && !state->lost) {
@@ -309,7 +309,7 @@ static void carry_out(struct program program, const struct common *common, uintp
         if (code == 0x2e) { /* GNU_args_size */
             unsigned_number(&at);
         } else if (code == 0x0a) { /* remember_state */
-            state->lost = depth == MOST_REMEMBERED;
+            state->lost = depth == MAX_REMEMBERED;
             if (!state->lost)
                 remembered[depth++] = *state;
         } else if (code == 0x0b) { /* restore_state */

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MOST_OWN = 1024 }; /* more than this library exports */
+enum { MAX_OWN = 1024 }; /* more than this library exports */
 
 enum direction { TO_US, TO_THEM };
 
@@ -22,7 +22,7 @@ struct walk {
 };
 
 static struct elf_object self;           /* the recorder's own library */
-static void *originals[MOST_OWN];        /* by number of this library's symbol; NULL: unknown yet */
+static void *originals[MAX_OWN];         /* by number of this library's symbol; NULL: unknown yet */
 static unsigned long long walked;        /* objects ever loaded, when entries were last rewritten */
 static bool active;                      /* entries lead to this library */
 static int locked;                       /* a thread is rewriting the entries of new objects */
@@ -85,7 +85,7 @@ static void *replacement(const char *name, void **theirs)
             return watched[i].function;
         }
     void *ours = elf_object_symbol(&self, name, &number);
-    if (ours == NULL || number >= MOST_OWN || is_left_alone(name))
+    if (ours == NULL || number >= MAX_OWN || is_left_alone(name))
         return NULL;
     if (originals[number] == NULL)
         originals[number] = takeover_original(name);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCKS = 1500, FIRST = 9000, SMALL = 3000, CALLS = 15000, MOST_THREADS = 8 };
+enum { BLOCKS = 1500, FIRST = 9000, SMALL = 3000, CALLS = 15000, MAX_THREADS = 8 };
 
 struct call {
     char kind; /* m, c, r, l or f, as in a trace */
@@ -118,7 +118,7 @@ int main(int count, char **words)
     char line[16];
     pthread_t thread;
     setvbuf(stdout, NULL, _IONBF, 0);
-    for (intptr_t i = 1; i < threads && i < MOST_THREADS; i++)
+    for (intptr_t i = 1; i < threads && i < MAX_THREADS; i++)
         pthread_create(&thread, NULL, obey, (void *)i);
     for (int i = 0; i < FIRST; i++) {
         only_small = i > FIRST - SMALL;

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-enum { PLACES = 64, MOST_THREADS = 64 };
+enum { PLACES = 64, MAX_THREADS = 64 };
 
 static void *_Atomic places[PLACES];
 static size_t events;
@@ -60,7 +60,7 @@ static void *work(void *argument)
 
 int main(int count, char **arguments)
 {
-    static struct worker workers[MOST_THREADS];
+    static struct worker workers[MAX_THREADS];
     size_t threads = count > 1 ? strtoul(arguments[1], NULL, 10) : 4;
     events = count > 2 ? strtoul(arguments[2], NULL, 10) : 100000;
     for (size_t i = 0; i < threads; i++) {

@@ -67,7 +67,7 @@ bool jemalloc_find_slab(struct jemalloc *state, struct arena *arena, uint32_t cl
     if (bin->current != NO_EXTENT && extent_at(state, bin->current)->free_regions > 0)
         return true;
     if (bin->nonfull.root != NO_EXTENT) {
-        bin->current = jemalloc_pairing_least(state->extents.at, &bin->nonfull);
+        bin->current = jemalloc_pairing_min(state->extents.at, &bin->nonfull);
         jemalloc_pairing_remove(state->extents.at, &bin->nonfull, bin->current);
         return true;
     }

@@ -61,7 +61,7 @@ static uint32_t gather_far(struct jemalloc *state, const struct thread *thread,
     struct bin *bin = &thread->arena->bins[class];
     uint32_t slab = bin->current;
     if (slab == NO_EXTENT && bin->nonfull.root != NO_EXTENT)
-        slab = jemalloc_pairing_least(state->extents.at, &bin->nonfull);
+        slab = jemalloc_pairing_min(state->extents.at, &bin->nonfull);
     if (slab == NO_EXTENT)
         return count;
     uint64_t start = place_of(state, slab, extent_at(state, slab)->address);

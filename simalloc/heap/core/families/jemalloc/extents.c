@@ -47,7 +47,7 @@ void jemalloc_cache_remove(struct jemalloc *state, struct extent_cache *cache, u
     if (cache->bins[bin].root == NO_EXTENT)
         cache->filled[bin / 64] &= ~(UINT64_C(1) << bin % 64);
     else if (cache->least[bin] == number)
-        cache->least[bin] = jemalloc_pairing_least(at, &cache->bins[bin]);
+        cache->least[bin] = jemalloc_pairing_min(at, &cache->bins[bin]);
     if (extent->older == NO_EXTENT)
         cache->oldest = extent->newer;
     else
@@ -94,7 +94,7 @@ static uint32_t cache_fit(struct jemalloc *state, struct extent_cache *cache, ui
         if (jemalloc_page_class_size(bin) >> cache->most > size)
             break;
         if (best == NO_EXTENT || at[cache->least[bin]].address < at[best].address)
-            best = jemalloc_pairing_least(at, &cache->bins[bin]);
+            best = jemalloc_pairing_min(at, &cache->bins[bin]);
     }
     return best;
 }
@@ -112,7 +112,7 @@ static uint32_t cache_fit_aligned(struct jemalloc *state, struct extent_cache *c
     uint32_t end = jemalloc_first_bin(state, size + alignment - PAGE);
     uint32_t bin = next_filled_bin(cache, jemalloc_first_bin(state, size));
     for (; bin < end; bin = next_filled_bin(cache, bin + 1)) {
-        uint32_t least = jemalloc_pairing_least(at, &cache->bins[bin]);
+        uint32_t least = jemalloc_pairing_min(at, &cache->bins[bin]);
         if (extent_holds(state, &at[least], size, alignment))
             return least;
     }

@@ -23,10 +23,10 @@
 
 enum {
     SMALL_CLASSES = 36,
-    MOST_CLASSES = 80,  /* maximum number of cached classes */
-    MOST_SPANS = 8,     /* maximum number of size ranges in an option */
-    MOST_REGIONS = 512, /* maximum number of regions in a slab */
-    REGION_WORDS = MOST_REGIONS / 64,
+    MAX_CLASSES = 80,   /* maximum number of cached classes */
+    MAX_SPANS = 8,      /* maximum number of size ranges in an option */
+    MAX_REGIONS = 512,  /* maximum number of regions in a slab */
+    REGION_WORDS = MAX_REGIONS / 64,
     PAGE_BINS = 224,
     DECAY_STEPS = 200,
     NO_EXTENT = 0,
@@ -147,7 +147,7 @@ struct arena {
     uint64_t allocated; /* bytes of objects, those in thread caches too */
     uint64_t active;    /* bytes of their extents */
     uint64_t records;
-    uint64_t most_records;
+    uint64_t max_records;
     uint32_t threads;
     uint32_t number;
 };
@@ -173,7 +173,7 @@ struct thread {
     uint32_t early_frees;
     uint64_t allocated; /* bytes since the last collection for them */
     uint64_t freed;
-    struct stack stacks[MOST_CLASSES];
+    struct stack stacks[MAX_CLASSES];
     uint32_t cursor;
     uint32_t large_cursor;
     uint64_t next_time; /* earliest time of the next collection */
@@ -215,14 +215,14 @@ struct jemalloc {
     uint64_t dirty_seed;
     uint64_t muzzy_seed;
     /* Sizes from bits 0 to 15 to bits 16 to 31, and above these one more than is given; 0: none. */
-    uint64_t slab_sizes[MOST_SPANS];
-    uint64_t tcache_ncached_max[MOST_SPANS];
+    uint64_t slab_sizes[MAX_SPANS];
+    uint64_t tcache_ncached_max[MAX_SPANS];
     /* Values derived from the parameters. */
     uint64_t pad;        /* bytes that a large object's extent has beyond it */
     bool page_multiples; /* large objects are rounded up to pages only */
     bool by_clock;       /* caches are collected as in 5.3.1 */
     uint32_t classes;    /* number of cached classes */
-    uint32_t capacities[MOST_CLASSES];
+    uint32_t capacities[MAX_CLASSES];
     uint64_t slabs[SMALL_CLASSES]; /* the bytes of a slab of each class */
     uint64_t shares[DECAY_STEPS]; /* shares of pages that stay, times 2**24 */
 

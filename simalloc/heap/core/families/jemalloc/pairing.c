@@ -110,7 +110,7 @@ void jemalloc_pairing_insert(struct extent *at, struct pairing *heap, uint32_t n
             return;
 }
 
-uint32_t jemalloc_pairing_least(struct extent *at, struct pairing *heap)
+uint32_t jemalloc_pairing_min(struct extent *at, struct pairing *heap)
 {
     pairing_join_chain(at, heap);
     return heap->root;

@@ -8,7 +8,7 @@
 void jemalloc_pairing_insert(struct extent *at, struct pairing *heap, uint32_t node);
 
 /* The least node of a heap that has some; joins what waits. */
-uint32_t jemalloc_pairing_least(struct extent *at, struct pairing *heap);
+uint32_t jemalloc_pairing_min(struct extent *at, struct pairing *heap);
 
 /* Takes a node out; its children are joined and take its place. */
 void jemalloc_pairing_remove(struct extent *at, struct pairing *heap, uint32_t node);

@@ -3,7 +3,7 @@
 uint64_t jemalloc_given_by(const uint64_t *spans, uint64_t size, bool of_classes,
                            uint64_t otherwise)
 {
-    for (unsigned i = MOST_SPANS; i-- > 0;) {
+    for (unsigned i = MAX_SPANS; i-- > 0;) {
         uint64_t first = spans[i] & 65535;
         uint64_t last = spans[i] >> 16 & 65535;
         if (of_classes)
@@ -22,7 +22,7 @@ void jemalloc_fill_slabs(struct jemalloc *state)
         uint64_t whole = power >= PAGE ? size / PAGE : size / power;
         uint64_t pages = jemalloc_given_by(state->slab_sizes, size, false, whole);
         uint64_t least = (size + PAGE - 1) / PAGE;
-        uint64_t most = MOST_REGIONS * size / PAGE;
+        uint64_t most = MAX_REGIONS * size / PAGE;
         pages = pages < least ? least : pages;
         state->slabs[class] = (pages < most ? pages : most) * PAGE;
     }

@@ -91,8 +91,8 @@ bool jemalloc_reserve_extents(struct jemalloc *state)
 /* A new extent, for which memory has been reserved; its record may need metadata. */
 static uint32_t new_extent(struct jemalloc *state, struct arena *arena)
 {
-    if (++arena->records > arena->most_records) {
-        arena->most_records = arena->records;
+    if (++arena->records > arena->max_records) {
+        arena->max_records = arena->records;
         uint64_t address = jemalloc_allocate_table(state, &arena->metadata, RECORD, RECORD);
         if (address != 0)
             heap_touch(&state->heap, address, RECORD);

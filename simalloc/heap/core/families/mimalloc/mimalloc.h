@@ -104,7 +104,7 @@ struct rules {
     uint8_t retire;
     uint32_t retired_pages; /* maximum number of retired pages of a queue, and of those examined */
     uint32_t extended; /* bytes in blocks that are put on the free list together */
-    uint32_t least_extended; /* blocks */
+    uint32_t min_extended; /* blocks */
     uint64_t origin_unit; /* the real addresses that locations count from are a multiple of it */
     /* Initialises the data of a thread. Sets the heap's failure if that is impossible. */
     void (*begin_thread)(struct mimalloc *mi, struct theap *theap);

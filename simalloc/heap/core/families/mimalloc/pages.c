@@ -32,8 +32,8 @@ bool page_extend(struct mimalloc *mi, uint32_t number)
     uint64_t size = page->block_size;
     uint32_t left = page->reserved - page->capacity;
     uint32_t count = (uint32_t)(mi->rules->extended / size);
-    if (count < mi->rules->least_extended)
-        count = mi->rules->least_extended;
+    if (count < mi->rules->min_extended)
+        count = mi->rules->min_extended;
     count = count < left ? count : left;
     if (!heap_reserve_more(heap, count))
         return false;

@@ -5,7 +5,7 @@ enum {
     TRIED_TO_RECLAIM = 8, /* segments, before a thread gets another one */
     TRIED_AT_END = 1024,  /* maximum number tried when a thread ends */
     TRIED_BY_FORCE = 16 * TRIED_AT_END,
-    MOST_VISITS = 3, /* after more a segment is taken over whatever it has */
+    MAX_VISITS = 3, /* after more a segment is taken over whatever it has */
 };
 
 static void push(struct segment **stack, struct segment *segment)
@@ -185,7 +185,7 @@ enum reclaimed reclaim(struct mimalloc2 *state, struct theap *theap, uint64_t bl
             take_over(state, segment, theap);
             return serves_page ? A_PAGE : A_SPAN;
         }
-        if (segment->used == 0 || segment->visits > MOST_VISITS) {
+        if (segment->used == 0 || segment->visits > MAX_VISITS) {
             take_over(state, segment, theap);
         } else {
             segment_decommit_due(state, segment, true);

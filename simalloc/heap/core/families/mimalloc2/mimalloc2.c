@@ -156,7 +156,7 @@ static const struct rules rules = {
     .retire = 3,
     .retired_pages = 1,
     .extended = 4096,
-    .least_extended = 4,
+    .min_extended = 4,
     .origin_unit = SEGMENT,
     .begin_thread = begin_thread,
     .allocate = allocate,
@@ -187,7 +187,7 @@ static const struct parameter parameters[] = {
     PARAMETER(struct mimalloc2, allow_decommit, 0, 1),
     PARAMETER(struct mimalloc2, eager_commit, 0, 1),
     SIZE_PARAMETER(struct mimalloc2, eager_commit_delay),
-    PARAMETER(struct mimalloc2, reserve_os_memory, 0, MOST_RESERVED * SEGMENT),
+    PARAMETER(struct mimalloc2, reserve_os_memory, 0, MAX_RESERVED * SEGMENT),
 };
 
 const struct family mimalloc2 = {

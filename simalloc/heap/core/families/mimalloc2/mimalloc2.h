@@ -7,7 +7,7 @@
 enum {
     SLICES = 512, /* slices of a segment */
     KEPT_SEGMENTS = 1024,
-    MOST_RESERVED = 64, /* segments; the library searches a larger reserve in another order */
+    MAX_RESERVED = 64, /* segments; the library searches a larger reserve in another order */
     LARGEST_SMALL = 16 * 1024, /* largest block in a page of one slice */
     LARGEST_MEDIUM = 128 * 1024, /* larger blocks get a page each */
 };
@@ -64,7 +64,7 @@ struct reserve {
     uint64_t count;     /* number of parts; 0 before it is mapped */
     uint64_t used;      /* bitmap of parts in use */
     uint64_t ever_used; /* bitmap of parts that were ever used */
-    uint32_t block_at[MOST_RESERVED]; /* by part: block of free parts that begins there */
+    uint32_t block_at[MAX_RESERVED]; /* by part: block of free parts that begins there */
 };
 
 struct mimalloc2 {

@@ -10,10 +10,10 @@ enum {
     HEADER = HEADER_START + (SLICES + 1) * SLICE_RECORD,
     RECORD_WRITTEN = 72, /* bytes of the record of a span's first slice */
     LINK_WRITTEN = 32,   /* bytes of the record of a further slice, which points to the first */
-    MOST_LINKED = 255,   /* slices of a page that lead to its first one, beside the last */
+    MAX_LINKED = 255,    /* slices of a page that lead to its first one, beside the last */
     COMMIT_UNIT = 16, /* slices that are committed together */
     SLOTS_SEARCHED = 16, /* slots of kept segments searched by a purge without force */
-    MOST_PURGED = 4, /* maximum number decommitted then */
+    MAX_PURGED = 4, /* maximum number decommitted then */
 };
 
 static void commit(struct mimalloc2 *state, struct segment *segment, uint32_t index,
@@ -300,7 +300,7 @@ void segments_purge(struct mimalloc2 *state, bool force)
             continue;
         kept->expire = 0;
         decommit_bits(state, kept->segment, kept->segment->committed);
-        if (++purged > MOST_PURGED && !force)
+        if (++purged > MAX_PURGED && !force)
             return;
     }
 }
@@ -312,7 +312,7 @@ static void touch_records(struct mimalloc2 *state, const struct segment *segment
     const struct span *span = &segment->spans[index];
     uint64_t first = segment->start + HEADER_START + index * SLICE_RECORD;
     uint64_t links = span->page == NO_PAGE ? 0 : span->count - 1;
-    links = links > MOST_LINKED ? MOST_LINKED : links;
+    links = links > MAX_LINKED ? MAX_LINKED : links;
     heap_touch(&state->mi.heap, first, RECORD_WRITTEN);
     if (links > 0)
         heap_touch(&state->mi.heap, first + SLICE_RECORD, (links - 1) * SLICE_RECORD + LINK_WRITTEN);

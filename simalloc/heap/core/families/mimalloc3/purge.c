@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-    MOST_REGISTERED = 64, /* slices of a page that the page map has */
+    MAX_REGISTERED = 64, /* slices of a page that the page map has */
     ARENAS_TO_PURGE_ONE = 4, /* arenas per arena that one call may purge */
     SEQUENCES_OF_SEARCH = 8, /* for abandoned pages; others search as these */
 };
@@ -59,7 +59,7 @@ bool arenas_register(struct mimalloc3 *state, const struct page *page)
     if (!state->mi.heap.setting.mechanism)
         return true;
     uint64_t first = page->absolute / SLICE;
-    uint64_t end = first + (page->slices < MOST_REGISTERED ? page->slices : MOST_REGISTERED);
+    uint64_t end = first + (page->slices < MAX_REGISTERED ? page->slices : MAX_REGISTERED);
     while (first < end) {
         uint64_t number = first / SLICES_OF_PART;
         uint64_t stop = (number + 1) * SLICES_OF_PART;

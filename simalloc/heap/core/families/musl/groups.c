@@ -7,7 +7,7 @@
 
 enum {
     SMALL_CLASSES = 9,
-    MOST_BYTES = 1 << 20, /* a group has fewer */
+    MAX_BYTES = 1 << 20,  /* a group has fewer */
     SOON = 10,            /* steps between giving a mapping up and getting one that are counted */
     REMEMBERED = 150,
     LAST_STEP = 255,
@@ -63,7 +63,7 @@ static uint32_t slot_count(const struct musl *state, uint32_t class, uint64_t us
         count = counts[class % 4];
         while (count % 2 == 0 && UINT64_C(4) * count > usage)
             count /= 2;
-        while (size * count >= MOST_BYTES)
+        while (size * count >= MAX_BYTES)
             count /= 2;
     }
     return count == 1 && size + state->head <= MUSL_PAGE / 2 ? 2 : count;
@@ -90,7 +90,7 @@ static uint32_t new_number(struct musl *state)
     if (number != NO_GROUP)
         groups->unused = groups->of[number].next;
     else if (heap_needs(&state->heap, TABLE_SPARE(groups->of, groups->used, 1,
-                                                  UINT32_MAX / MOST_SLOTS, groups->capacity)))
+                                                  UINT32_MAX / MAX_SLOTS, groups->capacity)))
         number = groups->used++;
     else
         return NO_GROUP;
@@ -170,7 +170,7 @@ static void lay_out(struct musl *state, uint32_t number, uint32_t id)
         uint32_t rest = NO_BLOCK;
         if (heap->blocks[id].size > group->stride)
             rest = heap_cut_off(heap, id, group->stride);
-        heap->blocks[id].family_data = number * MOST_SLOTS + slot;
+        heap->blocks[id].family_data = number * MAX_SLOTS + slot;
         heap_mark(heap, id, STATE_FREE);
         group->slots[slot] = id;
         id = rest;
@@ -353,7 +353,7 @@ void musl_drop_group(struct musl *state, uint32_t number)
     state->groups.unused = number;
     if (is_nested) {
         heap_mark(heap, id, STATE_FREE);
-        heap->blocks[id].family_data = host.group * MOST_SLOTS + host.slot;
+        heap->blocks[id].family_data = host.group * MAX_SLOTS + host.slot;
         musl_free_slot(state, host);
         return;
     }

@@ -15,11 +15,11 @@ enum {
     MUSL_PAGE = 4096,
     CLASSES = 48,
     ALONE = 63, /* the class of a group that is one object's mapping */
-    MOST_SLOTS = 32,
+    MAX_SLOTS = 32,
     MAPPED_FROM = 131052, /* bytes, from which on an object has a mapping of its own */
     BOUNCING = 100,
     WRITTEN = 0x5a, /* byte that the program writes into its objects */
-    BLOCKS_OF_GROUP = MOST_SLOTS + 8, /* maximum number of blocks of a new group, except its host */
+    BLOCKS_OF_GROUP = MAX_SLOTS + 8, /* maximum number of blocks of a new group, except its host */
     FIRST_COUNTED = 7, /* bounces are counted for classes FIRST_COUNTED to END_COUNTED - 1 */
     END_COUNTED = 39,
 };
@@ -54,7 +54,7 @@ struct musl_group {
     uint32_t class;
     uint32_t count;
     uint32_t active; /* no slot above this one is handed out yet */
-    uint32_t slots[MOST_SLOTS]; /* blocks */
+    uint32_t slots[MAX_SLOTS]; /* blocks */
 };
 
 struct musl_groups {
@@ -116,7 +116,7 @@ ALWAYS_INLINE struct musl_group *group_of(const struct musl *state, uint32_t num
 ALWAYS_INLINE struct musl_slot slot_of(const struct musl *state, uint32_t id)
 {
     uint32_t data = state->heap.blocks[id].family_data;
-    return (struct musl_slot){data / MOST_SLOTS, data % MOST_SLOTS};
+    return (struct musl_slot){data / MAX_SLOTS, data % MAX_SLOTS};
 }
 
 ALWAYS_INLINE uint64_t slot_start(const struct musl_group *group, uint32_t slot)

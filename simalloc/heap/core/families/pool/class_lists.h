@@ -9,7 +9,7 @@
 
 #include "index/block_ring.h"
 
-enum { MOST_DIVISION = 32, CLASS_LEVELS = 64, NO_CLASS = CLASS_LEVELS * MOST_DIVISION };
+enum { MAX_DIVISION = 32, CLASS_LEVELS = 64, NO_CLASS = CLASS_LEVELS * MAX_DIVISION };
 
 struct class_lists {
     struct heap *heap;

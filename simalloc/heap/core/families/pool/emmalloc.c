@@ -5,8 +5,8 @@
 #include "families/pool/sbrk.h"
 #include "index/block_ring.h"
 
-enum { LISTS = 64, SEARCHED_FROM = 30, MOST_TRIES = 99 };
-#define MOST_REQUEST UINT64_C(0xFFFFFFC7)
+enum { LISTS = 64, SEARCHED_FROM = 30, MAX_TRIES = 99 };
+#define MAX_REQUEST UINT64_C(0xFFFFFFC7)
 
 struct emmalloc {
     struct sbrk sbrk;
@@ -153,7 +153,7 @@ static uint32_t find(struct emmalloc *state, uint64_t size, uint64_t alignment)
             return id;
         struct walk walk = begin_walk(state);
         if (state->mask >> SEARCHED_FROM != 0)
-            id = go_on(state, &walk, MOST_TRIES, size, alignment);
+            id = go_on(state, &walk, MAX_TRIES, size, alignment);
         if (id != NO_BLOCK)
             return id;
         if (!claim(state, size + 3 * lowest(state) + (alignment > 8 ? alignment : 0)))
@@ -201,7 +201,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     struct emmalloc *state = (struct emmalloc *)heap;
     uint64_t alignment = heap->request.alignment;
     (void)size;
-    if (heap->request.size > MOST_REQUEST || (alignment & (alignment - 1)) != 0)
+    if (heap->request.size > MAX_REQUEST || (alignment & (alignment - 1)) != 0)
         return NO_BLOCK;
     return serve(state, rounded(state, heap->request.size), alignment < 8 ? 8 : alignment);
 }
@@ -242,7 +242,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     (void)size;
     if (asked == 0)
         return pool_free_instead(heap, id, release);
-    if (asked > MOST_REQUEST)
+    if (asked > MAX_REQUEST)
         return NO_BLOCK;
     asked = rounded(state, asked);
     if (move_end(state, id, asked + 2 * heap->setting.word))

@@ -13,7 +13,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         state->pool.capacity - state->control - allocated,
         allocated - state->used * heap->setting.word,
         tlsf_pool_largest_request(state),
-        state->least_free - state->control,
+        state->min_free - state->control,
         state->used,
         free_blocks,
         state->used + free_blocks,

@@ -23,7 +23,7 @@ ALWAYS_INLINE uint64_t freertos_wanted(const struct pool *pool)
     const struct heap *heap = &pool->heap;
     uint64_t size = heap->request.size;
     uint64_t wanted = round_up(size + heap->setting.payload, heap->setting.alignment);
-    return size == 0 || size > word_most(heap) || wanted > word_most(heap) / 2 ? 0 : wanted;
+    return size == 0 || size > word_max(heap) || wanted > word_max(heap) / 2 ? 0 : wanted;
 }
 
 #endif

@@ -8,8 +8,8 @@ struct freertos_4 {
     uint64_t lazy;     /* is the heap made by the first request? */
     struct pool_memory memory;
     bool is_made;
-    bool is_listed[MOST_REGIONS]; /* is the end marker of a region in the list? */
-    uint64_t free_bytes, least_free_bytes;
+    bool is_listed[MAX_REGIONS]; /* is the end marker of a region in the list? */
+    uint64_t free_bytes, min_free_bytes;
     uint64_t allocations, frees; /* numbers of successful calls */
 };
 
@@ -51,8 +51,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     pool_hand_out(&state->pool, id);
     state->allocations++;
     state->free_bytes -= heap->blocks[id].size;
-    if (state->free_bytes < state->least_free_bytes)
-        state->least_free_bytes = state->free_bytes;
+    if (state->free_bytes < state->min_free_bytes)
+        state->min_free_bytes = state->free_bytes;
     return id;
 }
 
@@ -118,14 +118,14 @@ static bool init(void *memory)
     heap->setting.payload = freertos_header(&state->pool);
     if (!pool_list_init(&state->list, heap, heap->setting.alignment))
         return false;
-    for (int i = 0; i < MOST_REGIONS; i++)
+    for (int i = 0; i < MAX_REGIONS; i++)
         if (state->memory.size[i] != 0 &&
             !add_region(state, state->memory.start[i], state->memory.size[i]))
             return false;
     for (uint32_t i = 0; i + 1 < state->pool.region_count; i++)
         state->is_listed[i] = true;
     state->is_made = !state->lazy;
-    state->least_free_bytes = state->free_bytes;
+    state->min_free_bytes = state->free_bytes;
     return true;
 }
 
@@ -170,7 +170,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         is_made ? largest : 0,
         is_made ? smallest : NO_FIGURE,
         is_made ? state->list.tree.blocks + markers_below(state, UINT64_MAX) : 0,
-        is_made ? state->least_free_bytes : 0,
+        is_made ? state->min_free_bytes : 0,
         state->allocations,
         state->frees,
         served,

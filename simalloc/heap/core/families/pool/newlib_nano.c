@@ -151,7 +151,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     const struct newlib_nano *state = (const struct newlib_nano *)heap;
     const struct sbrk_list *base = &state->base;
     uint32_t top = state->old ? NO_BLOCK : sbrk_list_top(base);
-    uint64_t chunk = sbrk_list_most(base, top, 0, heap->setting.word);
+    uint64_t chunk = sbrk_list_max(base, top, 0, heap->setting.word);
     figures[0] = sbrk_break(&base->sbrk);
     figures[2] = sbrk_list_bytes(base);
     figures[1] = figures[0] - figures[2];

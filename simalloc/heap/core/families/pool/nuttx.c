@@ -25,7 +25,7 @@ static uint64_t chunk_of(const struct nuttx *state, uint64_t size)
 /* The heap's own count of bytes in use changes. */
 static void count(struct nuttx *state, uint64_t more)
 {
-    state->counted = (state->counted + more) & word_most(&state->pool.heap);
+    state->counted = (state->counted + more) & word_max(&state->pool.heap);
     state->most = state->counted > state->most ? state->counted : state->most;
 }
 
@@ -50,7 +50,7 @@ static uint32_t serve(struct nuttx *state, uint64_t wanted)
     struct heap *heap = &state->pool.heap;
     if (state->waiting_count > 0 && state->waiting_count >= state->delay)
         free_waiting(state);
-    if (wanted > word_most(heap))
+    if (wanted > word_max(heap))
         return NO_BLOCK;
     uint32_t id = find(state, wanted);
     if (id == NO_BLOCK && state->waiting_count > 0) {
@@ -72,7 +72,7 @@ static uint32_t serve(struct nuttx *state, uint64_t wanted)
 
 static void count_less(struct nuttx *state, uint64_t less)
 {
-    state->counted = (state->counted - less) & word_most(&state->pool.heap);
+    state->counted = (state->counted - less) & word_max(&state->pool.heap);
 }
 
 /* Frees a waste chunk, without counting. */
@@ -163,7 +163,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     struct nuttx *state = (struct nuttx *)heap;
     uint64_t alignment = heap->request.alignment, asked = heap->request.size;
     (void)size;
-    if (asked > word_most(heap))
+    if (asked > word_max(heap))
         return NO_BLOCK;
     return alignment <= heap->setting.alignment ? serve(state, chunk_of(state, asked))
                                                 : serve_aligned(state, alignment, asked);
@@ -256,7 +256,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     struct nuttx *state = (struct nuttx *)heap;
     uint64_t wanted = chunk_of(state, heap->request.size);
     (void)size;
-    if (heap->request.size > word_most(heap))
+    if (heap->request.size > word_max(heap))
         return NO_BLOCK;
     if (wanted <= heap->blocks[id].size) {
         count_less(state, heap->blocks[id].size - wanted); /* also without a remainder */
@@ -315,7 +315,7 @@ static bool init(void *memory)
     state->waiting = NO_BLOCK;
     if (!pool_list_init(&state->list, heap, heap->setting.alignment))
         return false;
-    for (int i = 0; i < MOST_REGIONS; i++)
+    for (int i = 0; i < MAX_REGIONS; i++)
         if (state->memory.size[i] != 0 && !add_region(state, state->memory.start[i],
                                                       state->memory.size[i],
                                                       i == 0 ? state->control : 0))
@@ -365,7 +365,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         arena - free,
         free,
         (uint64_t)(int64_t)(int32_t)(state->most + state->control), /* an int */
-        (state->chunks + waiting - state->counted) & word_most(heap),
+        (state->chunks + waiting - state->counted) & word_max(heap),
         most > 0 ? most - state->field : 0,
     };
     memcpy(figures, values, sizeof values);

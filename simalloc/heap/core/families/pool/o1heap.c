@@ -8,7 +8,7 @@ struct o1heap {
     uint64_t instance;  /* bytes of the heap's own structure */
     uint64_t area;      /* bytes of all fragments */
     uint64_t most;      /* maximum bytes in use so far */
-    uint64_t most_asked; /* by a request, refused or not */
+    uint64_t max_asked; /* by a request, refused or not */
     uint64_t refused;   /* requests for more than nothing */
 };
 
@@ -61,7 +61,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     uint64_t asked = heap->request.size;
     (void)size;
     uint32_t id = find(state);
-    state->most_asked = asked > state->most_asked ? asked : state->most_asked;
+    state->max_asked = asked > state->max_asked ? asked : state->max_asked;
     if (id == NO_BLOCK) {
         state->refused += asked > 0;
         return NO_BLOCK;
@@ -123,7 +123,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         state->area,
         heap->counters.allocated,
         state->most,
-        state->most_asked,
+        state->max_asked,
         state->refused,
         class == NO_CLASS ? 0 : class_begin(&state->lists, class) - heap->setting.payload,
     };

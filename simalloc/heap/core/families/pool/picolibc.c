@@ -103,7 +103,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     struct picolibc *state = (struct picolibc *)heap;
     uint64_t alignment = heap->request.alignment;
     (void)size;
-    if (heap->request.size > word_most(heap))
+    if (heap->request.size > word_max(heap))
         return NO_BLOCK;
     return alignment == 0 ? serve(state, heap->request.size)
                           : serve_aligned(state, alignment, heap->request.size);
@@ -131,7 +131,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     (void)size;
     if (asked == 0)
         return pool_free_instead(heap, id, sbrk_list_free);
-    if (asked > word_most(heap))
+    if (asked > word_max(heap))
         return NO_BLOCK;
     uint64_t wanted = chunk_of(state, asked);
     extend(state, id, wanted);
@@ -170,7 +170,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     uint64_t word = heap->setting.word, alignment = heap->setting.alignment;
     bool grows = state->old && sbrk_room(&base->sbrk) >= least(state);
     uint32_t top = grows ? sbrk_list_top(base) : NO_BLOCK;
-    uint64_t chunk = round_down(sbrk_list_most(base, top, word, alignment), alignment);
+    uint64_t chunk = round_down(sbrk_list_max(base, top, word, alignment), alignment);
     figures[0] = sbrk_break(&base->sbrk);
     figures[1] = sbrk_list_bytes(base);
     figures[2] = base->list.tree.blocks;

@@ -3,7 +3,7 @@
 uint32_t pool_add_region(struct pool *pool, uint64_t start, uint64_t size)
 {
     struct heap *heap = &pool->heap;
-    if (size == 0 || pool->region_count == MOST_REGIONS)
+    if (size == 0 || pool->region_count == MAX_REGIONS)
         return NO_BLOCK;
     if (start > heap->brk) {
         uint32_t gap = heap_extend(heap, start - heap->brk);

@@ -27,7 +27,7 @@
 #include "replay/requests.h"
 #include "space/residence.h"
 
-enum { MOST_REGIONS = 8 };
+enum { MAX_REGIONS = 8 };
 
 #define NO_FIGURE UINT64_MAX /* the figure of an allocator that does not report it */
 
@@ -41,12 +41,12 @@ struct pool {
     uint64_t capacity; /* bytes that are handed over */
     uint64_t skew;     /* the memory's address modulo 64 KiB */
     uint32_t region_count;
-    struct pool_region regions[MOST_REGIONS];
+    struct pool_region regions[MAX_REGIONS];
 };
 
 /* The regions given by parameters; a region of 0 bytes does not exist. */
 struct pool_memory {
-    uint64_t start[MOST_REGIONS], size[MOST_REGIONS];
+    uint64_t start[MAX_REGIONS], size[MAX_REGIONS];
 };
 
 /* Of a state whose `memory` is a struct pool_memory. */
@@ -124,7 +124,7 @@ ALWAYS_INLINE uint32_t pool_free_instead(struct heap *heap, uint32_t block, free
 const char *pool_check(const struct pool *pool, uint64_t free_blocks);
 
 /* The largest number in a machine word: no program asks for more. */
-ALWAYS_INLINE uint64_t word_most(const struct heap *heap)
+ALWAYS_INLINE uint64_t word_max(const struct heap *heap)
 {
     return heap->setting.word == 4 ? UINT32_MAX : UINT64_MAX;
 }

@@ -13,8 +13,8 @@ struct rt_thread {
 static uint64_t rounded(const struct heap *heap)
 {
     uint64_t size = heap->request.size;
-    return size > word_most(heap) ? UINT64_MAX
-                                  : round_up(size, heap->setting.alignment) & word_most(heap);
+    return size > word_max(heap) ? UINT64_MAX
+                                  : round_up(size, heap->setting.alignment) & word_max(heap);
 }
 
 /* Allocates a block that holds this much. */
@@ -44,7 +44,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     if (alignment == 0)
         return serve(state, rounded(heap));
     uint64_t asked = round_up(heap->request.size, heap->setting.word) + alignment;
-    if (asked > word_most(heap))
+    if (asked > word_max(heap))
         return NO_BLOCK;
     uint32_t id = serve(state, round_up(asked, heap->setting.alignment));
     if (id == NO_BLOCK)

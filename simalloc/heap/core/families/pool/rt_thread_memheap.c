@@ -20,7 +20,7 @@ static uint64_t holds(const struct heap *heap, uint32_t id)
 static uint64_t rounded(const struct rt_thread_memheap *state, uint64_t size)
 {
     const struct heap *heap = &state->pool.heap;
-    uint64_t held = round_up(size, heap->setting.alignment) & word_most(heap);
+    uint64_t held = round_up(size, heap->setting.alignment) & word_max(heap);
     return held < state->least ? state->least : held;
 }
 
@@ -114,7 +114,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     (void)size;
     if (alignment > 0)
         asked = round_up(asked, heap->setting.word) + alignment;
-    if (asked > word_most(heap))
+    if (asked > word_max(heap))
         return NO_BLOCK;
     uint32_t id = serve(state, rounded(state, asked));
     if (id == NO_BLOCK || alignment == 0)
@@ -200,7 +200,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     (void)size;
     if (heap->request.size == 0)
         return pool_free_instead(heap, id, release);
-    if (heap->request.size > word_most(heap) - 4095) /* it would corrupt the real heap */
+    if (heap->request.size > word_max(heap) - 4095) /* it would corrupt the real heap */
         return NO_BLOCK;
     uint64_t held = rounded(state, heap->request.size);
     if (id == pool_last(heap))

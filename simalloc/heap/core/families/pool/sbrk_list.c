@@ -83,7 +83,7 @@ uint64_t sbrk_list_largest(const struct sbrk_list *state)
     return largest;
 }
 
-uint64_t sbrk_list_most(const struct sbrk_list *state, uint32_t top, uint64_t header,
+uint64_t sbrk_list_max(const struct sbrk_list *state, uint32_t top, uint64_t header,
                         uint64_t alignment)
 {
     uint64_t chunk = sbrk_list_largest(state), room = sbrk_room(&state->sbrk);

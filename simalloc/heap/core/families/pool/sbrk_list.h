@@ -36,7 +36,7 @@ uint64_t sbrk_list_largest(const struct sbrk_list *state);
 uint64_t sbrk_list_bytes(const struct sbrk_list *state);
 /* The bytes of the largest chunk that can be had: one of the list, or the room behind what an alignment
  * takes of it, together with a free chunk `top` below it, or NO_BLOCK. */
-uint64_t sbrk_list_most(const struct sbrk_list *state, uint32_t top, uint64_t header,
+uint64_t sbrk_list_max(const struct sbrk_list *state, uint32_t top, uint64_t header,
                         uint64_t alignment);
 
 #endif

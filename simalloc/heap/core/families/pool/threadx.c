@@ -2,7 +2,7 @@
  * (simalloc/policy/pool/threadx.md). */
 #include "families/pool/larger.h"
 
-enum { LEAST_REST = 20 }; /* TX_BYTE_BLOCK_MIN */
+enum { MIN_REST = 20 }; /* TX_BYTE_BLOCK_MIN */
 
 struct threadx {
     struct pool pool;
@@ -75,12 +75,12 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     struct threadx *state = (struct threadx *)heap;
     uint64_t asked = heap->request.size, word = heap->setting.word;
     uint64_t header = heap->setting.payload, before = state->searched;
-    uint64_t held = round_up(asked, word) & word_most(heap);
+    uint64_t held = round_up(asked, word) & word_max(heap);
     (void)size;
     uint64_t bytes = round_down(state->pool.capacity, word);
     if (state->checked && asked > bytes)
         differs_from(heap, asked - bytes);
-    if (asked > word_most(heap) || (state->checked && (asked == 0 || asked > bytes)))
+    if (asked > word_max(heap) || (state->checked && (asked == 0 || asked > bytes)))
         return NO_BLOCK;
     uint32_t id = find(state, held);
     count_search(heap, state->searched - before);
@@ -88,9 +88,9 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         return NO_BLOCK;
     heap_mark(heap, id, STATE_WASTE);
     uint64_t rest = heap->blocks[id].size - header - held;
-    if (rest < LEAST_REST)
-        note_unsplit(heap, id, LEAST_REST - rest);
-    if (rest >= LEAST_REST) {
+    if (rest < MIN_REST)
+        note_unsplit(heap, id, MIN_REST - rest);
+    if (rest >= MIN_REST) {
         heap_mark(heap, pool_split(&state->pool, id, header + held), STATE_FREE);
         state->fragments++;
         state->splits++;

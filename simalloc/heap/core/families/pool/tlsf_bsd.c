@@ -31,9 +31,9 @@ static uint64_t adjusted(const struct heap *heap, uint64_t size)
 {
     const struct tlsf_bsd *state = (const struct tlsf_bsd *)heap;
     uint64_t word = heap->setting.word;
-    if (size > word_most(heap))
+    if (size > word_max(heap))
         return 0;
-    uint64_t held = round_up(size, word) & word_most(heap);
+    uint64_t held = round_up(size, word) & word_max(heap);
     held = held < 3 * word ? 3 * word : held;
     return held <= state->most ? held : 0;
 }

@@ -24,7 +24,7 @@ static void take_out(struct heap *heap, uint32_t id)
 static uint64_t adjusted(const struct tlsf_pool *state, uint64_t size)
 {
     const struct heap *heap = &state->pool.heap;
-    uint64_t word = heap->setting.word, most = word_most(heap);
+    uint64_t word = heap->setting.word, most = word_max(heap);
     if (size == 0 || size > most)
         return 0;
     uint64_t rounded = state->wraps ? round_up(size, word) & most : round_up(size, word);
@@ -116,8 +116,8 @@ static void note(struct tlsf_pool *state)
     uint64_t free = state->pool.capacity - heap->counters.allocated;
     if (used > state->most_used)
         state->most_used = used;
-    if (free < state->least_free)
-        state->least_free = free;
+    if (free < state->min_free)
+        state->min_free = free;
 }
 
 static uint32_t allocate(struct heap *heap, uint64_t size)
@@ -241,7 +241,7 @@ bool tlsf_pool_init(void *memory)
         return false;
     heap->same_for = state->second == 0 ? UINT64_MAX : 0;
     state->zero = state->has_zero ? heap_first(heap) : NO_BLOCK;
-    state->least_free = UINT64_MAX;
+    state->min_free = UINT64_MAX;
     if (state->node != 0)
         serve(state, state->node, 0);
     note(state);

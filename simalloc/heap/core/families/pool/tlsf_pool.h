@@ -23,7 +23,7 @@ struct tlsf_pool {
     uint32_t zero;          /* the block that stands for it */
     uint64_t area;          /* bytes of all blocks */
     uint64_t used;          /* blocks in use */
-    uint64_t most_used, least_free; /* extremes after a call, in bytes */
+    uint64_t most_used, min_free; /* extremes after a call, in bytes */
 };
 
 extern const struct parameter tlsf_pool_parameters[];

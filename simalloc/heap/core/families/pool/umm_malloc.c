@@ -2,7 +2,7 @@
  * (simalloc/policy/pool/umm_malloc.md). */
 #include "families/pool/larger.h"
 
-enum { HEADER = 4, MOST_BLOCKS = 32767 };
+enum { HEADER = 4, MAX_BLOCKS = 32767 };
 
 struct umm_malloc {
     struct pool pool;
@@ -206,7 +206,7 @@ static bool init(void *memory)
     struct umm_malloc *state = memory;
     struct pool *pool = &state->pool;
     uint64_t blocks = pool->capacity / state->block;
-    blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
+    blocks = blocks < MAX_BLOCKS ? blocks : MAX_BLOCKS;
     pool->heap.setting.payload = HEADER;
     uint32_t id = pool_add_region(pool, 0, pool->capacity);
     if (id == NO_BLOCK)

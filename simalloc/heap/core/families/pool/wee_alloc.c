@@ -5,7 +5,7 @@
 #include "families/pool/sbrk.h"
 #include "space/table.h"
 
-enum { MAIN = 0, MOST_CLASS = 256, PAGE = 4096, LEAST_CLASS_AREA = 8192 };
+enum { MAIN = 0, MAX_CLASS = 256, PAGE = 4096, MIN_CLASS_AREA = 8192 };
 
 struct cell {
     uint64_t alignment; /* the requested alignment */
@@ -18,7 +18,7 @@ struct cell {
 struct wee_alloc {
     struct sbrk sbrk;
     uint64_t size_classes;
-    uint32_t heads[MOST_CLASS + 1]; /* heads of the lists, linked by family_data */
+    uint32_t heads[MAX_CLASS + 1];  /* heads of the lists, linked by family_data */
     struct cell *cells;             /* by the numbers of their blocks */
     uint32_t cell_capacity;
     uint32_t areas;
@@ -137,7 +137,7 @@ static uint32_t serve_class(struct wee_alloc *state, unsigned words)
     if (id != NO_BLOCK)
         return id;
     uint64_t bytes = (uint64_t)(words + 2) * (words + 2) * word;
-    bytes = bytes < LEAST_CLASS_AREA ? LEAST_CLASS_AREA : bytes;
+    bytes = bytes < MIN_CLASS_AREA ? MIN_CLASS_AREA : bytes;
     id = serve_main(state, bytes / word, word);
     if (id == NO_BLOCK)
         return NO_BLOCK;
@@ -150,10 +150,10 @@ static uint32_t serve_class(struct wee_alloc *state, unsigned words)
 static uint32_t serve(struct wee_alloc *state, uint64_t size, uint64_t alignment)
 {
     uint64_t word = state->sbrk.pool.heap.setting.word;
-    if (size == 0 || size > word_most(&state->sbrk.pool.heap))
+    if (size == 0 || size > word_max(&state->sbrk.pool.heap))
         return NO_BLOCK;
     uint64_t words = round_up(size, word) / word;
-    uint32_t id = state->size_classes && words <= MOST_CLASS && alignment <= word
+    uint32_t id = state->size_classes && words <= MAX_CLASS && alignment <= word
                       ? serve_class(state, (unsigned)words)
                       : serve_main(state, words, alignment);
     if (id != NO_BLOCK)
@@ -234,7 +234,7 @@ static bool init(void *memory)
     struct wee_alloc *state = memory;
     struct heap *heap = &state->sbrk.pool.heap;
     heap->setting.payload = header_of(state);
-    for (unsigned list = 0; list <= MOST_CLASS; list++)
+    for (unsigned list = 0; list <= MAX_CLASS; list++)
         state->heads[list] = NO_BLOCK;
     return sbrk_init(&state->sbrk);
 }
@@ -249,7 +249,7 @@ static const char *check(const void *memory)
     const struct wee_alloc *state = memory;
     const struct heap *heap = &state->sbrk.pool.heap;
     uint64_t free = state->sbrk.room != NO_BLOCK;
-    for (unsigned list = 0; list <= MOST_CLASS; list++)
+    for (unsigned list = 0; list <= MAX_CLASS; list++)
         for (uint32_t id = state->heads[list]; id != NO_BLOCK; id = heap->blocks[id].family_data)
             if (state->cells[id].list != list || state->cells[id].is_lost || ++free > heap->used)
                 return "a cell is in a wrong list";

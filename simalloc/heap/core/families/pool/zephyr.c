@@ -185,7 +185,7 @@ static uint32_t serve_request(struct zephyr *state, uint64_t alignment)
 {
     const struct heap *heap = &state->pool.heap;
     uint64_t size = heap->request.size + state->front;
-    if (size > word_most(heap))
+    if (size > word_max(heap))
         return NO_BLOCK;
     if (alignment < state->program_alignment)
         alignment = state->program_alignment;
@@ -259,7 +259,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t gap = heap->blocks[id].family_data, asked = heap->request.size + state->front;
     uint64_t object = state->pool.skew + heap->blocks[id].address + state->chunk_header + gap;
     (void)size;
-    if (asked > word_most(heap) || (alignment != 0 && object % alignment != 0))
+    if (asked > word_max(heap) || (alignment != 0 && object % alignment != 0))
         return false;
     uint64_t wanted = needed(state, asked, gap);
     return resize_to(state, id, wanted < state->least ? state->least : wanted);

@@ -24,7 +24,7 @@ static inline struct chain *cache_list(const struct ptmalloc *state, uint64_t si
 /* Returns whether the thread has a cache with lists for a size. */
 static inline bool cache_serves(const struct ptmalloc *state, uint64_t size)
 {
-    return LIKELY(size <= state->quick_most) || (state->cache != NULL && size <= state->tcache_max);
+    return LIKELY(size <= state->quick_max) || (state->cache != NULL && size <= state->tcache_max);
 }
 
 /* Returns whether the cache accepts another block of a size. */

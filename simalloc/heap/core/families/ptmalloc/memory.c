@@ -3,7 +3,7 @@
 #include "families/ptmalloc/lists.h"
 
 static const uint64_t thresholds_below = UINT64_C(32) << 20;
-static const uint64_t least_heap = 32768;
+static const uint64_t min_heap = 32768;
 
 static uint64_t top_size(const struct ptmalloc *state, const struct arena *arena)
 {
@@ -39,7 +39,7 @@ static bool grow_heap(struct ptmalloc *state, struct arena *arena, uint64_t size
     struct heap *heap = &state->heap;
     struct arena_heap *last = &arena->heaps[arena->heap_count - 1];
     uint64_t rise = round_up(size + state->keep - top_size(state, arena), state->growth);
-    if (rise > state->heap_most - last->size || !heap_has_room(heap, rise))
+    if (rise > state->heap_max - last->size || !heap_has_room(heap, rise))
         return false;
     uint32_t id = heap->blocks[last->edge].previous; /* the hole behind it */
     if (size_of(state, id) > rise) {
@@ -69,12 +69,12 @@ static struct arena_heap *new_heap(struct arena *arena)
 static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t info)
 {
     struct heap *heap = &state->heap;
-    if (size > state->heap_most)
+    if (size > state->heap_max)
         return false;
     uint64_t padded = size + state->top_pad;
-    uint64_t begun = round_up(padded < least_heap ? least_heap : padded, state->growth);
-    if (begun > state->heap_most)
-        begun = state->heap_most;
+    uint64_t begun = round_up(padded < min_heap ? min_heap : padded, state->growth);
+    if (begun > state->heap_max)
+        begun = state->heap_max;
     if (!heap_has_room(heap, begun))
         return false;
     struct arena_heap *made = new_heap(arena);
@@ -229,7 +229,7 @@ static void unmap_empty_heaps(struct ptmalloc *state, struct arena *arena)
         uint32_t tail = tail_of(state, before);
         uint64_t from = tail == NO_BLOCK ? before->base + before->size
                                          : state->heap.blocks[tail].address;
-        if (before->base + state->heap_most - from < state->top_pad + state->keep + state->growth)
+        if (before->base + state->heap_max - from < state->top_pad + state->keep + state->growth)
             return;
         unmap_heap(state, arena);
         if (tail != NO_BLOCK)

@@ -180,7 +180,7 @@ static NEVER_INLINE uint32_t allocate(struct heap *heap, uint64_t size)
 /* Returns whether small lists serve a size, for the thread of the request. */
 ALWAYS_INLINE bool is_quick(const struct ptmalloc *state, uint64_t size)
 {
-    return size <= state->quick_most && state->thread_number == state->heap.request.thread;
+    return size <= state->quick_max && state->thread_number == state->heap.request.thread;
 }
 
 /* The same for a request that has only a size. */
@@ -396,16 +396,16 @@ static bool init(void *memory)
     state->keep = word > 0 ? setting->minimum : 0;
     state->small_below = setting->word == 4 ? 1008 : 1024;
     state->small_cached = 16 * 63 + 4 * setting->word;
-    state->stashed_most = UINT64_MAX;
+    state->stashed_max = UINT64_MAX;
     if (new_layout)
-        state->stashed_most =
+        state->stashed_max =
             state->tcache_max < state->small_cached ? state->tcache_max : state->small_cached;
     state->served = word > 0 ? 16 : 1;
     state->table_size = word > 0 ? (new_layout ? 76 : 64) * (word + 2) : 0;
     state->heap_info = round_up(6 * word, 16);
     state->arena_info = word > 0 ? round_up(6 * word + fields, 16) : 0;
     state->arena_first = word > 0 ? 6 * word + fields + 16 : 0;
-    state->heap_most = HEAP_SIZE - HEAP_SIZE % state->growth;
+    state->heap_max = HEAP_SIZE - HEAP_SIZE % state->growth;
     heap->reported_arenas =
         state->most_arenas < setting->threads ? state->most_arenas : setting->threads;
     return true;

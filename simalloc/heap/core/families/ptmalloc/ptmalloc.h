@@ -76,7 +76,7 @@ struct ptmalloc {
     struct heap heap;
     struct thread *thread; /* thread of the latest request; NULL before the first */
     struct cache *cache;   /* the thread's cache, or NULL */
-    uint64_t quick_most;   /* its small lists serve blocks of up to this size; 0 without one */
+    uint64_t quick_max;    /* its small lists serve blocks of up to this size; 0 without one */
     uint32_t thread_number;
     uint64_t version; /* parameters, as in policy/families/ptmalloc.py */
     uint64_t arena_max;
@@ -96,13 +96,13 @@ struct ptmalloc {
     uint64_t keep;        /* minimum bytes of the top that stay */
     uint64_t small_below; /* smaller blocks have a bin for each size */
     uint64_t small_cached; /* larger ones are in large lists of a cache */
-    uint64_t stashed_most; /* larger ones get into a cache by being freed only */
+    uint64_t stashed_max;  /* larger ones get into a cache by being freed only */
     uint64_t served;      /* alignment that every block has */
     uint64_t table_size;  /* bytes of a cache */
     uint64_t heap_info;   /* bytes at the beginning of a heap */
     uint64_t arena_info;  /* bytes at the beginning of an arena's first heap */
     uint64_t arena_first; /* bytes added to the request for that heap */
-    uint64_t heap_most;   /* the largest multiple of `growth` in a heap */
+    uint64_t heap_max;    /* the largest multiple of `growth` in a heap */
     uint64_t mapped_count;
     struct group_tables tables; /* tables of all arenas' lists */
     struct arena **arenas; /* by number; NULL until there are any */

@@ -3,12 +3,12 @@
 #include "families/ptmalloc/lists.h"
 #include "parts/bin_number.h"
 
-enum { MOST_SORTED = 10000, TRIMS_FROM = 65536 };
+enum { MAX_SORTED = 10000, TRIMS_FROM = 65536 };
 
 /* Returns whether a search stashes another block of a size in the thread's cache. */
 static bool may_stash(const struct ptmalloc *state, uint64_t size)
 {
-    return size <= state->stashed_most && cache_has_room(state, size);
+    return size <= state->stashed_max && cache_has_room(state, size);
 }
 
 static void stash(struct ptmalloc *state, uint32_t id)
@@ -34,7 +34,7 @@ static uint32_t use_small_bin(struct ptmalloc *state, struct arena *arena, uint6
     if (id == NO_BLOCK)
         return NO_BLOCK;
     take_from_bin(state, arena, id);
-    if (state->version >= GLIBC_2_43 && size <= state->stashed_most &&
+    if (state->version >= GLIBC_2_43 && size <= state->stashed_max &&
         !threads_make_cache_within(state, arena))
         return NO_BLOCK;
     for (;;) {
@@ -78,7 +78,7 @@ static uint32_t sort(struct ptmalloc *state, struct arena *arena, uint64_t size,
 {
     const struct heap *heap = &state->heap;
     bool kept = false;
-    for (unsigned i = 0; i < MOST_SORTED && arena->unsorted.oldest != NO_BLOCK; i++) {
+    for (unsigned i = 0; i < MAX_SORTED && arena->unsorted.oldest != NO_BLOCK; i++) {
         uint32_t id = arena->unsorted.oldest;
         uint64_t have = size_of(state, id);
         ++*visited;

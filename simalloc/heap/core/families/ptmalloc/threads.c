@@ -88,7 +88,7 @@ void threads_note_cache(struct ptmalloc *state)
     uint64_t most =
         state->tcache_max < state->small_cached ? state->tcache_max : state->small_cached;
     state->cache = state->thread->cache;
-    state->quick_most = state->cache == NULL || blocks_wait(state) ? 0 : most;
+    state->quick_max = state->cache == NULL || blocks_wait(state) ? 0 : most;
 }
 
 bool threads_have_cache(struct ptmalloc *state, uint32_t table)

@@ -19,7 +19,7 @@ const struct configuration scudo_configurations[] = {
         {
             .sizes = default_sizes,
             .classes = sizeof default_sizes / sizeof *default_sizes,
-            .most_cached = 14,
+            .max_cached = 14,
             .cached_bytes = 1024,
             .runs = 8,
             .region = UINT64_C(4) << 30,
@@ -30,7 +30,7 @@ const struct configuration scudo_configurations[] = {
         {
             .sizes = android_sizes,
             .classes = sizeof android_sizes / sizeof *android_sizes,
-            .most_cached = 13,
+            .max_cached = 13,
             .cached_bytes = 8192,
             .runs = 4,
             .region = UINT64_C(256) << 20,

@@ -7,7 +7,7 @@
 static void drain(struct scudo *state, struct local *local, uint32_t number)
 {
     struct stack *stack = &local->stacks[number];
-    uint32_t drained[MOST_CACHED];
+    uint32_t drained[MAX_CACHED];
     uint32_t most = state->regions[number].refill;
     uint32_t count = stack->count < most ? stack->count : most;
     for (uint32_t i = 0; i < count; i++)

@@ -19,10 +19,10 @@ enum {
     PAGE = 4096,
     GRAIN = 16,        /* blocks begin at multiples of it */
     SMALL_BELOW = 256, /* smaller blocks are released by thresholds of their own */
-    MOST_CLASSES = 45,
-    MOST_CACHED = 14,
-    MOST_GROUPS = 2048,
-    MOST_MAPPINGS_CACHED = 256,
+    MAX_CLASSES = 45,
+    MAX_CACHED = 14,
+    MAX_GROUPS = 2048,
+    MAX_MAPPINGS_CACHED = 256,
     SIZE_BITS = 26, /* bits of the size in an allocated block's family_data */
     NOTHING = 0,    /* the number of no batch, no record and no mapping */
     FALLBACK = 0    /* the local cache of all threads that have only freed so far */
@@ -36,7 +36,7 @@ enum purge { PURGE_FORCED, PURGE_ALL };
 struct configuration {
     const uint32_t *sizes; /* size of each class's blocks */
     uint32_t classes;
-    uint32_t most_cached;  /* blocks go to a local cache in such numbers, and fill a batch */
+    uint32_t max_cached;   /* blocks go to a local cache in such numbers, and fill a batch */
     uint32_t cached_bytes; /* or fewer, if they have more bytes together; but one always */
     uint32_t runs;         /* factor on the number of blocks that a region makes in one step */
     uint64_t region;
@@ -47,7 +47,7 @@ struct configuration {
 extern const struct configuration scudo_configurations[2];
 
 struct batch_of_blocks {
-    uint32_t blocks[MOST_CACHED];
+    uint32_t blocks[MAX_CACHED];
     uint32_t record;
     uint32_t older; /* next older batch of its group, or next unused batch */
 };
@@ -87,7 +87,7 @@ struct region {
     struct group *groups;
     uint32_t group_capacity;
     bool is_full;
-    uint64_t has_blocks[MOST_GROUPS / 64]; /* a bit a group */
+    uint64_t has_blocks[MAX_GROUPS / 64]; /* a bit a group */
     struct release_state release;
 };
 
@@ -99,7 +99,7 @@ struct records {
 };
 
 struct stack {
-    uint32_t blocks[2 * MOST_CACHED]; /* records for class 0 */
+    uint32_t blocks[2 * MAX_CACHED]; /* records for class 0 */
     uint32_t count;
 };
 
@@ -114,7 +114,7 @@ struct quarantine {
 };
 
 struct local {
-    struct stack stacks[MOST_CLASSES];
+    struct stack stacks[MAX_CLASSES];
     struct quarantine quarantine;
     struct local *next_unused; /* next cache no longer in use */
 };
@@ -138,7 +138,7 @@ struct secondary {
     uint32_t live;
     uint64_t count; /* number of mappings ever made */
     uint64_t mapped;
-    uint32_t cached[MOST_MAPPINGS_CACHED]; /* or NOTHING */
+    uint32_t cached[MAX_MAPPINGS_CACHED]; /* or NOTHING */
     uint64_t oldest; /* time at which one of them was cached; 0: none has pages */
     uint32_t found_full;
 };
@@ -161,7 +161,7 @@ struct scudo {
     /* The state. */
     const struct configuration *configuration;
     uint8_t *class_of; /* by size / GRAIN, rounded up */
-    struct region regions[MOST_CLASSES];
+    struct region regions[MAX_CLASSES];
     struct records records;
     struct batch_of_blocks *batches; /* indexed from 1 */
     uint32_t batches_used;

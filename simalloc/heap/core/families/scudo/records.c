@@ -53,7 +53,7 @@ void scudo_push_records(struct scudo *state, const uint32_t *pushed, uint32_t co
 static void make(struct scudo *state)
 {
     struct region *region = &state->regions[0];
-    uint32_t made[8 * MOST_CACHED];
+    uint32_t made[8 * MAX_CACHED];
     uint32_t first = (uint32_t)(region->made / region->block) + 1;
     uint32_t id = scudo_make(state, 0);
     if (id == NO_BLOCK)

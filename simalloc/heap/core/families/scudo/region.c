@@ -17,8 +17,8 @@ void scudo_draw_regions(struct scudo *state)
 {
     const struct configuration *configuration = state->configuration;
     uint32_t seed = (uint32_t)state->seed;
-    uint32_t slots[MOST_CLASSES];
-    uint32_t randoms[MOST_CLASSES];
+    uint32_t slots[MAX_CLASSES];
+    uint32_t randoms[MAX_CLASSES];
     for (uint32_t slot = 0; slot < configuration->classes; slot++) {
         slots[slot] = slot;
         randoms[slot] = random_next(&seed);
@@ -34,8 +34,8 @@ void scudo_draw_regions(struct scudo *state)
         region->random = randoms[slot];
         region->first = (random_next(&region->random) % FIRST_PAGES + 1) * (uint64_t)PAGE;
         region->refill = most == 0                            ? 1
-                         : most < configuration->most_cached ? most
-                                                             : configuration->most_cached;
+                         : most < configuration->max_cached ? most
+                                                             : configuration->max_cached;
         /* Scudo uses the slot's number as the class's number here. */
         region->release.threshold =
             configuration->sizes[slot] < SMALL_BELOW ? configuration->gain : PAGE;
@@ -156,10 +156,10 @@ static void enter(struct scudo *state, struct local *local, struct region *regio
     if (group->count == 0) {
         *group = (struct group){.record = scudo_take_record(state, local)};
         region->has_blocks[number / 64] |= UINT64_C(1) << number % 64;
-        group->newest_count = state->configuration->most_cached;
+        group->newest_count = state->configuration->max_cached;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (group->newest_count == state->configuration->most_cached &&
+        if (group->newest_count == state->configuration->max_cached &&
             !begin_batch(state, local, group))
             return;
         state->batches[group->newest].blocks[group->newest_count++] = blocks[i];
@@ -187,7 +187,7 @@ void scudo_push(struct scudo *state, struct local *local, uint32_t number, const
                 uint32_t count)
 {
     struct region *region = &state->regions[number];
-    uint32_t sorted[MOST_CACHED];
+    uint32_t sorted[MAX_CACHED];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t group = group_of(state, region, blocks[i]);
         uint32_t place = i;
@@ -204,7 +204,7 @@ static void make_blocks(struct scudo *state, struct local *local, uint32_t numbe
 {
     struct region *region = &state->regions[number];
     struct heap *heap = &state->heap;
-    uint32_t blocks[8 * MOST_CACHED];
+    uint32_t blocks[8 * MAX_CACHED];
     uint32_t count = 0;
     uint32_t id = scudo_make(state, number);
     while (id != NO_BLOCK) {
@@ -219,7 +219,7 @@ static void make_blocks(struct scudo *state, struct local *local, uint32_t numbe
 /* The lowest group that has blocks, NULL if none has. */
 static struct group *lowest_group(struct region *region)
 {
-    for (uint32_t word = 0; word < MOST_GROUPS / 64; word++)
+    for (uint32_t word = 0; word < MAX_GROUPS / 64; word++)
         if (region->has_blocks[word] != 0)
             return &region->groups[word * 64 +
                                    (uint32_t)__builtin_ctzll(region->has_blocks[word])];
@@ -233,7 +233,7 @@ static void end_batch(struct scudo *state, struct local *local, struct region *r
     uint32_t batch = group->newest;
     uint32_t record = state->batches[batch].record;
     group->newest = state->batches[batch].older;
-    group->newest_count = state->configuration->most_cached;
+    group->newest_count = state->configuration->max_cached;
     scudo_drop_batch(state, batch);
     scudo_drop_record(state, local, record);
     if (group->newest != NOTHING)

@@ -7,7 +7,7 @@ enum { MILLISECOND = 1000000, RIPE_PAGES = 8 };
 
 /* The groups of one region that are gone through. */
 struct choice {
-    uint64_t chosen[MOST_GROUPS / 64]; /* a bit a group */
+    uint64_t chosen[MAX_GROUPS / 64]; /* a bit a group */
     uint64_t threshold;
     bool any;
 };
@@ -80,7 +80,7 @@ static void choose(const struct scudo *state, struct region *region, enum releas
 
 static bool is_chosen(const struct choice *choice, uint32_t number)
 {
-    return number < MOST_GROUPS && (choice->chosen[number / 64] >> number % 64 & 1) != 0;
+    return number < MAX_GROUPS && (choice->chosen[number / 64] >> number % 64 & 1) != 0;
 }
 
 /* Makes a set of `count` bits, all clear; false, with the heap's failure set, if memory is out. */
@@ -119,7 +119,7 @@ static void set_bits(const struct scudo *state, const struct region *region,
             uint64_t bit = offset / region->block - first;
             state->bits[bit / 64] |= UINT64_C(1) << bit % 64;
         }
-        count = state->configuration->most_cached;
+        count = state->configuration->max_cached;
     }
 }
 

@@ -255,7 +255,7 @@ static bool init(void *memory)
 static void release_all(void *memory)
 {
     struct scudo *state = memory;
-    for (uint32_t number = 0; number < MOST_CLASSES; number++)
+    for (uint32_t number = 0; number < MAX_CLASSES; number++)
         table_release(state->regions[number].groups);
     free(state->class_of);
     table_release(state->bits);
@@ -271,10 +271,10 @@ static uint64_t cached(const void *memory)
     uint64_t blocks = scudo_quarantined(&state->quarantine);
     for (uint32_t i = 0; i < state->local_count; i++) {
         blocks += scudo_quarantined(&state->locals[i]->quarantine);
-        for (uint32_t number = 1; number < MOST_CLASSES; number++)
+        for (uint32_t number = 1; number < MAX_CLASSES; number++)
             blocks += state->locals[i]->stacks[number].count;
     }
-    for (uint32_t slot = 0; slot < MOST_MAPPINGS_CACHED; slot++)
+    for (uint32_t slot = 0; slot < MAX_MAPPINGS_CACHED; slot++)
         blocks += state->secondary.cached[slot] != NOTHING;
     return blocks;
 }
@@ -372,7 +372,7 @@ static const struct parameter parameters[] = {
     SIZE_PARAMETER(struct scudo, tick),
     SIZE_PARAMETER(struct scudo, primary_interval),
     SIZE_PARAMETER(struct scudo, secondary_interval),
-    PARAMETER(struct scudo, cache_count_max, 0, MOST_MAPPINGS_CACHED),
+    PARAMETER(struct scudo, cache_count_max, 0, MAX_MAPPINGS_CACHED),
     SIZE_PARAMETER(struct scudo, largest_cached),
     PARAMETER(struct scudo, caches, 0, 8),
     SIZE_PARAMETER(struct scudo, quarantine_size_kb),

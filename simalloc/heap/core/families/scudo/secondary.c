@@ -3,7 +3,7 @@
 #include "space/residence.h"
 #include "space/table.h"
 
-enum { MAPPING_HEADER = 48, MOST_SKIPPED = 4 * PAGE, MOST_FULL = 5, MILLISECOND = 1000000 };
+enum { MAPPING_HEADER = 48, MAX_SKIPPED = 4 * PAGE, MAX_FULL = 5, MILLISECOND = 1000000 };
 
 static uint64_t header_of(const struct scudo *state)
 {
@@ -34,7 +34,7 @@ static uint32_t take_cached(struct scudo *state, uint64_t size, uint64_t alignme
         if (secondary->cached[slot] == NOTHING || mapping->end - mapping->start < size + header)
             continue;
         uint64_t position = place_in(mapping, size, alignment);
-        if (position < mapping->start + header || position > mapping->start + MOST_SKIPPED)
+        if (position < mapping->start + header || position > mapping->start + MAX_SKIPPED)
             continue;
         uint64_t waste = position - header - mapping->start;
         if (waste <= least) {
@@ -247,7 +247,7 @@ void scudo_free_large(struct scudo *state, uint32_t id, uint64_t now)
     if (state->secondary_interval == 1)
         clear(state, mapping);
     bool is_stored = store(state, number);
-    if (!is_stored && ++secondary->found_full == MOST_FULL)
+    if (!is_stored && ++secondary->found_full == MAX_FULL)
         unmap_cached(state);
     else
         clear_older(state, now);

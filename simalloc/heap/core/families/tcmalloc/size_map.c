@@ -19,11 +19,11 @@ static uint32_t pages_for(uint32_t size, uint32_t move, uint64_t page)
     return pages;
 }
 
-static struct size_class class_for(uint32_t size, uint64_t page, uint64_t most_moved)
+static struct size_class class_for(uint32_t size, uint64_t page, uint64_t max_moved)
 {
     uint32_t move = MOVED_BYTES / size > 2 ? MOVED_BYTES / size : 2;
-    if (move > most_moved)
-        move = (uint32_t)most_moved;
+    if (move > max_moved)
+        move = (uint32_t)max_moved;
     uint32_t pages = pages_for(size, move, page);
     uint32_t chains = CHAINED_BYTES / (size * move);
     return (struct size_class){
@@ -31,7 +31,7 @@ static struct size_class class_for(uint32_t size, uint64_t page, uint64_t most_m
         .pages = pages,
         .blocks = (uint32_t)(pages * page / size),
         .move = move,
-        .max_cache_size = chains < 1 ? 1 : chains > MOST_SLOTS ? MOST_SLOTS : chains,
+        .max_cache_size = chains < 1 ? 1 : chains > MAX_SLOTS ? MAX_SLOTS : chains,
     };
 }
 
@@ -46,12 +46,12 @@ static void fill(uint8_t *table, uint32_t unit, uint32_t most, const struct size
     }
 }
 
-void tcmalloc_classes_init(struct size_classes *table, uint64_t page, uint64_t most_moved)
+void tcmalloc_classes_init(struct size_classes *table, uint64_t page, uint64_t max_moved)
 {
-    table->classes[0] = (struct size_class){.max_cache_size = MOST_SLOTS};
+    table->classes[0] = (struct size_class){.max_cache_size = MAX_SLOTS};
     table->count = 1;
     for (uint32_t size = 8; size <= LARGEST; size = next_size(size, page)) {
-        struct size_class new = class_for(size, page, most_moved);
+        struct size_class new = class_for(size, page, max_moved);
         const struct size_class *last = &table->classes[table->count - 1];
         if (last->pages == new.pages && last->blocks == new.blocks)
             table->count--;

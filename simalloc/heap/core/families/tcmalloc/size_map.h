@@ -5,8 +5,8 @@
 #include "space/heap.h"
 
 enum {
-    MOST_CLASSES = 128,
-    MOST_SLOTS = 64,
+    MAX_CLASSES = 128,
+    MAX_SLOTS = 64,
     LARGEST = 256 * 1024, /* larger requests have spans of their own */
     FINE_UP_TO = 1024,    /* requests are rounded up to multiples of FINE, above this of COARSE */
     FINE = 8,
@@ -24,12 +24,12 @@ struct size_class {
 /* Class 0 is unused; the classes begin with 1. */
 struct size_classes {
     uint32_t count; /* class 0 included */
-    struct size_class classes[MOST_CLASSES];
+    struct size_class classes[MAX_CLASSES];
     uint8_t fine[FINE_UP_TO / FINE + 1];
     uint8_t coarse[LARGEST / COARSE + 1];
 };
 
-void tcmalloc_classes_init(struct size_classes *table, uint64_t page, uint64_t most_moved);
+void tcmalloc_classes_init(struct size_classes *table, uint64_t page, uint64_t max_moved);
 
 /* The class of a request for up to LARGEST bytes. */
 ALWAYS_INLINE uint32_t tcmalloc_class_of(const struct size_classes *table, uint64_t size)

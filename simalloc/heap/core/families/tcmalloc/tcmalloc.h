@@ -33,7 +33,7 @@ enum tcmalloc_version { VERSION_2_10, VERSION_2_18 };
 #define SPAN_USED UINT32_MAX           /* a span that is one block of the program's */
 #define NO_SPAN UINT32_MAX
 
-enum { KINDS = 2, MOST_LISTED = 256, METADATA_PIECE = 8 << 20 };
+enum { KINDS = 2, MAX_LISTED = 256, METADATA_PIECE = 8 << 20 };
 /* Bytes of records. */
 enum { SPAN_RECORD = 48, LONG_SPAN_RECORD = 48, GROWTH_RECORD = 264, CACHE_RECORD = 4224 };
 
@@ -68,11 +68,11 @@ struct central_free_list {
     uint64_t free_blocks; /* free blocks of these spans */
     uint32_t cache_size; /* number of slots of the transfer cache */
     uint32_t used_slots;
-    uint32_t slots[MOST_SLOTS]; /* the first block of each, the newest chain last */
+    uint32_t slots[MAX_SLOTS]; /* the first block of each, the newest chain last */
 };
 
 struct page_heap {
-    struct chain lists[KINDS][MOST_LISTED + 1]; /* by length */
+    struct chain lists[KINDS][MAX_LISTED + 1]; /* by length */
     struct size_tree long_spans[KINDS];
     uint64_t free[KINDS]; /* pages */
     uint64_t system;      /* pages got for spans */
@@ -109,7 +109,7 @@ struct thread_cache {
     struct thread_cache *older; /* or NULL */
     uint64_t size;     /* bytes of its blocks */
     uint64_t max_size; /* with more bytes, it is scavenged */
-    struct cache_list lists[MOST_CLASSES];
+    struct cache_list lists[MAX_CLASSES];
 };
 
 struct caches {
@@ -133,7 +133,7 @@ struct tcmalloc {
     struct size_classes table;
     struct links links;
     struct spans spans;
-    struct central_free_list central_lists[MOST_CLASSES];
+    struct central_free_list central_lists[MAX_CLASSES];
     uint32_t turn; /* the class whose room is taken next */
     struct page_heap page_heap;
     struct metadata metadata;

@@ -7,17 +7,17 @@ enum {
     LONGEST = 8192, /* maximum length of a list */
     MAX_OVERAGES = 3,
     STEP = 64 * 1024, /* step by which a cache's limit rises */
-    LEAST_LIMIT = 512 * 1024,
-    MOST_TOTAL = 1 << 30,
-    MOST_ASKED = 10, /* caches, for a part of their limit */
+    MIN_LIMIT = 512 * 1024,
+    MAX_TOTAL = 1 << 30,
+    MAX_ASKED = 10, /* caches, for a part of their limit */
 };
 
 /* The bytes that all caches may hold together. */
 static int64_t total_space(const struct tcmalloc *state)
 {
     uint64_t total = state->max_total_thread_cache_bytes;
-    total = total < LEAST_LIMIT ? LEAST_LIMIT : total;
-    return (int64_t)(total > MOST_TOTAL ? MOST_TOTAL : total);
+    total = total < MIN_LIMIT ? MIN_LIMIT : total;
+    return (int64_t)(total > MAX_TOTAL ? MAX_TOTAL : total);
 }
 
 void tcmalloc_caches_init(struct tcmalloc *state)
@@ -61,10 +61,10 @@ static void raise_limit(struct caches *caches, struct thread_cache *cache)
         cache->max_size += STEP;
         return;
     }
-    for (unsigned i = 0; i < MOST_ASKED; i++) {
+    for (unsigned i = 0; i < MAX_ASKED; i++) {
         struct thread_cache *victim = caches->victim == NULL ? caches->newest : caches->victim;
         caches->victim = victim->older;
-        if (victim != cache && victim->max_size > LEAST_LIMIT) {
+        if (victim != cache && victim->max_size > MIN_LIMIT) {
             victim->max_size -= STEP;
             cache->max_size += STEP;
             return;
@@ -83,8 +83,8 @@ struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state)
         cache->lists[class].max_length = 1;
     raise_limit(caches, cache);
     if (cache->max_size == 0) {
-        cache->max_size = LEAST_LIMIT;
-        caches->unclaimed_cache_space -= LEAST_LIMIT;
+        cache->max_size = MIN_LIMIT;
+        caches->unclaimed_cache_space -= MIN_LIMIT;
     }
     if (caches->newest == NULL)
         caches->victim = cache;

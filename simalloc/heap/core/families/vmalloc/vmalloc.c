@@ -203,7 +203,7 @@ DEFINE_ONLY_LAYER(vmalloc, true, allocate, release, reserve, .reallocate = reall
 
 static struct chain *make_chains(uint64_t count)
 {
-    if (count > MOST_TINY_SIZES)
+    if (count > MAX_TINY_SIZES)
         return NULL;
     return table_make(sizeof(struct chain), (uint32_t)count);
 }

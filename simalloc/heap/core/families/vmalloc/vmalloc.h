@@ -6,7 +6,7 @@
 #include "replay/replay.h"
 
 /* More than the largest header and what else decides which blocks are tiny. */
-enum { MOST_TINY_SIZES = 1 << 21 };
+enum { MAX_TINY_SIZES = 1 << 21 };
 
 /* Values of the `family_data` of a cached or free block; all other blocks have NOT_MARKED. */
 enum { NOT_MARKED, IN_SLOT, IN_CACHE, IN_CATCH_ALL, IS_PENDING };

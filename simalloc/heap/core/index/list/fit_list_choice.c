@@ -6,10 +6,10 @@
  * other limits are the visits, and the visits for each block, by which a form may be behind before
  * it changes, and the maximum length of a walked list, since a batch of long walks ends soon. */
 enum { FAIR_VISITS = 6, FAIR_FROM_ROVER = 10 };
-enum { MOST_BEHIND = 1 << 12, MOST_BEHIND_A_BLOCK = 4, MOST_WALKED = 1 << 14 };
+enum { MAX_BEHIND = 1 << 12, MAX_BEHIND_A_BLOCK = 4, MAX_WALKED = 1 << 14 };
 
 /* Maximum number of blocks of a flat list. */
-enum { MOST_FLAT = 192 };
+enum { MAX_FLAT = 192 };
 
 static bool can_walk(struct list_rule rule)
 {
@@ -78,7 +78,7 @@ static bool is_behind(struct list_fit *state)
     state->balance += state->rule.form == FORM_WALK ? saved : -saved;
     if (state->balance > 0)
         state->balance = 0;
-    return -state->balance > MOST_BEHIND + MOST_BEHIND_A_BLOCK * (int64_t)counters->free_blocks;
+    return -state->balance > MAX_BEHIND + MAX_BEHIND_A_BLOCK * (int64_t)counters->free_blocks;
 }
 
 /* Returns whether the list should be walked, if that form exists. */
@@ -87,7 +87,7 @@ static bool walks(struct list_fit *state)
     bool walked = state->rule.form == FORM_WALK;
     if (walked == is_behind(state) || !may_pass(state))
         return false;
-    return state->heap.counters.free_blocks <= (walked ? MOST_WALKED : MOST_WALKED / 2);
+    return state->heap.counters.free_blocks <= (walked ? MAX_WALKED : MAX_WALKED / 2);
 }
 
 enum form list_due_form(struct list_fit *state)
@@ -97,7 +97,7 @@ enum form list_due_form(struct list_fit *state)
         return form;
     if (can_walk(state->rule) && walks(state))
         return FORM_WALK;
-    if (may_be_flat(state, form == FORM_FLAT ? MOST_FLAT : MOST_FLAT / 2))
+    if (may_be_flat(state, form == FORM_FLAT ? MAX_FLAT : MAX_FLAT / 2))
         return FORM_FLAT;
     return may_be_aged(state, form == FORM_AGED ? AGED_BLOCKS : AGED_BLOCKS / 2) ? FORM_AGED
                                                                                  : FORM_TREE;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* By how many a flat list may have more empty slots than blocks. */
-enum { MOST_EMPTY = 64 };
+enum { MAX_EMPTY = 64 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order)
 {
@@ -137,7 +137,7 @@ static bool make(struct list_fit *state, enum form form)
 static bool is_worn(const struct list_fit *state)
 {
     const struct flat_list *flat = &state->flat;
-    return flat->steps * FLAT_STEP > 2 * state->heap.counters.free_blocks + MOST_EMPTY ||
+    return flat->steps * FLAT_STEP > 2 * state->heap.counters.free_blocks + MAX_EMPTY ||
            flat->clock >= FLAT_KEYS - 3 * BATCH;
 }
 

@@ -87,7 +87,7 @@ ALWAYS_INLINE void flat_list_remove(struct flat_list *list, struct block *blocks
 }
 
 /* The least place of a block of at least `size` granules, or UINT32_MAX. */
-ALWAYS_INLINE uint32_t flat_list_least(const struct flat_list *list, int32_t size)
+ALWAYS_INLINE uint32_t flat_list_min(const struct flat_list *list, int32_t size)
 {
     size_t slots = (size_t)list->steps * FLAT_STEP;
     uint32_t least = UINT32_MAX;
@@ -123,7 +123,7 @@ ALWAYS_INLINE uint32_t flat_list_first(const struct flat_list *list, const struc
 {
     if (UNLIKELY(!flat_list_fits(list, heap->brk | size, ordered)))
         return flat_list_ask(list, heap, size, ordered, visited);
-    uint32_t place = flat_list_least(list, (int32_t)(size >> list->granule));
+    uint32_t place = flat_list_min(list, (int32_t)(size >> list->granule));
     if (UNLIKELY(place == UINT32_MAX)) {
         *visited = heap->counters.free_blocks;
         return FLAT_NOWHERE;

@@ -5,7 +5,7 @@
 
 #include "index/size/bin_heap.h"
 
-enum { FAN = 4, LEAST_ROOM = 4 };
+enum { FAN = 4, MIN_ROOM = 4 };
 
 /* An array, and the columns that store the position of its entries. */
 struct heap_array {
@@ -67,20 +67,20 @@ static void sink(const struct heap_array *heap, uint32_t hole, struct bin_entry 
 /* Returns the room for an array of `count` entries. */
 static size_t room_for(size_t count)
 {
-    size_t room = LEAST_ROOM;
+    size_t room = MIN_ROOM;
     while (room < count)
         room *= 2;
     return room;
 }
 
 /* Blocks that enter in a batch: a buddy system halves one at most 62 times in an event. */
-enum { MOST_ENTERING = 64 * BATCH };
+enum { MAX_ENTERING = 64 * BATCH };
 
 /* Returns the maximum room that a batch needs: for a full array twice its size, and for each block
  * that enters four entries of later rooms and two of a first room. */
 static size_t batch_needs(uint64_t free_blocks)
 {
-    return 2 * free_blocks + 6 * MOST_ENTERING;
+    return 2 * free_blocks + 6 * MAX_ENTERING;
 }
 
 /* Gives an array a room behind all others and moves its entries there from where they are. */
@@ -158,7 +158,7 @@ struct bin_arrays *bin_arrays_make(const uint32_t *bins, uint32_t count, struct 
     if (arrays == NULL)
         return NULL;
     arrays->bins = count;
-    arrays->capacity = 2 * free_blocks + (size_t)LEAST_ROOM * count + batch_needs(free_blocks);
+    arrays->capacity = 2 * free_blocks + (size_t)MIN_ROOM * count + batch_needs(free_blocks);
     arrays->table = malloc(arrays->capacity * sizeof *arrays->table);
     if (arrays->table == NULL) {
         bin_arrays_release(arrays);

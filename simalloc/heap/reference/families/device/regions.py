@@ -14,7 +14,7 @@ from simalloc.policy.device import Bfc, Extend, OrtArena
 UNIT: Final = 256
 _FIRST_STEP: Final = 2 << 20
 _BACK_OFF: Final = np.float32(0.9)
-_LEAST_BACK_OFF: Final = 8 << 10
+_MIN_BACK_OFF: Final = 8 << 10
 
 
 class _RegionsHeap(DeviceHeap):
@@ -148,7 +148,7 @@ class OrtArenaHeap(_RegionsHeap):
             if not doubled:
                 self._step = min(2 * self._step, self._description.max_extend)
         first = self.statistics.segments == 0
-        if not self._new_region(wanted, size, _LEAST_BACK_OFF):
+        if not self._new_region(wanted, size, _MIN_BACK_OFF):
             return False
         if first:
             self._kept = self._pool.free[-1]

@@ -12,7 +12,7 @@ from simalloc.heap.reference.families.jemalloc.size_classes import PAGE, SMALL_C
 from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.space import Blocks, State
 
-_LEAST_ALIGNMENT: Final = 64
+_MIN_ALIGNMENT: Final = 64
 
 
 class Large:
@@ -69,7 +69,7 @@ class Arena:
 
     def allocate_large(self, usable: int, alignment: int, random: Random) -> Large:
         """Return a large object."""
-        alignment = max(alignment, _LEAST_ALIGNMENT)
+        alignment = max(alignment, _MIN_ALIGNMENT)
         pad = self._space.sizes.pad
         extent = self.pages.allocate(usable + pad, alignment)
         self.active += extent.size

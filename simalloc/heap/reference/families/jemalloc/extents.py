@@ -80,7 +80,7 @@ class ExtentCache:
         self.use = use
         self.pages = 0
         self._sizes = sizes
-        self._most = most
+        self._max = most
         self._bins: defaultdict[int, PairingHeap[Extent]] = defaultdict(PairingHeap)
         # The key of the first extent of each bin that has one.
         self._first: dict[int, tuple[int, int]] = {}
@@ -123,7 +123,7 @@ class ExtentCache:
         """Return the first of all extents that fit, whatever their size."""
         best = min(self._below(size), key=lambda extent: extent.key, default=None)
         for name in self._bins_from(self._sizes.first_bin(size)):
-            if self._most is not None and name >> self._most > size:
+            if self._max is not None and name >> self._max > size:
                 break
             if best is None or self._first[name] < best.key:
                 best = self._bins[name].least()

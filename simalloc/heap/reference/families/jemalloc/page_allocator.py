@@ -55,7 +55,7 @@ class Pages:
         self._eager_from = eager_from
         self._next_mapping = HUGE_PAGE
         self._records = 0
-        self._most_records = 0
+        self._max_records = 0
 
     def allocate(self, size: int, alignment: int = PAGE) -> Extent:
         """Return an active extent of `size` bytes at a multiple of `alignment`."""
@@ -239,8 +239,8 @@ class Pages:
 
     def _new_record(self) -> None:
         self._records += 1
-        if self._records > self._most_records:
-            self._most_records = self._records
+        if self._records > self._max_records:
+            self._max_records = self._records
             record = self.metadata.allocate(RECORD, RECORD)
             self._space.touch(record, RECORD)
 

@@ -14,7 +14,7 @@ HUGE_PAGE: Final = 2 << 20
 SMALLEST_LARGE: Final = 16384
 """Objects of this size have extents of their own."""
 _CACHE_LINE: Final = 64
-_MOST_REGIONS: Final = 512
+_MAX_REGIONS: Final = 512
 """Of a slab."""
 
 
@@ -66,7 +66,7 @@ def slab_size(description: Jemalloc, number: int) -> int:
     found = lcm(size, PAGE)
     for first, last, pages in description.slab_pages:
         if first <= size <= last:
-            found = PAGE * min(max(pages, -(-size // PAGE)), _MOST_REGIONS * size // PAGE)
+            found = PAGE * min(max(pages, -(-size // PAGE)), _MAX_REGIONS * size // PAGE)
     return found
 
 

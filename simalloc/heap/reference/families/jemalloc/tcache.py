@@ -32,7 +32,7 @@ def capacities(description: Jemalloc) -> list[int]:
             found.append(min(max(_even(slots), least), most))
         else:
             found.append(description.tcache_nslots_large)
-    for first, last, count in description.most_cached:
+    for first, last, count in description.max_cached:
         for number in range(class_number(first), min(class_number(last) + 1, len(found))):
             found[number] = count
     return found

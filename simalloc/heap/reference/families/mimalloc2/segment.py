@@ -31,7 +31,7 @@ _RECORD_WRITTEN = 72
 _LINK_WRITTEN = 32
 """Bytes written in the record of another slice, which leads to the first."""
 
-_MOST_LINKED = 255
+_MAX_LINKED = 255
 """Maximum number of a page's slices, besides its last, that lead to its first."""
 
 _HEADER_SIZE = _HEADER_START + _SLICE_RECORD * (SEGMENT // SLICE + 1)
@@ -42,7 +42,7 @@ _CACHE_SLOTS = 1024
 _SLOTS_SEARCHED = 16
 """Number of cached segments that are checked for due decommits when another is cached."""
 
-_MOST_PURGED = 4
+_MAX_PURGED = 4
 """Maximum number of cached segments that are decommitted then."""
 
 
@@ -183,7 +183,7 @@ class Segments:
             self._cache[place % _CACHE_SLOTS] = segment, 0
             self._decommit(segment, segment.committed)
             purged += 1
-            if purged > _MOST_PURGED and not force:
+            if purged > _MAX_PURGED and not force:
                 return
 
     def use(self, segment: Segment, index: int, count: int, now: int) -> None:
@@ -234,7 +234,7 @@ class Segments:
         at = segment.start + _HEADER_START + index * _SLICE_RECORD
         self._heap.touch(at, _RECORD_WRITTEN)
         last = min(count - 1, SEGMENT // SLICE - index)
-        linked = range(1, count)[:_MOST_LINKED] if page else ()
+        linked = range(1, count)[:_MAX_LINKED] if page else ()
         for i in {*linked, last} - {0}:
             self._heap.touch(at + i * _SLICE_RECORD, _LINK_WRITTEN)
 

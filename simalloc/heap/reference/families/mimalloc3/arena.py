@@ -31,7 +31,7 @@ _LARGEST_ARENA = 16 * 1024 * MIB
 _PAGE_MAP_RANGE = 512 * MIB
 """The addresses that one part of the page map is for; a word for each slice."""
 
-_MOST_REGISTERED = 64
+_MAX_REGISTERED = 64
 """Maximum number of slices of a page that the page map contains."""
 
 _COMMITTED_AT_START = 2 * MIB + 256 * 1024
@@ -191,7 +191,7 @@ class Arenas:
             return
         first = self.absolute(page.mapping, page.start) // SLICE
         slices_of_part = _PAGE_MAP_RANGE // SLICE
-        for number in range(first, first + min(page.slices, _MOST_REGISTERED)):
+        for number in range(first, first + min(page.slices, _MAX_REGISTERED)):
             part, word = divmod(number, slices_of_part)
             if part not in self._page_map:
                 with needed_by_allocator():

@@ -10,7 +10,7 @@ from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import Exhausted, State
 from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 
-_LEAST_HEAP = 32768
+_MIN_HEAP = 32768
 """The least that a heap begins with."""
 
 _THRESHOLDS_BELOW = 32 << 20
@@ -30,7 +30,7 @@ class PtmallocMemory(Heap):
         word = description.word if description.mechanism else 0
         self._description = description
         self._word = word
-        self._least = overhead.minimum
+        self._min = overhead.minimum
         self._keep = overhead.minimum if word else 0
         self._granule = overhead.alignment
         self._page = description.growth
@@ -44,7 +44,7 @@ class PtmallocMemory(Heap):
         fields = 261 * word + 24 if description.since(43) else 271 * word + 32
         self._arena_info = round_up(6 * word + fields, 16) if word else 0
         self._arena_first = 6 * word + fields + 16 if word else 0
-        self._heap_most = HEAP - HEAP % self._page
+        self._heap_max = HEAP - HEAP % self._page
         self._mapped_rest = 2 * word if description.since(43) else 0
         self._arenas = Arenas(description)
         self._owner: dict[int, Arena] = {}
@@ -112,10 +112,10 @@ class PtmallocMemory(Heap):
 
         Say whether it can be so large and the capacity allows it.
         """
-        if size > self._heap_most:
+        if size > self._heap_max:
             return False
-        begun = round_up(max(size + self._top_pad, _LEAST_HEAP), self._page)
-        begun = min(begun, self._heap_most)
+        begun = round_up(max(size + self._top_pad, _MIN_HEAP), self._page)
+        begun = min(begun, self._heap_max)
         if not self.blocks.has_room(begun):
             return False
         base = self.blocks.reserve_segment(HEAP, HEAP)
@@ -140,7 +140,7 @@ class PtmallocMemory(Heap):
         heap = arena.heaps[-1]
         have = 0 if arena.top is None else self.block_size(arena.top)
         pages = round_up(size + self._keep - have, self._page)
-        if heap.size + pages > self._heap_most or not self.blocks.has_room(pages):
+        if heap.size + pages > self._heap_max or not self.blocks.has_room(pages):
             return False
         new = heap.end
         if self.block_size(new) > pages:
@@ -169,7 +169,7 @@ class PtmallocMemory(Heap):
         size = self.block_size(old)
         usable = (size - self._keep) // self._granule * self._granule if self._word else size
         self.touch(old + size - 3 * self._word, 3 * self._word)
-        if usable < self._least:
+        if usable < self._min:
             self.blocks.mark(old, State.WASTE)
             self._write_head(old)
             return
@@ -221,7 +221,7 @@ class PtmallocMemory(Heap):
             if arena.top != heap.base + self._heap_info:
                 return
             tail = self._tail_of(before)
-            room = before.base + self._heap_most - tail
+            room = before.base + self._heap_max - tail
             if room < self._top_pad + self._keep + self._page:
                 return
             self._unmap_heap(arena, heap)

@@ -180,16 +180,16 @@ class PtmallocHeap(PtmallocStarted):
 
     def _memalign(self, size: int, alignment: int) -> int:
         """Serve an alignment out of a larger block, whose front and rest are freed."""
-        alignment = 1 << (max(alignment, self._least) - 1).bit_length()
+        alignment = 1 << (max(alignment, self._min) - 1).bit_length()
         found = self._take_cached(size, alignment) if self._aligns_from_cache else None
         if found is not None:
             return found
-        asked = size + alignment + self._least - (not self._word)
+        asked = size + alignment + self._min - (not self._word)
         found = self._find(self._arena(asked), gross_size(asked, self._overhead))
         payload = 2 * self._word
         place = round_up(found + payload, alignment) - payload
         anywhere = found in self._mapped and self._makes_cache_late
-        if found < place < found + self._least and not anywhere:
+        if found < place < found + self._min and not anywhere:
             place += alignment
         return self._cut_to(found, place, size)
 
@@ -204,7 +204,7 @@ class PtmallocHeap(PtmallocStarted):
         elif place > found:
             self._free_cut(found)
         rest = self.block_size(place) - size
-        if not is_mapped and rest >= self._least + (not self._aligns_from_cache):
+        if not is_mapped and rest >= self._min + (not self._aligns_from_cache):
             self._free_cut(self._split(place, size))
         return place
 
@@ -258,7 +258,7 @@ class PtmallocHeap(PtmallocStarted):
 
     def _cut(self, address: int, size: int) -> None:
         """Free what an allocated block has beyond `size`, if that makes a block."""
-        if self.block_size(address) - size >= self._least:
+        if self.block_size(address) - size >= self._min:
             self._free_own(self._split(address, size))
 
     # Frees.

@@ -14,7 +14,7 @@ from simalloc.policy.families.ptmalloc import Ptmalloc
 _TRIM_FROM = 65536
 """Freeing a block that has become so large trims the arena."""
 
-_MOST_SORTED = 10000
+_MAX_SORTED = 10000
 """Maximum number of blocks that one search sorts into their bins."""
 
 
@@ -84,7 +84,7 @@ class PtmallocSearch(PtmallocMemory):
     def _sort(self, arena: Arena, size: int) -> int | None:
         """Take step 5: put the unsorted blocks into bins, the oldest first; keep exact fits."""
         kept = False
-        for _ in range(_MOST_SORTED):
+        for _ in range(_MAX_SORTED):
             if not arena.unsorted:
                 break
             block = next(iter(arena.unsorted))
@@ -128,7 +128,7 @@ class PtmallocSearch(PtmallocMemory):
             return None
         self.visited += 1
         arena.leave(found, self.block_size(found))
-        if self.block_size(found) - size >= self._least:
+        if self.block_size(found) - size >= self._min:
             rest = self._split(found, size)
             self._enter_unsorted(arena, rest)
             if arena.is_small(size):

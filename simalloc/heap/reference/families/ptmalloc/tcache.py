@@ -16,7 +16,7 @@ class ThreadCache:
     def __init__(self, count: int, small: int, most: int) -> None:
         self._room = count
         self._small = small
-        self._most = most
+        self._max = most
         self._blocks: defaultdict[int, list[int]] = defaultdict(list)
         self._counts: Counter[tuple[bool, int]] = Counter()
 
@@ -26,7 +26,7 @@ class ThreadCache:
 
     def has_room(self, size: int) -> bool:
         """Say whether a block of this size would be kept."""
-        return size <= self._most and self._counts[self._list_of(size)] < self._room
+        return size <= self._max and self._counts[self._list_of(size)] < self._room
 
     def put(self, address: int, size: int) -> None:
         """Keep a block, for which there is room."""

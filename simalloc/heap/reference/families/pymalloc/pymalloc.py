@@ -57,7 +57,7 @@ class PymallocHeap(Heap):
         self._has_tables = description.mechanism
         self._has_tree = description.mechanism and description.pool > _SMALL_POOL
         self._skew = description.arena_skew
-        self._least = description.least
+        self._min = description.least
         self._usable = UsableArenas()
         self._pools: dict[int, Pool] = {}
         self._used: dict[int, list[Pool]] = {}
@@ -70,7 +70,7 @@ class PymallocHeap(Heap):
     def malloc(self, size: int) -> int:
         """Take a block of a pool, or ask the allocator below, also if no arena is to be had."""
         asked = self.request.size
-        if self.request.alignment or not self._least <= asked <= _LARGEST:
+        if self.request.alignment or not self._min <= asked <= _LARGEST:
             return self._malloc_below(size)
         try:
             block = self._take(round_up(asked, GRAIN))

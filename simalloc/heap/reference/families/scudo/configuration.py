@@ -24,14 +24,14 @@ BATCHES: Final = 0
 class Configuration:
     """The constants of one build; sizes in bytes.
 
-    `sizes` has the block size of each class. At most `most_cached` blocks, of at most
+    `sizes` has the block size of each class. At most `max_cached` blocks, of at most
     `cached_bytes` together, go to a local cache at once, but one always; a batch has room for
-    `most_cached`. A region of `region` bytes that has no free block makes `runs` times as many.
+    `max_cached`. A region of `region` bytes that has no free block makes `runs` times as many.
     `release_pages` is what small blocks must have gained for another release.
     """
 
     sizes: tuple[int, ...]
-    most_cached: int
+    max_cached: int
     cached_bytes: int
     runs: int
     region: int
@@ -52,7 +52,7 @@ class Configuration:
 
     def refill(self, number: int) -> int:
         """Return the number of blocks of a class that a local cache takes or returns at once."""
-        return max(1, min(self.most_cached, self.cached_bytes // self.sizes[number]))
+        return max(1, min(self.max_cached, self.cached_bytes // self.sizes[number]))
 
 
 def _default_sizes() -> tuple[int, ...]:
@@ -75,7 +75,7 @@ _ANDROID_SIZES = (
 CONFIGURATIONS: Final = {
     Config.DEFAULT: Configuration(
         sizes=_default_sizes(),
-        most_cached=14,
+        max_cached=14,
         cached_bytes=1024,
         runs=8,
         region=4 << 30,
@@ -85,7 +85,7 @@ CONFIGURATIONS: Final = {
     ),
     Config.ANDROID: Configuration(
         sizes=_ANDROID_SIZES,
-        most_cached=13,
+        max_cached=13,
         cached_bytes=8192,
         runs=4,
         region=256 << 20,

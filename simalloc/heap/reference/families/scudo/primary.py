@@ -65,19 +65,19 @@ class Memory:
         self.tail: int | None = None
         self.slot = slot.number
         self._first = slot.first
-        self._least = configuration.refill(number) * self.block
-        self._most = configuration.runs * self._least
+        self._min = configuration.refill(number) * self.block
+        self._max = configuration.runs * self._min
         self._limit = configuration.region - slot.first
         self._is_full = False
 
     def make(self) -> range:
         """Return the addresses of new blocks, still to be cut apart; none if the region is full."""
-        missing = self.made + self._least - self.mapped
+        missing = self.made + self._min - self.mapped
         if missing > 0 and not self._grow(round_up(missing, GROWTH)):
             return range(0)
         assert self.tail is not None, "there is room for some blocks"
         start, room = self.tail, self.mapped - self.made
-        size = min(self._most, room // self.block * self.block)
+        size = min(self._max, room // self.block * self.block)
         self.tail = self.heap.blocks.cut(start, size) if size < room else None
         self.made += size
         return range(start, start + size, self.block)
@@ -197,7 +197,7 @@ class Region:
             group.batches.append(Batch(cache.new_record()))
             self.groups[number] = group
         for block in blocks:
-            if len(group.batches[-1].blocks) == self._configuration.most_cached:
+            if len(group.batches[-1].blocks) == self._configuration.max_cached:
                 group.batches.append(Batch(cache.new_record()))
             group.batches[-1].blocks.append(block)
         group.count += len(blocks)

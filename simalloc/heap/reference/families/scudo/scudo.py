@@ -32,7 +32,7 @@ _HEADER_USED = 8
 _UPTIME = 1_000_000_000_000
 """Nanoseconds on the system's clock at the start."""
 
-_MOST_SLOTS = 50
+_MAX_SLOTS = 50
 """Maximum number of slots in the figures."""
 
 _MARKER = 8
@@ -75,8 +75,8 @@ class ScudoHeap(Heap):
         self._locals = Locals(self._new_local, description.caches)
         self._chunks: dict[int, Chunk] = {}
         self._waiting = Waiting()
-        self._most_waiting = description.quarantine_size_kb << 10
-        self._most_waiting_locally = description.thread_local_quarantine_size_kb << 10
+        self._max_waiting = description.quarantine_size_kb << 10
+        self._max_waiting_locally = description.thread_local_quarantine_size_kb << 10
         self._largest_waiting = description.quarantine_max_chunk_size
         self._batch_class = configuration.class_for(BATCH_BYTES)
         self._madvise_calls = 0
@@ -105,7 +105,7 @@ class ScudoHeap(Heap):
             self._secondary.free(chunk.mapping, self._now)
             return
         self._join(chunk)
-        if self._most_waiting_locally and 0 < chunk.size <= self._largest_waiting:
+        if self._max_waiting_locally and 0 < chunk.size <= self._largest_waiting:
             self._put_in_quarantine(local, chunk)
         elif local.cache.free(chunk.number, chunk.block):
             self._release(chunk.number, Kind.NORMAL)
@@ -180,7 +180,7 @@ class ScudoHeap(Heap):
         each.
         """
         mapped = resident = 0
-        slots = {f"slot_{slot:02}": 0 for slot in range(_MOST_SLOTS)}
+        slots = {f"slot_{slot:02}": 0 for slot in range(_MAX_SLOTS)}
         for number, memory in self._memories():
             pages = self.resident_in(memory.start, memory.mapped) // PAGE
             mapped += memory.mapped
@@ -296,14 +296,14 @@ class ScudoHeap(Heap):
             batches.append(Batch(home))
         batches[-1].add(chunk)
         self.touch(batches[-1].home, self._payload + batches[-1].used)
-        if local.waiting.weight > self._most_waiting_locally:
+        if local.waiting.weight > self._max_waiting_locally:
             self._collect(local)
 
     def _collect(self, local: Local) -> None:
         """Take over what waits in a local list; if that is too much, free the oldest."""
         self._waiting.append(local.waiting)
-        if self._waiting.weight > self._most_waiting:
-            self._recycle(local, self._most_waiting // 10 * 9)
+        if self._waiting.weight > self._max_waiting:
+            self._recycle(local, self._max_waiting // 10 * 9)
 
     def _recycle(self, local: Local, most: int) -> None:
         """Free what has waited longest into a local cache until at most `most` bytes wait."""

@@ -13,10 +13,10 @@ from simalloc.heap.reference.space import State
 _MAPPING_HEADER = 48
 """The bytes in front of a large block's header that say how it is mapped."""
 
-_MOST_FULL = 5
+_MAX_FULL = 5
 """Number of mappings that find the cache full before it is emptied."""
 
-_MOST_SKIPPED = 4 * PAGE
+_MAX_SKIPPED = 4 * PAGE
 """A cached mapping serves only if the block begins that near to its start."""
 
 _MILLISECOND = 1_000_000
@@ -95,7 +95,7 @@ class Secondary:
             self._clear_older(now)
             return
         self._found_full += 1
-        if self._found_full == _MOST_FULL:
+        if self._found_full == _MAX_FULL:
             self._empty()
         else:
             self._clear_older(now)
@@ -116,7 +116,7 @@ class Secondary:
         for mapping in self._waiting():
             header = self._place(mapping, size, alignment) - self._header
             waste = header - mapping.start
-            if waste < 0 or waste + self._header > _MOST_SKIPPED:
+            if waste < 0 or waste + self._header > _MAX_SKIPPED:
                 continue
             if best is None or waste <= least:
                 best, least = mapping, waste

@@ -10,7 +10,7 @@ LARGEST = 256 * 1024
 _MOVED_BYTES = 64 * 1024
 """Approximate bytes that move at once between a thread's cache and the central free lists."""
 
-_MOST_CHAINS = 64
+_MAX_CHAINS = 64
 _CHAINED_BYTES = 1 << 20
 
 
@@ -25,14 +25,14 @@ class SizeClass:
     @property
     def max_cache_size(self) -> int:
         """Maximum number of chains of `move` blocks in the transfer cache."""
-        return min(_MOST_CHAINS, max(1, _CHAINED_BYTES // (self.size * self.move)))
+        return min(_MAX_CHAINS, max(1, _CHAINED_BYTES // (self.size * self.move)))
 
 
-def size_classes(page: int, most_moved: int) -> list[SizeClass]:
+def size_classes(page: int, max_moved: int) -> list[SizeClass]:
     """Return the classes, the smallest size first."""
     classes: list[SizeClass] = []
     for size in _candidates(page):
-        move = min(max(_MOVED_BYTES // size, 2), most_moved)
+        move = min(max(_MOVED_BYTES // size, 2), max_moved)
         pages = _pages(size, move, page)
         last = classes[-1] if classes else None
         if last and last.pages == pages and pages * page // size == pages * page // last.size:

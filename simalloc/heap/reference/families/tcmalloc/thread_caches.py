@@ -20,10 +20,10 @@ _MAX_OVERAGES = 3
 _STEP = 64 * 1024
 """Bytes by which a cache's limit rises."""
 
-_LEAST_LIMIT = 512 * 1024
+_MIN_LIMIT = 512 * 1024
 """A cache gets this limit when there is nothing left; only one with more is stolen from."""
 
-_MOST_TOTAL = 1 << 30
+_MAX_TOTAL = 1 << 30
 
 
 @dataclass
@@ -129,7 +129,7 @@ class Caches:
 
     def __init__(self, heap: TcmallocHeap, total: int) -> None:
         self._heap = heap
-        self._unclaimed_cache_space = min(max(total, _LEAST_LIMIT), _MOST_TOTAL)
+        self._unclaimed_cache_space = min(max(total, _MIN_LIMIT), _MAX_TOTAL)
         self._ring: list[ThreadCache] = []
         self._victim: ThreadCache | None = None
         self._of_thread: dict[int, ThreadCache] = {}
@@ -155,8 +155,8 @@ class Caches:
         cache = ThreadCache(self._heap)
         self.raise_max_size(cache)
         if not cache.max_size:
-            cache.max_size = _LEAST_LIMIT
-            self._unclaimed_cache_space -= _LEAST_LIMIT
+            cache.max_size = _MIN_LIMIT
+            self._unclaimed_cache_space -= _MIN_LIMIT
         self._ring.insert(0, cache)
         if len(self._ring) == 1:
             self._victim = cache
@@ -184,7 +184,7 @@ class Caches:
         for _ in range(10):
             victim = self._victim or self._ring[0]
             self._victim = self._next(victim)
-            if victim is not cache and victim.max_size > _LEAST_LIMIT:
+            if victim is not cache and victim.max_size > _MIN_LIMIT:
                 victim.max_size -= _STEP
                 cache.max_size += _STEP
                 return
