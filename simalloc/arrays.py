@@ -16,10 +16,16 @@ from simalloc.memory import require_memory
 
 _COPIES: Final = 2
 """The content of a member and the array made of it."""
-_DAMAGE: Final = (
-    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, EOFError),
-    *(KeyError, MemoryError, NotImplementedError, OverflowError, RuntimeError, TypeError),
+ZIP_DAMAGE: Final = (
+    zipfile.BadZipFile,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
 )
+"""Errors that `zipfile` raises for a damaged archive."""
+_DAMAGE: Final = (*ZIP_DAMAGE, zlib.error, tokenize.TokenError, SyntaxError, MemoryError, TypeError)
 
 
 def load_arrays(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
 
 from simalloc.heap.fragmentation import Fragmentation
-from simalloc.heap.quantity import footprint
+from simalloc.heap.quantity import Quantity, footprint
 
 if TYPE_CHECKING:
     from simalloc.heap.footprint import Footprint
@@ -30,6 +30,27 @@ class _Counter(Generic[_Number]):
             return self
         counted: _Number = getattr(run.counters, self._name)
         return counted
+
+
+class _OfFootprint:
+    """A figure of a footprint: `peak_resident_bytes` is `peak_bytes` of the resident bytes."""
+
+    def __init__(self, of: Quantity, doc: str) -> None:
+        self.of = of
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type[object], name: str) -> None:
+        self._name = name.replace(f"_{self.of.replace('-', '_')}", "")
+
+    @overload
+    def __get__(self, run: None, owner: type[object]) -> _OfFootprint: ...
+    @overload
+    def __get__(self, run: RunFigures, owner: type[object]) -> float: ...
+    def __get__(self, run: RunFigures | None, owner: type[object]) -> float | _OfFootprint:
+        if run is None:
+            return self
+        figure: float = getattr(footprint(cast("Run", run), self.of), self._name)
+        return figure
 
 
 class RunFigures:
@@ -84,35 +105,18 @@ class RunFigures:
         """Measure #4: peak heap / peak live - 1."""
         return self._fragmentation.peak_to_peak
 
-    @property
-    def peak_resident_bytes(self) -> float:
-        """The most bytes that were resident."""
-        return self._footprint("resident").peak_bytes
-
-    @property
-    def final_resident_bytes(self) -> float:
-        """The bytes resident after the last event."""
-        return self._footprint("resident").final_bytes
-
-    @property
-    def mean_resident_bytes(self) -> float:
-        """The mean of the resident bytes over the events."""
-        return self._footprint("resident").mean_bytes
-
-    @property
-    def min_largest_free_bytes(self) -> float:
-        """The smallest size that the largest free block had after an event."""
-        return self._footprint("largest-free").min_bytes
-
-    @property
-    def final_largest_free_bytes(self) -> float:
-        """The size of the largest free block after the last event."""
-        return self._footprint("largest-free").final_bytes
-
-    @property
-    def mean_largest_free_bytes(self) -> float:
-        """The mean size of the largest free block over the events."""
-        return self._footprint("largest-free").mean_bytes
+    peak_resident_bytes = _OfFootprint("resident", "The maximum of the resident bytes.")
+    final_resident_bytes = _OfFootprint("resident", "The bytes resident after the last event.")
+    mean_resident_bytes = _OfFootprint("resident", "The mean of the resident bytes over events.")
+    min_largest_free_bytes = _OfFootprint(
+        "largest-free", "The minimum size of the largest free block."
+    )
+    final_largest_free_bytes = _OfFootprint(
+        "largest-free", "The size of the largest free block at the end."
+    )
+    mean_largest_free_bytes = _OfFootprint(
+        "largest-free", "The mean size of the largest free block."
+    )
 
     @property
     def largest_free_bytes_when_refused(self) -> float | None:
@@ -133,5 +137,9 @@ class RunFigures:
     def _fragmentation(self) -> Fragmentation:
         return Fragmentation.of(self.mapped, self.max_live_bytes)
 
-    def _footprint(self, of: str) -> Footprint:
-        return footprint(cast("Run", self), of)
+
+def footprint_figures(run: Run, of: Quantity) -> dict[str, float]:
+    """Return the figures of `RunFigures` that are of a footprint, by name."""
+    figures = vars(RunFigures).items()
+    names = [name for name, one in figures if isinstance(one, _OfFootprint) and one.of == of]
+    return {name: getattr(run, name) for name in names}

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from simalloc.errors import SimallocError
-from simalloc.heap import Footprint, Run, fragmentation
+from simalloc.heap import Run, fragmentation
 from simalloc.heap.fragmentation import MEASURES
 from simalloc.heap.quantity import (
     NAMES,
@@ -17,6 +17,7 @@ from simalloc.heap.quantity import (
     footprint,
     worst,
 )
+from simalloc.heap.run_figures import footprint_figures
 from simalloc.plural import counted
 from simalloc.policy import spell
 from simalloc.report.at_start import start_notes
@@ -90,43 +91,25 @@ def record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:
         "final_live_bytes": run.final_live_bytes,
         "live_bytes_at_peak_heap": run.live_bytes_at_peak_heap,
         "heap_bytes_at_max_live": run.heap_bytes_at_max_live,
-        **(_resident(run.resident) if run.resident else {}),
-        **(_largest_free(run.largest_free) if run.largest_free else {}),
+        **(footprint_figures(run, "resident") if run.resident else {}),
+        **(footprint_figures(run, "largest-free") if run.largest_free else {}),
         "fragmentation": {number: measures[int(number)] for number in MEASURES},
         "fragmentation_1_by_bytes": measures.mean_by_bytes,
         "capacity_bytes": run.capacity_bytes,
         "finished": run.finished,
         "refused": run.refused,
         "first_refused_event": run.first_refused_event,
-        "largest_free_bytes_when_refused": run.refusals.largest_free_bytes if run.refused else None,
+        "largest_free_bytes_when_refused": run.largest_free_bytes_when_refused,
         "seconds": run.seconds,
         **asdict(run.counters),
-        "bound_bytes": None if run.found is None else run.found.bound_bytes,
-        "lower_bound_bytes": None if run.found is None else run.found.lower_bytes,
+        "bound_bytes": run.bound_bytes,
+        "lower_bound_bytes": run.lower_bound_bytes,
         "found": None if run.found is None else str(run.found),
         **(asdict(run.device) if run.device else {}),
         **({"live_at_start_bytes": at_start.bytes} if at_start.objects else {}),
     }
     plain: dict[str, Any] = _plain(fields)
     return plain
-
-
-def _resident(resident: Footprint) -> dict[str, float]:
-    """Return the figures of resident bytes."""
-    return {
-        "peak_resident_bytes": resident.peak_bytes,
-        "final_resident_bytes": resident.final_bytes,
-        "mean_resident_bytes": resident.mean_bytes,
-    }
-
-
-def _largest_free(largest: Footprint) -> dict[str, float]:
-    """Return the figures of the largest free block, if it was measured."""
-    return {
-        "min_largest_free_bytes": largest.min_bytes,
-        "final_largest_free_bytes": largest.final_bytes,
-        "mean_largest_free_bytes": largest.mean_bytes,
-    }
 
 
 def flat_record(run: Run, of: Quantity = "mapped") -> dict[str, Any]:

@@ -13,19 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from zlib_ng import zlib_ng
 
+from simalloc.arrays import ZIP_DAMAGE
 from simalloc.errors import TraceError
 from simalloc.trace.memory import borrow
 
 ZIP_START: Final = b"PK\x03\x04"
 
 DAMAGE: Final = (
-    zipfile.BadZipFile,
-    EOFError,
-    KeyError,
-    NotImplementedError,
+    *ZIP_DAMAGE,
     OSError,
-    OverflowError,
-    RuntimeError,
     ValueError,
     struct.error,
     cast("type[Exception]", zlib_ng.error),  # the library's stub calls it an instance
