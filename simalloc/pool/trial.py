@@ -115,7 +115,7 @@ class PoolTrial:
             description = self.with_capacity(capacity).description
         except PolicyError:
             return None
-        sizes = getattr(description, "follows_capacity", ("pool_bytes",))
+        sizes = getattr(description, "follows_capacity", ("capacity", "pool_bytes"))
         parameters = description.core_parameters()
         return {name: value for name, value in parameters.items() if name not in sizes}
 

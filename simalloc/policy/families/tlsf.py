@@ -60,7 +60,7 @@ class Tlsf(HeapFamily):
     @property
     def grain(self) -> int:
         """Pools whose sizes have the same multiple of this below them behave alike."""
-        return self.word
+        return self.word if self.mechanism else 1
 
     @property
     def has_more_memory(self) -> bool:

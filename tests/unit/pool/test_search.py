@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simalloc.heap import Realloc
 from simalloc.heap.running.event_by_event import run_one
 from simalloc.heap.running.setting import Setting
 from simalloc.policy import find_policy
@@ -22,6 +21,8 @@ FAMILIES = [
     "rt-thread-memheap", "threadx", "newlib-nano", "picolibc", "avr-libc",
     "umm-malloc", "umm-malloc:fit=first", "umm-malloc:port=upstream", "newlib", "emmalloc",
     "nuttx", "nuttx:delay=4", "nuttx:small=on",
+    "tlsf", "best-fit-ao-8k", "first-fit-lifo:growth=1", "quick-fit", "phk", "gnu-1995",
+    "bw-gc-2.6", "ptmalloc", "jemalloc", "tcmalloc", "mimalloc", "musl", "scudo",
 ]  # fmt: skip
 """Allocators that say by how much a pool may grow and decide alike."""
 
@@ -101,7 +102,7 @@ def drawn(seed, events=1200):
 
 
 def addresses(trace, policy):
-    setting = Setting.of(trace, policy, realloc=Realloc.IN_PLACE, on_refusal="stop")
+    setting = Setting.of(trace, policy, on_refusal="stop")
     return run_one(setting, addresses=True).addresses
 
 
@@ -159,7 +160,7 @@ def refuses(trace, policy):
 
 
 def trace_is_refused_last(trace, policy):
-    setting = Setting.of(trace, policy, realloc=Realloc.IN_PLACE, on_refusal="stop")
+    setting = Setting.of(trace, policy, on_refusal="stop")
     simulation = setting.simulation()
     for part in trace.replayed_parts(setting.columns):
         simulation.replay(*part[:5], part.columns)

@@ -72,7 +72,7 @@ PyObject *simulation_figures(PyObject *object, PyObject *unused)
         "is_over", (uint64_t)refusals_end(&replay->refusals),
         "first_refused", replay->refusals.first,
         "largest_free_when_refused", replay->refusals.largest_free,
-        "same_for", replay->heap->same_for,
+        "same_for", replay->heap->same_for / replay->heap->setting.scale,
         "faults", residence == NULL ? UINT64_C(0) : residence->faults,
         "mapped", footprint_figures(&measures->mapped),
         "series", series_figures(measures));

@@ -116,6 +116,7 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
     uint64_t capacity = heap->setting.capacity;
     heap->limit = capacity == 0 ? UINT64_MAX : capacity * scale;
     heap->may_refuse = capacity > 0 || family->refuses;
+    heap->same_for = family->refuses ? 0 : UINT64_MAX; /* a pool sets its own */
     replay->heap = heap;
     if (begin_series(replay, tracking, events) && heap_init(heap) &&
         (family->init == NULL || family->init(heap)) &&

@@ -157,7 +157,7 @@ struct heap {
     uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments; <= limit */
     uint64_t limit;  /* the capacity in scaled bytes, or UINT64_MAX */
     uint64_t untouched; /* bytes of a pool that no block has reached yet; they are not mapped */
-    uint64_t same_for; /* bytes by which a larger pool decides alike (families/pool/larger.h) */
+    uint64_t same_for; /* scaled bytes by which the capacity can rise without another decision */
     struct block *blocks;
     uint32_t capacity;   /* number of entries of the block table */
     uint32_t used;       /* ids below this have been in use; those above never */
@@ -374,10 +374,22 @@ ALWAYS_INLINE bool heap_needs(struct heap *heap, bool done)
     return done;
 }
 
-/* Returns whether the capacity leaves room for `size` more mapped bytes. */
-ALWAYS_INLINE bool heap_has_room(const struct heap *heap, uint64_t size)
+/* Notes that a capacity that is larger by `bytes` or more may lead to another decision. */
+ALWAYS_INLINE void differs_from(struct heap *heap, uint64_t bytes)
 {
-    return size <= heap->limit - heap->mapped;
+    if (heap->same_for >= bytes)
+        heap->same_for = bytes == 0 ? 0 : bytes - 1;
+}
+
+/* Returns whether the capacity leaves room for `size` more mapped bytes. A heap other than a pool
+ * depends on its capacity only through this result. */
+ALWAYS_INLINE bool heap_has_room(struct heap *heap, uint64_t size)
+{
+    uint64_t room = heap->limit - heap->mapped;
+    if (LIKELY(size <= room))
+        return true;
+    differs_from(heap, size - room);
+    return false;
 }
 
 extern const char heap_exhausted[]; /* a failure that ends the run without an error */

@@ -52,7 +52,7 @@ void gnu_free_pages(struct gnu *state, uint32_t id);
 bool gnu_new_table(struct gnu *state);
 
 /* Returns whether the capacity leaves room for `size` more bytes and the table that they need. */
-bool gnu_has_room(const struct gnu *state, uint64_t size);
+bool gnu_has_room(struct gnu *state, uint64_t size);
 
 /* Allocates whole pages, which are not yet counted as allocated. */
 uint32_t gnu_take_pages(struct gnu *state, uint64_t size);

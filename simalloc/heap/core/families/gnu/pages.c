@@ -76,9 +76,9 @@ static uint32_t use_run(struct gnu *state, uint32_t id, uint64_t size)
     return taken;
 }
 
-bool gnu_has_room(const struct gnu *state, uint64_t size)
+bool gnu_has_room(struct gnu *state, uint64_t size)
 {
-    const struct heap *heap = &state->heap;
+    struct heap *heap = &state->heap;
     if (!heap_has_room(heap, size) || size > MAX_BREAK)
         return false;
     uint64_t entries = entries_for(state, heap->brk + size);

@@ -4,7 +4,7 @@
  * difference, as long as every decision is the same. heap->same_for is the number of bytes that can
  * be added to the pool without a different decision so far; 0 if the family does not compute it. A
  * family that computes it has one region, initialises same_for to UINT64_MAX, and calls these
- * functions at each decision that depends on the size of the last block. */
+ * functions and differs_from() at each decision that depends on the size of the last block. */
 #ifndef SIMALLOC_LARGER_H
 #define SIMALLOC_LARGER_H
 
@@ -16,13 +16,6 @@ ALWAYS_INLINE uint32_t pool_last(const struct heap *heap)
 {
     uint32_t last = heap_last(heap);
     return heap->blocks[last].index_slot == STATE_TABLE ? heap->blocks[last].previous : last;
-}
-
-/* Notes that a pool that is larger by `bytes` or more may decide otherwise. */
-ALWAYS_INLINE void differs_from(struct heap *heap, uint64_t bytes)
-{
-    if (heap->same_for >= bytes)
-        heap->same_for = bytes == 0 ? 0 : bytes - 1;
 }
 
 /* Notes that all of a block is used because it lacks `more` bytes for a split. If it is the last

@@ -258,7 +258,7 @@ static uint64_t mapping_of(const struct ptmalloc *state, uint64_t size)
     return round_up(size + state->word, state->growth);
 }
 
-bool memory_may_map(const struct ptmalloc *state, uint64_t size)
+bool memory_may_map(struct ptmalloc *state, uint64_t size)
 {
     return size >= state->mmap_threshold && state->mapped_count < state->mmap_max &&
            heap_has_room(&state->heap, mapping_of(state, size));

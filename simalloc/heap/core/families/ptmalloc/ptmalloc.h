@@ -223,7 +223,7 @@ bool memory_begin_arena(struct ptmalloc *state, struct arena *arena, uint64_t as
 void memory_trim(struct ptmalloc *state, struct arena *arena);
 /* Trims the top of the main arena, as malloc_trim() does. */
 void memory_give_back_top(struct ptmalloc *state);
-bool memory_may_map(const struct ptmalloc *state, uint64_t size);
+bool memory_may_map(struct ptmalloc *state, uint64_t size);
 uint32_t memory_map(struct ptmalloc *state, uint64_t size);
 void memory_unmap(struct ptmalloc *state, uint32_t id);
 uint32_t memory_remap(struct ptmalloc *state, uint32_t id, uint64_t size);
