@@ -21,7 +21,7 @@ from simalloc.heap.running.strides import parts_of, replay
 from simalloc.heap.running.whole_trace import OfflineHeap
 from simalloc.heap.snapshot import FREE, HOLE, SIZE_POWERS, HeapSnapshot, Tiling
 from simalloc.trace import EventSource, ReplayedEvents
-from simalloc.trace.events import allocates, begins
+from simalloc.trace.events import Op, allocates, begins
 
 _PART_BLOCKS: Final = 1 << 18
 _MAX_PARTS: Final = 64
@@ -36,9 +36,9 @@ class _SlotContents:
         self._events = 0
         self._objects = 0
 
-    def note(self, events: ReplayedEvents) -> None:
-        """Take note of the next events."""
-        here = np.flatnonzero(allocates(events.op))
+    def note(self, events: ReplayedEvents, address: NDArray[np.int64]) -> None:
+        """Take note of the next events. A refused realloc leaves its object as it was."""
+        here = np.flatnonzero(allocates(events.op) & (address >= 0))
         slot = events.slot[here]
         self._size[slot] = events.size[here]  # of several events in a slot the last stays
         self._since[slot] = self._events + here
@@ -66,6 +66,29 @@ class _SlotContents:
             exact_address=address,
             exact_size=size,
         )
+
+
+class _Refused:
+    """The refused objects by slot; the events of these objects pass through it in runs."""
+
+    def __init__(self, slots: int) -> None:
+        self._refused = np.zeros(slots, np.bool_)
+
+    def left_out(self, events: ReplayedEvents, address: NDArray[np.int64]) -> ReplayedEvents:
+        """Return the next events, with an event of no object in place of each skipped event."""
+        op, slot, count = events.op, events.slot.astype(np.int64), len(events.op)
+        failed = allocates(op) & (address < 0)
+        born, freed = np.flatnonzero(begins(op)), np.flatnonzero(op == Op.FREE)
+        keys = np.sort(slot[born] * count + born)
+        latest = np.searchsorted(keys, slot[freed] * count + freed) - 1
+        birth = keys[latest] if len(keys) else np.full(len(freed), -1)
+        is_here = (latest >= 0) & (birth // count == slot[freed])
+        is_refused = np.where(is_here, failed[birth % count], self._refused[slot[freed]])
+        self._refused[slot[born]] = failed[born]  # of several births in a slot the last stays
+        skipped = np.concatenate((np.flatnonzero(failed), freed[is_refused]))
+        op = op.copy()
+        op[skipped] = Op.EMPTY
+        return events._replace(op=op)
 
 
 class HeapObserver(Protocol):
@@ -128,6 +151,7 @@ class HeapReplay:
         self._progress = progress
         self._setting = Setting.of(source, run.policy, run.options, resident=pages, occupied=())
         self._contents = _SlotContents(source.slots if observers else 0)
+        self._refused = _Refused(source.slots) if run.refused else None
         self._heap: Simulation | OfflineHeap | None = None
         self._addresses = run.addresses
         self._done = 0
@@ -146,14 +170,17 @@ class HeapReplay:
         """Yield the events from the first on, with a column `address` if it is wanted.
 
         Addresses are int64, in scaled bytes. An observer sees the heap when the events before have
-        been taken.
+        been taken. Refused requests and later events of refused objects become events of no object.
         """
         self._begin()
         with closing(replayed_parts(self._setting.source, self._setting.columns)) as parts:
             while self._done < self._end:
                 for part in self._cut(next(parts)):
                     address = self._carry_out(part)
-                    yield part._replace(
+                    if self._stops:
+                        self._contents.note(part, address)
+                    done = self._refused.left_out(part, address) if self._refused else part
+                    yield done._replace(
                         columns={"address": address} if "address" in columns else {}
                     )
                     self._let_look()
@@ -229,8 +256,6 @@ class HeapReplay:
     def _carry_out(self, events: ReplayedEvents) -> NDArray[np.int64]:
         """Carry out the next events, and return where their objects lie."""
         first = self._done
-        if self._stops:
-            self._contents.note(events)
         self._done += len(events.op)
         if isinstance(self._heap, Simulation):
             return self._simulated(self._heap, events)
