@@ -35,9 +35,9 @@ papers: page
 	cp out/bounds/bounds.md out/bounds/bounds.png docs
 	$(BIN)/python -m experiments.planners --out docs > out/planners.txt
 
-# JupyterLab, which comes into the environment for it.
+# Opens JupyterLab, which is installed first. It refuses to run as root without the option.
 notebook: $(VENV)/notebook
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
 $(VENV)/notebook: $(VENV)/built
 	$(PIP) --no-build-isolation --editable '.[notebook]'

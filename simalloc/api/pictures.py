@@ -13,6 +13,7 @@ from simalloc.heap import Realloc, Run
 from simalloc.heap.fragmentation import measure_number
 from simalloc.heap.quantity import Quantity, quantity
 from simalloc.measure import (
+    HeapMap,
     Rank,
     Waste,
     device_map,
@@ -22,11 +23,14 @@ from simalloc.measure import (
     rank_values,
     ranking,
 )
+from simalloc.measure.folded_map import folded_map
+from simalloc.measure.heap_map import COLUMNS, ROWS
 from simalloc.policy import AnyPolicy, expand_policies, spell
 from simalloc.progress import progress as any_progress
 from simalloc.report.palettes import Theme
 from simalloc.sizes import parse_size
 from simalloc.sweep import Results
+from simalloc.trace import EventSource
 from simalloc.trace.statistics import describe
 
 if TYPE_CHECKING:
@@ -81,6 +85,9 @@ def draw_heap_maps(
 ) -> Picture:
     """Draw heap maps side by side: time across, addresses upwards, live objects coloured by age.
 
+    If more than half of peak live bytes would be mapped apart, as under jemalloc, and neither a
+    window nor `named` is given, the map omits addresses that are never used, and shows all.
+
     Parameters
     ----------
     trace : Trace, TraceFile, str or path
@@ -110,7 +117,7 @@ def draw_heap_maps(
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
     return _from("heap_map", "draw_heap_maps")(
-        [heap_map(replayed, run, events=events, addresses=addresses) for run in runs],
+        [_heap_map(replayed, run, events, addresses, named) for run in runs],
         [_title(run) for run in runs],
         pins=[pins(replayed, run, most=named) for run in runs] if named else (),
         theme=theme,
@@ -409,6 +416,23 @@ def _runs(
         simulate(trace, one, scale=scale, realloc=realloc, progress=progress)
         for one in expand_policies(policies)
     ]
+
+
+def _heap_map(
+    source: EventSource,
+    run: Run,
+    events: tuple[int, int] | None,
+    addresses: tuple[float, float] | None,
+    named: int,
+) -> HeapMap:
+    """Return a run's map, folded if most of its memory is mapped apart.
+
+    A folded map has addresses of its own, so windows and the objects that `pins` finds have none.
+    """
+    found = heap_map(source, run, events=events, addresses=addresses)
+    if events or addresses or named or 2 * found.apart <= run.max_live_bytes:
+        return found
+    return folded_map(source, run, columns=COLUMNS, rows=ROWS, named=0)[0]
 
 
 def _title(run: Run) -> str:

@@ -119,6 +119,13 @@ def test_a_policy_in_python_stands_beside_the_others():
     assert "400 events, all sound" in str(simalloc.check(FirstFit, TRACES[0]))
 
 
+def test_a_malloc_that_maps_all_apart_has_a_map_too():
+    whole = simalloc.draw_heap_maps(TRACES[0], "jemalloc").axes[0]
+    assert "not shown" not in whole.get_title("left")
+    window = simalloc.draw_heap_maps(TRACES[0], "jemalloc", events=(50, 300)).axes[0]
+    assert "not shown" in window.get_title("left")
+
+
 THINGS = {
     "trace": TRACES[0],
     "statistics": simalloc.describe(TRACES[0]),
