@@ -1,4 +1,4 @@
-"""Numbers of things, as messages say them."""
+"""Numbers and kinds of things, as messages say them."""
 
 from __future__ import annotations
 
@@ -6,3 +6,14 @@ from __future__ import annotations
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: `1 event`, `2,000 events`; `many` for an irregular plural."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def kind_of(given: object) -> str:
+    """Return the kind of an object: `an int`, `a list with a Trace`, `None`, or a quoted text."""
+    if given is None or isinstance(given, str):
+        return repr(given)
+    name = type(given).__name__
+    article = "an" if name[0].lower() in "aeiou" else "a"
+    if not isinstance(given, (list, tuple)):
+        return f"{article} {name}"
+    return f"{article} {name} with {kind_of(given[0])}" if given else f"an empty {name}"

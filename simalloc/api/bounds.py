@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from simalloc.api.traces import Source
 from simalloc.bound import Effort, Placement, Timetable, load_timetable
 from simalloc.bound import best_possible as best_possible_of
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace, TraceFile
+from simalloc.trace.catalogue import as_path
 
 
 def best_possible(
@@ -56,7 +55,7 @@ def best_possible(
         read = trace.in_memory()
         name, table = read.name, Timetable.of(read, aligned=True)
     else:
-        with any_progress(Path(trace).name, 1.0, shown=progress) as bar:
+        with any_progress(as_path(trace).name, 1.0, shown=progress) as bar:
             name, table = load_timetable(trace, progress=bar)
     limit = None if effort is None else Effort(seconds=effort)
     with any_progress(name, 1.0, shown=progress) as bar:

@@ -6,6 +6,7 @@ from typing import Unpack
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import Source, open_source
+from simalloc.errors import SimallocError
 from simalloc.heap import Checked
 from simalloc.heap import check as check_of
 from simalloc.heap.quantity import Quantity, keywords
@@ -18,6 +19,7 @@ from simalloc.measure import waste as waste_of
 from simalloc.measure.heap_map import COLUMNS, ROWS
 from simalloc.policy import AnyPolicy
 from simalloc.progress import progress as any_progress
+from simalloc.trace import Trace, TraceFile
 
 
 def heap_map(
@@ -184,6 +186,8 @@ def check(
     >>> simalloc.check(MyPolicy, simalloc.read_trace("espresso").prefix(100_000))
 
     """
+    if isinstance(policy, (Trace, TraceFile)):
+        raise SimallocError("check() takes the policy first, then the trace: check(policy, trace)")
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
         return check_of(policy, replayed, progress=bar, **given)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from math import inf
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from simalloc.api.simulation import simulate
@@ -25,6 +27,7 @@ from simalloc.measure import (
 )
 from simalloc.measure.folded_map import folded_map
 from simalloc.measure.heap_map import COLUMNS, ROWS
+from simalloc.plural import kind_of
 from simalloc.policy import AnyPolicy, expand_policies, spell
 from simalloc.progress import progress as any_progress
 from simalloc.report.palettes import Theme
@@ -66,6 +69,7 @@ def draw_timelines(
     Picture
 
     """
+    _check_window(events=events)
     return _from("timelines", "draw_timelines")(
         _several(runs, Run, "draw_timelines"), of=quantity(of), events=events, theme=theme
     )
@@ -114,6 +118,9 @@ def draw_heap_maps(
     >>> simalloc.draw_heap_maps("espresso", ["first-fit-ao", "binary-buddy"], named=3)
 
     """
+    _check_window(events=events, addresses=addresses)
+    if not isinstance(named, int) or named < 0:
+        raise SimallocError(f"named is {named!r}; it takes a number of objects, 0 or more")
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
     return _from("heap_map", "draw_heap_maps")(
@@ -379,18 +386,27 @@ def draw_fragmentation(
 def _several(given: T | Iterable[T], kind: type[T], function: str) -> list[T]:
     """Return one item or several as a list; raise `SimallocError` for items of another kind."""
     several: list[Any] = [given] if isinstance(given, kind) else _items(given)
-    if not several or not all(isinstance(each, kind) for each in several):
-        what = kind.__name__
-        raise SimallocError(f"{function}() takes a {what} or several, not {_named(given)}")
+    wrong = [each for each in several if not isinstance(each, kind)]
+    if wrong or not several:
+        found = kind_of(wrong if wrong and isinstance(given, (list, tuple)) else given)
+        raise SimallocError(f"{function}() takes a {kind.__name__} or several, not {found}")
     return several
+
+
+def _check_window(**windows: tuple[float, float] | None) -> None:
+    """Raise `SimallocError` for a window that is not two numbers, the lower one first."""
+    for name, window in windows.items():
+        if window is None:
+            continue
+        is_pair = isinstance(window, Sequence) and len(window) == 2
+        if not is_pair or not all(isinstance(each, Real) for each in window):
+            raise SimallocError(f"{name} is {window!r}; it takes two numbers, such as (0, 1000)")
+        if not 0 <= window[0] < window[1] < inf:
+            raise SimallocError(f"{name} is {window!r}; it takes a range such as (0, 1000)")
 
 
 def _items(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
-
-
-def _named(given: object) -> str:
-    return repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
 
 
 def _from(module: str, name: str) -> Callable[..., Picture]:

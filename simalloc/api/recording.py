@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from simalloc.errors import SimallocError
-from simalloc.plural import counted
+from simalloc.plural import counted, kind_of
 from simalloc.progress import Bar
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace, read_trace
@@ -71,6 +71,8 @@ def record(
     >>> trace = simalloc.record(["sqlite3", ":memory:", "select 1"], times=True)
 
     """
+    if not isinstance(command, (str, Sequence)):
+        raise SimallocError(f"the command to record is a list or a line, not {kind_of(command)}")
     words = shlex.split(command) if isinstance(command, str) else [*command]
     if not words:
         raise SimallocError("the command to record is empty")

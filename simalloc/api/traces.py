@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Literal
 
+from simalloc.errors import SimallocError
+from simalloc.policy.choice import listed
 from simalloc.progress import progress as any_progress
 from simalloc.trace import EventSource, Trace, TraceFile, catalogue
 from simalloc.trace.formats.importing import load_log
@@ -47,7 +48,7 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
     """
     if isinstance(source, Trace | TraceFile):
         return source.in_memory()
-    with any_progress(Path(source).name, 1.0, shown=progress) as bar:
+    with any_progress(catalogue.as_path(source).name, 1.0, shown=progress) as bar:
         return catalogue.load(source, progress=bar)
 
 
@@ -95,7 +96,7 @@ def read_log(
 
     """
     own = None if patterns is None else PatternFormat(patterns)
-    with any_progress(Path(path).name, 1.0, shown=progress) as bar:
+    with any_progress(catalogue.as_path(path).name, 1.0, shown=progress) as bar:
         return load_log(
             path, from_format=own, lenient=lenient, match_frees=match_frees, progress=bar
         )
@@ -134,12 +135,14 @@ def open_source(source: Source, *, progress: bool | None) -> Trace | TraceFile:
     """Return a trace to replay. A trace file is read during the replay, whatever its length."""
     if isinstance(source, Trace | TraceFile):
         return source
-    with any_progress(Path(source).name, 1.0, shown=progress) as bar:
+    with any_progress(catalogue.as_path(source).name, 1.0, shown=progress) as bar:
         return catalogue.open_source(source, progress=bar)
 
 
 def open_sources(sources: Source | Iterable[Source], *, progress: bool | None) -> list[EventSource]:
     """Return one or more traces to replay."""
-    kinds = (Trace, TraceFile, str, os.PathLike)
-    given = [sources] if isinstance(sources, kinds) else sources
-    return [open_source(source, progress=progress) for source in given]
+    given = [sources] if isinstance(sources, (Trace, TraceFile)) else listed(sources)
+    opened: list[EventSource] = [open_source(source, progress=progress) for source in given]
+    if not opened:
+        raise SimallocError("no traces are given")
+    return opened

@@ -12,7 +12,7 @@ from simalloc.heap.fragmentation import Fragmentation
 from simalloc.heap.quantity import footprint
 from simalloc.heap.run_figures import RunFigures
 from simalloc.heap.run_options import Realloc, RunOptions
-from simalloc.plural import counted
+from simalloc.plural import counted, kind_of
 from simalloc.policy import Policy
 from simalloc.printable import printable
 from simalloc.shown import ShownAsTable
@@ -273,7 +273,7 @@ def fragmentation(run: Run, of: str = "mapped") -> Fragmentation:
     """
     if not isinstance(run, Run):
         raise SimallocError(
-            f"fragmentation() takes a run, as simulate() returns it, not a {type(run).__name__}"
+            f"fragmentation() takes a run, as simulate() returns it, not {kind_of(run)}"
         )
     if of not in {"mapped", "resident"}:
         raise SimallocError(f"fragmentation is of mapped or resident bytes, not of {of!r}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simalloc.errors import PlanError, PolicyError
+from simalloc.plural import kind_of
 from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, find_policy, spell_exactly
 from simalloc.policy.description import Policy
 from simalloc.policy.user import UserPolicy, is_user_policy, user_policy
@@ -38,15 +39,18 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
     these to grids, for the policy with every combination of the values. Files of policies are
     looked for from `folder`. Raises `PlanError` with the wrong key.
     """
-    if not isinstance(policies, dict):
-        policies = {item: {} for item in listed(policies)}
+    pairs: list[tuple[Any, Any]] = (
+        [*policies.items()]
+        if isinstance(policies, dict)
+        else [(one, {}) for one in listed(policies)]
+    )
     found: list[Policy] = []
-    for name, grid in policies.items():
+    for name, grid in pairs:
         _check_grid(name, grid)
         for policy in _named(name, folder):
             found += _with_grid(policy, grid, ("policies", str(name)))
     if not found:
-        raise PlanError("the plan has no policies", key=("policies",))
+        raise PlanError("no policies are given", key=("policies",))
     return tuple(_unique(found))
 
 
@@ -72,7 +76,9 @@ def _named(given: object, folder: Path | None) -> list[Policy]:
         _check_name(given)
         return [given]
     if not isinstance(given, str):
-        raise PlanError(f"{given!r} is not the name of a policy", key=("policies",), value=given)
+        remedy = "; its attribute `policy` is" if hasattr(given, "policy") else ""
+        reason = f"{kind_of(given)} is not a policy or the name of one{remedy}"
+        raise PlanError(reason, key=("policies",), value=given)
     key = ("policies", given)
     if is_user_policy(given):
         return [_checked(given, key, folder)]

@@ -90,8 +90,11 @@ def run_sweep(
         if policy.name not in CATALOGUE and not isinstance(policy, PolicyFromCode):
             reason = f"{policy.name} is not in the catalogue, by whose names results are kept; "
             raise PlanError(f"{reason}simulate_all() takes it", key=("policies",))
+    sources = find_sources(traces, Path())
+    if not sources:
+        raise PlanError("no traces are given", key=("traces",))
     plan = Plan(
-        find_sources(traces, Path()),
+        sources,
         described,
         check_scales(scales),
         check_reallocs(reallocs),

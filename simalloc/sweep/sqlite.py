@@ -63,7 +63,9 @@ def damage(path: str | PathLike[str], reason: str) -> ResultsError:
     )
 
 
-_OTHER_KINDS: Final = {".csv", ".json", ".md", ".tex", ".toml", ".txt"}
+_OTHER_KINDS: Final = {
+    ".csv", ".html", ".json", ".md", ".npz", ".parquet", ".py", ".tex", ".toml", ".txt", ".xlsx",
+}  # fmt: skip
 """Endings of files that are not databases."""
 
 
@@ -76,7 +78,8 @@ def connect(
     """
     if Path(path).is_dir():
         raise ResultsError(f"{path}: is a folder, not a file of results")
-    if create and not Path(path).exists() and Path(path).suffix in _OTHER_KINDS:
+    begins = create and not (Path(path).exists() and Path(path).stat().st_size)
+    if begins and Path(path).suffix in _OTHER_KINDS:
         raise ResultsError(
             f"{path}: results are kept in an SQLite file; give it a name such as "
             f"{Path(path).with_suffix('.sqlite')} and write other formats with `simalloc results`"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from simalloc.errors import TraceError
+from simalloc.plural import kind_of
 from simalloc.trace.header import Totals
 from simalloc.trace.reader import SUFFIX, TraceReader, is_trace_file, read_trace
 from simalloc.trace.trace import Trace
@@ -80,13 +81,22 @@ def catalogue() -> dict[str, Entry]:
     return found
 
 
+def as_path(given: object) -> Path:
+    """Return a name or path as a `Path`. Raises `TraceError` for anything else, and for no text."""
+    if isinstance(given, (str, os.PathLike)) and str(given):
+        return Path(given)
+    raise TraceError(
+        f"a trace is given by its name, its path or as a Trace, not as {kind_of(given)}"
+    )
+
+
 def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
     """Return the path of a trace or log, given as a path or by its bare name.
 
     Raises `TraceError` for a missing file or anything but a regular file: a pipe can be read only
     once, and a file is examined before it is read.
     """
-    path = Path(name_or_path)
+    path = as_path(name_or_path)
     if path.is_file():
         return path
     if path.name == str(name_or_path):

@@ -14,7 +14,9 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from simalloc.errors import TraceError
 from simalloc.files import legible, replacing
+from simalloc.plural import kind_of
 from simalloc.trace.chunk import CHUNK_EVENTS, pack, to_planes
 from simalloc.trace.digests import Digests
 from simalloc.trace.events import begins
@@ -146,6 +148,8 @@ def write_trace(
     --------
     >>> simalloc.write_trace(simalloc.read_log("app.log"), "app.npz")
     """
+    if not isinstance(trace, Trace):
+        raise TraceError(f"write_trace() takes a Trace, not {kind_of(trace)}")
     with TraceWriter(
         path, name=trace.name, provenance=trace.provenance, columns=trace.columns
     ) as writer:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from simalloc.errors import PolicyError
+from simalloc.plural import kind_of
 from simalloc.policy.description import Policy, read_parameters, spell_parameters
 from simalloc.policy.parts import Value, read_value
 from simalloc.policy.user.base import UserPolicy, defaults_of, values_of
@@ -91,7 +92,7 @@ def policy_of(given: UserPolicy | type[UserPolicy], **parameters: Value) -> Poli
     """
     if not isinstance(given, (type, UserPolicy)):
         raise PolicyError(
-            f"a {type(given).__name__} is not a policy. Give a policy, its name or its class; a "
+            f"{kind_of(given)} is not a policy. Give a policy, its name or its class; a "
             "run has the attribute `policy`; for a description write Policy(NAME, DESCRIPTION)"
         )
     code = code_of_class(given if isinstance(given, type) else type(given))

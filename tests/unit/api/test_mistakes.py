@@ -36,6 +36,36 @@ def test_measures_are_given_in_every_way(run):
             lambda run: simalloc.draw_timelines(run, theme="Dark"),
             "unknown theme 'Dark'; choose one of",
         ),
+        (lambda run: simalloc.draw_timelines([run, None]), "not a list with None"),
+        (lambda _run: simalloc.draw_timelines([]), "not an empty list"),
+        (
+            lambda run: simalloc.draw_timelines(run, events=(5, 2)),
+            r"events is \(5, 2\); it takes a",
+        ),
+        (lambda run: simalloc.draw_timelines(run, events="all"), "events is 'all'; it takes two"),
+        (
+            lambda _run: simalloc.draw_heap_maps("make", "@default", addresses=(0, float("nan"))),
+            r"addresses is \(0, nan\); it takes a range",
+        ),
+        (lambda _run: simalloc.draw_heap_maps("make", "@default", named="5"), "named is '5'; it"),
+        (
+            lambda run: simalloc.draw_heap_maps("make", run),
+            "a Run is not a policy or the name of one; its attribute `policy` is",
+        ),
+        (simalloc.draw_lives, "as a Trace, not as a Run"),
+        (lambda _run: simalloc.draw_flame_graph(None), "as a Trace, not as None"),
+        (lambda _run: simalloc.read_trace(""), "as a Trace, not as ''"),
+        (lambda _run: simalloc.best_possible(b"make"), "as a Trace, not as a bytes"),
+        (lambda _run: simalloc.simulate_all(None), "as a Trace, not as None"),
+        (lambda _run: simalloc.simulate_all([], "first-fit-ao"), "no traces are given"),
+        (lambda _run: simalloc.run_sweep([], "first-fit-ao"), "no traces are given"),
+        (lambda _run: simalloc.simulate_all("make", []), "no policies are given"),
+        (lambda run: simalloc.write_trace(run, "made.npz"), "takes a Trace, not a Run"),
+        (
+            lambda _run: simalloc.check(simalloc.read_trace("make"), "first-fit-ao"),
+            "takes the policy first",
+        ),
+        (lambda _run: simalloc.record(5), "is a list or a line, not an int"),
         (lambda _run: simalloc.record("ls | wc"), r"record\(\['sh', '-c', 'ls \| wc'\]\)"),
     ],
 )
@@ -61,6 +91,8 @@ def test_a_parameter_of_a_policy_is_no_option_of_a_run():
 def test_a_catalogue_has_names_and_no_places():
     with pytest.raises(KeyError, match="0 is not among the traces"):
         simalloc.traces()[0]
+    with pytest.raises(KeyError, match="is not among the traces"):
+        simalloc.traces()[:2]
     with pytest.raises(KeyError, match="did you mean 'first-fit-ao'"):
         simalloc.policies()["first-fit-oa"]
     assert "first-fit-oa" not in simalloc.policies()
@@ -71,6 +103,11 @@ def test_results_are_not_kept_in_a_file_of_another_kind(tmp_path):
     with pytest.raises(ResultsError, match=r"a name such as .*x\.sqlite"):
         simalloc.run_sweep("make", "first-fit-ao", results=path)
     assert not path.exists()
+    empty = tmp_path / "empty.npz"
+    empty.touch()
+    with pytest.raises(ResultsError, match=r"a name such as .*empty\.sqlite"):
+        simalloc.run_sweep("make", "first-fit-ao", results=empty)
+    assert not empty.stat().st_size
 
 
 def test_a_measure_of_results_that_there_is_not_is_said(tmp_path):

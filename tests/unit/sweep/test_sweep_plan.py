@@ -109,7 +109,7 @@ WRONG = {
     "growth = [": ("is not TOML", None),
     'scale = [16]\ntraces = ["a"]': ("did you mean scales?", 1),
     "[policies.first-fit-ao]": ("the plan has no traces", 1),
-    'traces = ["logs/*.npz"]': ("the plan has no policies", 1),
+    'traces = ["logs/*.npz"]': ("no policies are given", 1),
     'traces = [\n  "logs/*.npz",\n  "no/*.npz",\n]': ("no file matches 'no/*.npz'", 3),
     'traces = [\n  "nonsense",\n]': ("neither a file nor a trace", 2),
     'traces = ["plan.toml"]': ("plan.toml", 1),
