@@ -25,6 +25,8 @@ COMPILERS: Final = {
 }
 APART: Final = "apart"
 """The argument with which the programs have the fix."""
+TIMES: Final = 5
+"""Times that each program is recorded and run."""
 _POLL_SECONDS: Final = 0.02
 
 
@@ -44,11 +46,16 @@ class Fix:
         """Bytes that the process saves."""
         return self.resident - self.resident_apart
 
+    @property
+    def off(self) -> float:
+        """The difference between the measured and the predicted saving, as a share of it."""
+        return self.saved / self.proposal.apart.saved - 1
 
-def fixes() -> list[Fix]:
-    """Measure the program in each language that there is a compiler for."""
+
+def fixes() -> list[list[Fix]]:
+    """Measure the program `TIMES` times in each language that has a compiler here."""
     there = (source for source, compiler in COMPILERS.items() if not compiler or which(compiler[0]))
-    return [fix_of(source) for source in there]
+    return [[fix_of(source) for _ in range(TIMES)] for source in there]
 
 
 def fix_of(source: str) -> Fix:

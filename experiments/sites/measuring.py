@@ -59,10 +59,10 @@ class Heaps:
 
 
 class Measured(NamedTuple):
-    """Heaps of all recordings, and the effect of a fix in the program."""
+    """Heaps of all recordings, and the effect of a fix in the program, by language and run."""
 
     heaps: list[Heaps]
-    fixes: list[Fix]
+    fixes: list[list[Fix]]
 
 
 def measured(progress: Progress) -> Measured:

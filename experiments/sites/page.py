@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Final
 
-from experiments.output import fill_page
+from experiments.output import fill_page, listed
+from experiments.sites.fixing import TIMES, Fix
 from experiments.sites.measuring import ARENAS, BEST, BEST_FIT, ENDS, TRUTH, Measured
 from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
 
 PAGE: Final = "sites-policies.md"
 _WORDS: Final = Path(__file__).with_name("page.md")
@@ -19,29 +22,7 @@ def tables(measured: Measured) -> dict[str, Table]:
     """Return the page's tables by name."""
     heaps, fixes = measured
     return {
-        "fixes": Table(
-            "KiB resident at the end, and what an arena for sessions saves",
-            (
-                "program",
-                "proposed for",
-                "predicted",
-                "with the arena",
-                "saved",
-                "measured",
-                "with the arena",
-                "saved",
-            ),
-            [
-                (
-                    one.source,
-                    ", ".join(f"{each.function}:{each.line}" for each in one.proposal.frames),
-                    *map(_kibibytes, (said.together_bytes, said.apart_bytes, said.saved)),
-                    *map(_kibibytes, (one.resident, one.resident_apart, one.saved)),
-                )
-                for one in fixes
-                for said in (one.proposal.apart,)
-            ],
-        ),
+        "fixes": _fixes(fixes),
         "heaps": Table(
             "Excess over peak live, percent",
             ("recording", "peak live", *_SHOWN),
@@ -82,19 +63,52 @@ def page(measured: Measured, shown: dict[str, Table]) -> str:
         "recordings": len(heaps),
         "least": _spelled(min(one.excess(BEST_FIT) for one in heaps), 1),
         "most": _spelled(max(one.excess(BEST_FIT) for one in heaps), 1),
-        "gained": {what: _spelled(median(shares)) for what, shares in gained.items()},
+        "gained": {
+            what: f"{_spelled(median(shares))} ({_spelled(min(shares))} to {_spelled(max(shares))})"
+            for what, shares in gained.items()
+        },
         "helped": {what: sum(share > 0 for share in shares) for what, shares in gained.items()},
-        "highest": {what: _spelled(max(shares)) for what, shares in gained.items()},
         "found": {by: _spelled(median(one.found[by] for one in heaps)) for by in ENDS},
         "range_found": " to ".join(
             _spelled(end(one.found["stack"] for one in heaps)) for end in (min, max)
         ),
         "most_wrong": _spelled(max(one.wrong["stack"] for one in heaps), 1),
         "young": [_spelled(end(one.young for one in heaps)) for end in (min, max)],
-        "off": _spelled(max(abs(one.saved / one.proposal.apart.saved - 1) for one in fixes)),
+        "times": TIMES,
+        "off": listed([_furthest(runs) for runs in fixes]),
         "wrong": {by: _spelled(median(one.wrong[by] for one in heaps)) for by in ENDS},
     }
     return fill_page(_WORDS, facts, shown)
+
+
+def _fixes(fixes: Sequence[Sequence[Fix]]) -> Table:
+    """Return the table of predicted and measured savings: medians of each program's runs."""
+    columns = (
+        "program", "proposed for", "predicted", "with the arena", "saved", "measured",
+        "with the arena", "saved", "minimum", "maximum",
+    )  # fmt: skip
+    rows: list[tuple[Value, ...]] = []
+    for runs in fixes:
+        first = runs[0].proposal
+        said = [run.proposal.apart for run in runs]
+        figures = (
+            median(one.together_bytes for one in said),
+            median(one.apart_bytes for one in said),
+            median(one.saved for one in said),
+            median(run.resident for run in runs),
+            median(run.resident_apart for run in runs),
+            median(run.saved for run in runs),
+            min(run.saved for run in runs),
+            max(run.saved for run in runs),
+        )
+        code = ", ".join(f"{each.function}:{each.line}" for each in first.frames)
+        rows.append((runs[0].source, code, *map(_kibibytes, figures)))
+    return Table("KiB resident at the end, and what an arena for sessions saves", columns, rows)
+
+
+def _furthest(runs: Sequence[Fix]) -> str:
+    """Return the largest difference of a program's measured saving from the predicted saving."""
+    return f"{_spelled(max(abs(run.off) for run in runs))} ({runs[0].source})"
 
 
 def _kibibytes(number: float) -> Rounded:
