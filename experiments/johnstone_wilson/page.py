@@ -202,16 +202,17 @@ def _at_pinned_live_bytes(results: Results) -> dict[str, Any]:
 
 
 def _orders(runs: Runs) -> dict[str, Any]:
-    """Return the order of the sequential fits, at the pinned live bytes, with intervals."""
+    """Return the order of the sequential fits with intervals, as recorded and pinned."""
     return {
-        f"taus_{number}": listed(
+        f"taus_{number}{name}": listed(
             [
                 f"{label(program)} {tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
                 for program in _TESTED
-                if (tau := pinned.order(program, number, runs)).value is not None
+                if (tau := pinned.order(program, number, runs, how)).value is not None
             ]
         )
         for number in NUMBERS
+        for name, how in (("", "one"), ("_recorded", "as recorded"))
     }
 
 

@@ -63,10 +63,11 @@ JOBS: Final = tuple(
 )
 
 
-def order(program: str, number: int, runs: Runs) -> Tau:
+def order(program: str, number: int, runs: Runs, how: str = "one") -> Tau:
     """Return how far the nine sequential fits are in the printed order of table 3 or 4."""
     printed = {row: table(number).cells[row][program].value for row in SEQUENTIAL}
-    return tau_of(printed, {row: percent(runs[job(program, row)], number) for row in SEQUENTIAL})
+    here = {row: percent(runs[_way(program, row, how)], number) for row in SEQUENTIAL}
+    return tau_of(printed, here)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Final
@@ -19,10 +20,12 @@ _SIZES: Final = 7
 
 @dataclass(frozen=True)
 class Verdict:
-    """A column's mean over the genuine programs, in print and here."""
+    """A column's mean over the genuine programs, in print and here, each with its range."""
 
     printed: float
     here: float
+    printed_range: str
+    here_range: str
 
 
 def verdicts(described: Described) -> dict[str, dict[str, Verdict]]:
@@ -42,7 +45,12 @@ def _verdict(pairs: list[tuple[str, str, float, float]], wanted: str) -> Verdict
         for program, column, printed, here in pairs
         if column == wanted and program in GENUINE
     ]
-    return Verdict(mean(cell[0] for cell in cells), mean(cell[1] for cell in cells))
+    printed, here = zip(*cells, strict=True)
+    return Verdict(mean(printed), mean(here), _range(printed), _range(here))
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.0f} to {max(values):.0f}"
 
 
 def sections_table(described: Described) -> Table:
