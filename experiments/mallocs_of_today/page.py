@@ -40,6 +40,7 @@ def page(results: Results, shown: dict[str, Table]) -> str:
     large = [one for one in results.replays if one.is_large]
     largest = [one for one in large if one.live >= LARGEST]
     live = sum(one.live for one in large)
+    smallest = min(results.replays, key=lambda one: one.live)
     facts = {
         "traces": len(results.replays),
         "large": len(large),
@@ -53,6 +54,18 @@ def page(results: Results, shown: dict[str, Table]) -> str:
             for name in MALLOCS
         ),
         "medians": _spread({name: [one.peak(name) for one in large] for name in MALLOCS}),
+        "smallest": {
+            "name": smallest.program,
+            "live": smallest.live,
+            "beyond": ", ".join(
+                f"{name} {smallest.resident(name).peak_bytes - smallest.live:,.0f}"
+                for name in MALLOCS
+            ),
+        },
+        "range_live": " to ".join(
+            f"{end(one.live for one in large) / 1e6:.1f}" for end in (min, max)
+        )
+        + " MB",
         "huge": f"{100 * median(one.peak(HUGE) for one in large):.1f}",
         "alone": _spread({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
         "live_pages": _medians(
