@@ -49,8 +49,8 @@ def page(measured: Sequence[Advised], shown: dict[str, Table]) -> str:
             if installed_release(name)
         ),
         "followed": "; ".join(
-            f"{PROGRAMS[row.program]}, {_mib(_as_it_is(measured, row.program))} and "
-            f"{_mib(median(row.held))}"
+            f"{PROGRAMS[row.program]}, {_spread(_as_it_is(measured, row.program))} and "
+            f"{_spread(row.held)}"
             for row in followed
         ),
         "bested": " ".join(map(_bested, measured)).strip(),
@@ -71,7 +71,7 @@ def _bested(one: Advised) -> str:
         return ""
     return (
         f"For {PROGRAMS[one.program]} another line was better: under {best.name} it held "
-        f"{_mib(median(best.held))}."
+        f"{_spread(best.held)}."
     )
 
 
@@ -96,9 +96,15 @@ def _misses(rows: Sequence[Row]) -> dict[str, str | int]:
     }
 
 
-def _as_it_is(measured: Sequence[Advised], program: str) -> float:
+def _as_it_is(measured: Sequence[Advised], program: str) -> Sequence[int]:
     rows = (row for one in measured for row in one.rows)
-    return median(next(row.held for row in rows if (row.program, row.name) == (program, "glibc")))
+    return next(row.held for row in rows if (row.program, row.name) == (program, "glibc"))
+
+
+def _spread(held: Sequence[int]) -> str:
+    """Return the median of some runs, with their minimum and maximum."""
+    low, high = (f"{end(held) / (1 << 20):.2f}" for end in (min, max))
+    return f"{_mib(median(held))} ({low} to {high})"
 
 
 def _mib(size: float) -> str:
