@@ -49,14 +49,14 @@ WRONG: Final = 10
 """Percent of the objects with wrong knowledge, in the second trial."""
 
 KNOWLEDGE: Final = {
-    "nothing": "a control: low ends in the first half of the events, high ends in the second",
-    "sizes of others": "which sizes live long in the programs without room",
-    "sizes, first half": "which sizes lived long in the program's own first half",
-    "sites, first half": "which call sites and sizes lived long in its own first half",
-    "sites": "which call sites and sizes live long in it on the whole",
-    "10 % wrong": "the class of each lifetime, a tenth of them wrong",
+    "nothing": "a control; objects take low ends in the first half of the events, then high ends",
+    "sizes of others": "the sizes that live long in other programs",
+    "sizes, first half": "the sizes that lived long in the program's own first half",
+    "sites, first half": "the call sites and sizes that lived long in its own first half",
+    "sites": "the call sites and sizes that live long in the whole program",
+    "10 % wrong": "the class of each lifetime, with a tenth of the classes wrong",
     "classes": "the class of each lifetime",
-    "deaths": "when each object dies",
+    "deaths": "the time at which each object dies",
 }
 """Knowledge of policies, the smallest first."""
 

@@ -74,12 +74,12 @@ def page(measured: Measured) -> str:
         "no_room": len(no_room),
         "taught": len(no_room),
         "least": round(100 * ROOM),
-        "helped": "; ".join(helps),
+        "helped": "\n".join(helps),
         "helped_on": len(helps),
         "informed": len(measured.known),
         "chosen_on": listed(CHOSEN_ON),
         "requested": listed([row.trace for row in rows if row.trace in ASKED and not row.has_room]),
-        "knowledge": "; ".join(f"*{name}*, {words}" for name, words in KNOWLEDGE.items()),
+        "knowledge": "\n".join(f"- *{name}*: {words}." for name, words in KNOWLEDGE.items()),
         "sites": " ".join(name for name, known in measured.known.items() if "sites" in known),
         "live": f"{LARGE[0]:,}",
         "largest": f"{LARGE[1]:,}",
@@ -108,13 +108,13 @@ def page(measured: Measured) -> str:
 
 
 def helped(measured: Measured) -> list[str]:
-    """Say on which traces something helps that could be known, and what does."""
+    """Return an item for each trace on which partial knowledge helps, with the smallest."""
     said = {
         row.trace: answer(row, measured.known[row.trace])
         for row in measured.rows
         if row.trace in measured.known
     }
-    return [f"on {trace}, {words}" for trace, words in said.items() if words]
+    return [f"- {trace}: {words}." for trace, words in said.items() if words]
 
 
 def answer(row: Possible, known: Mapping[str, float]) -> str:

@@ -169,9 +169,9 @@ def compare_many(instances: int, seed: int, advance: Callable[[float], None]) ->
     missed = sum(one.is_missed for one in compared)
     above = sum(one.least > one.live for one in compared)
     return (
-        f"{instances:,} instances of up to {MAX_OBJECTS} objects (seed {seed}): the search finds "
-        f"and proves the minimum of {instances - missed:,} and misses {missed:,}. The minimum is "
-        f"above peak live for {above:,}"
+        f"On {instances:,} instances of up to {MAX_OBJECTS} objects (seed {seed}), the search "
+        f"finds and proves the minimum of {instances - missed:,} and misses {missed:,}. The minimum is "
+        f"above peak live on {above:,} instances"
     )
 
 
