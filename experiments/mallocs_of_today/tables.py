@@ -92,7 +92,7 @@ def _musl(measured: Sequence[Measured]) -> Table:
         extremes = (f"{100 * ratios[name]:.1f} ({name})" for name in (least, most))
         rows.append((time, _percent(median(ratios.values())), *extremes, less))
     columns = ("", "median", "minimum", "maximum", "programs with less")
-    return Table("Resident under musl, % of that under glibc's malloc", columns, rows)
+    return Table("Resident under musl, % of resident under glibc's malloc", columns, rows)
 
 
 def _whole(measured: Sequence[Measured]) -> Table:
@@ -132,4 +132,4 @@ def _seeds(found: Sequence[Seeded]) -> Table:
         for one in found
     ]
     columns = ("trace", *RANDOM)
-    return Table("Resident peaks under other seeds, % of that of the model's own", columns, rows)
+    return Table("Resident peaks under other seeds, % of the peak with the model's own seed", columns, rows)
