@@ -132,4 +132,6 @@ def _seeds(found: Sequence[Seeded]) -> Table:
         for one in found
     ]
     columns = ("trace", *RANDOM)
-    return Table("Resident peaks under other seeds, % of the peak with the model's own seed", columns, rows)
+    return Table(
+        "Resident peaks under other seeds, % of the peak with the model's own seed", columns, rows
+    )
