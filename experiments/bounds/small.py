@@ -170,8 +170,8 @@ def compare_many(instances: int, seed: int, advance: Callable[[float], None]) ->
     above = sum(one.least > one.live for one in compared)
     return (
         f"On {instances:,} instances of up to {MAX_OBJECTS} objects (seed {seed}), the search "
-        f"finds and proves the minimum of {instances - missed:,} and misses {missed:,}. The minimum "
-        f"is above peak live on {above:,} instances"
+        f"finds and proves the minimum of {instances - missed:,} and misses {missed:,}. The "
+        f"minimum is above peak live on {above:,} instances"
     )
 
 
