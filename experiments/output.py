@@ -126,10 +126,9 @@ def wrapped(block: str) -> str:
 
 
 def _filled(text: str, indent: str = "") -> str:
-    return fill(
-        " ".join(text.split()),
-        100,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
+    """Return a paragraph with lines of equal length; a number and its % stay on one line."""
+    kept = " ".join(text.split()).replace(" %", "\0%")
+    filled = fill(
+        kept, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+    return filled.replace("\0%", " %")
