@@ -29,6 +29,7 @@ def tables(measured: Sequence[Advised]) -> dict[str, Table]:
         "held": _held(measured),
         "said": _said(measured),
         "servers": _servers(kept_lines()),
+        "servers_advised": in_short.advised_table(kept_lines()),
         "servers_said": Table(
             "Verdicts on the servers",
             ("server", "events", "verdict"),
@@ -39,7 +40,6 @@ def tables(measured: Sequence[Advised]) -> dict[str, Table]:
 
 def page(measured: Sequence[Advised], shown: dict[str, Table]) -> str:
     """Return the page as Markdown."""
-    followed = [row for one in measured for row in one.rows if row.advised]
     facts = {
         "times": TIMES,
         "cores": core_count(),
@@ -48,15 +48,7 @@ def page(measured: Sequence[Advised], shown: dict[str, Table]) -> str:
             for name in ("jemalloc", "tcmalloc", "mimalloc")
             if installed_release(name)
         ),
-        "followed": "; ".join(
-            f"{PROGRAMS[row.program]}, {_spread(_as_it_is(measured, row.program))} and "
-            f"{_spread(row.held)}"
-            for row in followed
-        ),
-        "bested": " ".join(map(_bested, measured)).strip(),
-        "predictions": "; ".join(
-            f"{_mib(row.predicted)} for {PROGRAMS[row.program]}" for row in followed
-        ),
+        "followed": " ".join(map(_followed, measured)).strip(),
         **_misses([row for one in measured for row in one.rows]),
         **in_short.facts(kept_lines()),
         "servers_made": " ".join(notes()[1:]),
@@ -64,15 +56,26 @@ def page(measured: Sequence[Advised], shown: dict[str, Table]) -> str:
     return fill_page(_WORDS, facts, shown)
 
 
-def _bested(one: Advised) -> str:
-    """Say if another line than the one advised held least, of those that were run."""
-    best = min(one.rows, key=lambda row: median(row.held))
-    if best.advised or not any(row.advised for row in one.rows):
+def _followed(one: Advised) -> str:
+    """State what an advised line saved, and which of the other lines saved more."""
+    followed = next((row for row in one.rows if row.advised), None)
+    if followed is None:
         return ""
-    return (
-        f"For {PROGRAMS[one.program]} another line was better: under {best.name} it held "
-        f"{_spread(best.held)}."
+    before = next(row for row in one.rows if row.name == "glibc")
+    text = (
+        f"*{PROGRAMS[one.program]}* held {_spread(before)} by default and {_spread(followed)} "
+        f"with the recommended line; {_mib(followed.predicted)} were predicted."
     )
+    best = min(one.rows, key=lambda row: median(row.held))
+    if best.advised:
+        return text
+    return f"{text} The program held even less, {_spread(best)}, under {best.name}."
+
+
+def _spread(row: Row) -> str:
+    """Return the median of the runs, with their minimum and maximum."""
+    low, high = (f"{size / (1 << 20):.2f}" for size in (min(row.held), max(row.held)))
+    return f"{_mib(median(row.held))} ({low} to {high})"
 
 
 def _misses(rows: Sequence[Row]) -> dict[str, str | int]:
@@ -89,22 +92,11 @@ def _misses(rows: Sequence[Row]) -> dict[str, str | int]:
     return {
         "all": len(rows),
         "near": sum(abs(missed(row)) <= _NEAR for row in rows),
-        "furthest": f"{100 * abs(missed(far)):.0f} percent {how}: {PROGRAMS[far.program]} under "
+        "furthest": f"{100 * abs(missed(far)):.0f} % {how}, for *{PROGRAMS[far.program]}* under "
         f"{far.name}",
-        "widest": f"{PROGRAMS[wide.program]} under {wide.name} held {_mib(min(wide.held))} to "
-        f"{_mib(max(wide.held))}",
+        "widest": f"*{PROGRAMS[wide.program]}* held {_mib(min(wide.held))} to "
+        f"{_mib(max(wide.held))} under {wide.name}",
     }
-
-
-def _as_it_is(measured: Sequence[Advised], program: str) -> Sequence[int]:
-    rows = (row for one in measured for row in one.rows)
-    return next(row.held for row in rows if (row.program, row.name) == (program, "glibc"))
-
-
-def _spread(held: Sequence[int]) -> str:
-    """Return the median of some runs, with their minimum and maximum."""
-    low, high = (f"{end(held) / (1 << 20):.2f}" for end in (min, max))
-    return f"{_mib(median(held))} ({low} to {high})"
 
 
 def _mib(size: float) -> str:

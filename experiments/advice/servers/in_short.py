@@ -1,4 +1,4 @@
-"""The sentences of docs/advice.md about servers, each with its number of runs and its range."""
+"""Summary of the servers on docs/advice.md: sentences, and a table of the advised lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 from experiments.advice.servers.measuring import Line
 from experiments.output import listed
+from simalloc.report import Table
 
 NEAR: Final = 0.05
 
@@ -24,26 +25,50 @@ def facts(lines: Sequence[Line]) -> dict[str, str | int]:
         malloc: [100 * abs(missed(line)) for line in defaults if line.malloc == malloc]
         for malloc in dict.fromkeys(line.malloc for line in defaults)
     }
-    advised = [(line, current(line, lines)) for line in lines if line.is_advised]
+    far = [line for line in lines if not is_near(line)]
     return {
         "servers_count": len({line.server for line in lines}),
         "servers_runs": len(lines[0].runs),
         "servers_requests": _requests(lines),
-        "servers_medians": ", ".join(
-            f"{malloc} {median(each):.1f} % ({min(each):.1f} to {max(each):.1f})"
-            for malloc, each in by_malloc.items()
+        "servers_lines": len(lines),
+        "servers_near": len(lines) - len(far),
+        "servers_far": listed(
+            [f"{line.server} under {_name(line)} ({100 * missed(line):+.1f} %)" for line in far]
         ),
-        "servers_advised": " ".join(_came_out(*pair) for pair in advised)
-        or "No change was recommended for any of them.",
-        "servers_failures": " ".join([_far(lines), *map(_claims, advised)]).strip(),
+        "servers_medians": listed(
+            [
+                f"{median(each):.1f} % ({min(each):.1f} to {max(each):.1f}) under {malloc}"
+                for malloc, each in by_malloc.items()
+            ]
+        ),
+        "servers_advised": len(_pairs(lines)),
+        "servers_failures": " ".join(filter(None, map(_claims, _pairs(lines)))),
     }
+
+
+def advised_table(lines: Sequence[Line]) -> Table:
+    """Return the heap and the CPU time of servers: medians, with minimum and maximum."""
+    return Table(
+        f"Servers before and after the change, medians of {len(lines[0].runs)} runs (range)",
+        ("server", "before", "after", "MiB before", "MiB after", "CPU s before", "CPU s after"),
+        [
+            (after.server, _name(before), _name(after), *map(_mib, pair), *map(_cpu, pair))
+            for after, before in _pairs(lines)
+            for pair in [(before, after)]
+        ],
+    )
+
+
+def is_near(line: Line) -> bool:
+    """Return whether the median prediction is near the measured median."""
+    return abs(missed(line)) <= NEAR
 
 
 def _requests(lines: Sequence[Line]) -> str:
     """State the number of requests of all runs, and of those that failed."""
     requests = sum(run.requests for line in lines for run in line.runs)
     failed = sum(line.failed for line in lines)
-    return f"Of {requests:,} requests in all runs {failed or 'none'} failed."
+    return f"{failed:,} of the {requests:,} requests in all runs failed."
 
 
 def current(line: Line, lines: Iterable[Line]) -> Line:
@@ -51,12 +76,9 @@ def current(line: Line, lines: Iterable[Line]) -> Line:
     return next(each for each in lines if each.server == line.server and each.is_current)
 
 
-def _far(lines: Sequence[Line]) -> str:
-    """Name the predictions that are not near."""
-    far = [line for line in lines if abs(missed(line)) > NEAR]
-    named = [f"{line.server} under {_name(line)} ({100 * missed(line):+.1f} %)" for line in far]
-    which = f": {listed(named)}" if named else ""
-    return f"Of {len(lines)} predictions {len(far)} differ by more than {100 * NEAR:.0f} %{which}."
+def _pairs(lines: Sequence[Line]) -> list[tuple[Line, Line]]:
+    """Return each advised line, with the line of the malloc that its server uses."""
+    return [(line, current(line, lines)) for line in lines if line.is_advised]
 
 
 def _claims(pair: tuple[Line, Line]) -> str:
@@ -64,18 +86,10 @@ def _claims(pair: tuple[Line, Line]) -> str:
     advised, before = pair
     said = []
     if max(_heaps(advised)) >= min(_heaps(before)):
-        said.append("held as much in one run as before")
+        said.append("held as much memory in one run as without it")
     if min(_seconds(advised)) > max(_seconds(before)):
         said.append("took more CPU time in every run")
-    return f"{advised.server} with the advised line {' and '.join(said)}." if said else ""
-
-
-def _came_out(advised: Line, before: Line) -> str:
-    """Return a sentence on the saving and the cost of an advised line."""
-    return (
-        f"{advised.server}: {_name(advised)} held {_mib(advised)}, and {_name(before)} "
-        f"{_mib(before)}; CPU time was {_cpu(advised)} and {_cpu(before)}."
-    )
+    return f"With the recommended change, {advised.server} {' and '.join(said)}." if said else ""
 
 
 def _name(line: Line) -> str:
@@ -93,8 +107,8 @@ def _seconds(line: Line) -> list[float]:
 def _mib(line: Line) -> str:
     low, held, high = (size / (1 << 20) for size in (min(_heaps(line)), line.held,
                                                       max(_heaps(line))))  # fmt: skip
-    return f"{held:.2f} MiB ({low:.2f} to {high:.2f})"
+    return f"{held:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _cpu(line: Line) -> str:
-    return f"{line.cpu:.2f} s ({min(_seconds(line)):.2f} to {max(_seconds(line)):.2f})"
+    return f"{line.cpu:.2f} ({min(_seconds(line)):.2f} to {max(_seconds(line)):.2f})"

@@ -38,25 +38,30 @@ def failures(advised):
 
 
 def test_what_was_advised_has_its_range():
-    found = in_short.facts([BEFORE, ADVISED])
-    assert found["servers_runs"] == 3
-    assert found["servers_advised"] == (
-        "s: glibc:arena_max=1 held 8.00 MiB (7.00 to 8.00), and glibc 10.00 MiB (10.00 to 11.00); "
-        "CPU time was 1.10 s (1.00 to 1.30) and 1.10 s (1.00 to 1.20)."
-    )
-    assert found["servers_failures"] == "Of 2 predictions 0 differ by more than 5 %."
-    assert found["servers_requests"] == "Of 6,000 requests in all runs none failed."
+    lines = [BEFORE, ADVISED]
+    found = in_short.facts(lines)
+    assert (found["servers_runs"], found["servers_advised"]) == (3, 1)
+    assert (found["servers_lines"], found["servers_near"], found["servers_far"]) == (2, 2, "")
+    assert found["servers_failures"] == ""
+    assert found["servers_requests"] == "0 of the 6,000 requests in all runs failed."
+    assert in_short.advised_table(lines).rows == [
+        (
+            *("s", "glibc", "glibc:arena_max=1"),
+            *("10.00 (10.00 to 11.00)", "8.00 (7.00 to 8.00)"),
+            *("1.10 (1.00 to 1.20)", "1.10 (1.00 to 1.30)"),
+        )
+    ]
 
 
 def test_failures_are_named():
     broken = replace(ADVISED, runs=[replace(run, failed=2) for run in ADVISED.runs])
-    assert in_short.facts([BEFORE, broken])["servers_requests"].endswith(" 6 failed.")
+    assert in_short.facts([BEFORE, broken])["servers_requests"].startswith("6 of the ")
     wrong = replace(ADVISED, predictions=[9 * MIB])
-    assert "1 differ by more than 5 %: s under glibc:arena_max=1 (+12.5 %)." in failures(wrong)
+    assert in_short.facts([BEFORE, wrong])["servers_far"] == "s under glibc:arena_max=1 (+12.5 %)"
     larger = replace(ADVISED, runs=runs((8 * MIB, 1.0), (10 * MIB, 1.0), (7 * MIB, 1.0)))
-    assert "s with the advised line held as much in one run as before." in failures(larger)
+    assert "s held as much memory in one run as without it." in failures(larger)
     slower = replace(ADVISED, runs=runs(*[(8 * MIB, 1.3)] * 3))
-    assert "s with the advised line took more CPU time in every run." in failures(slower)
+    assert "s took more CPU time in every run." in failures(slower)
 
 
 @pytest.mark.parametrize("line", kept_lines(), ids=lambda line: f"{line.server} {line.malloc}")
