@@ -52,7 +52,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         uint32_t last = heap_last(heap);
         uint64_t there = heap_is_free(heap, last) ? heap->blocks[last].size : 0;
         id = heap_extend(heap, round_up(size - there, state->growth));
-        if (id == NO_BLOCK) /* the heap's failure is set */
+        if (id == NO_BLOCK) /* refused, or the heap has failed */
             return NO_BLOCK;
         heap->counters.growths++;
         enter(heap, id);

@@ -84,8 +84,8 @@ ALWAYS_INLINE uint64_t growth_for(const struct heap *heap, uint64_t size,
     return round_up(size, splitting->growth);
 }
 
-/* Raises the break for a request that no free block can hold, and gives the new memory to the index;
- * false, with the heap's failure set, if that cannot be. */
+/* Raises the break for a request that no free block can hold, and gives the new memory to the index.
+ * Returns false if the growth is refused, or with the heap's failure set. */
 ALWAYS_INLINE bool grow_for(struct heap *heap, uint64_t size, const struct splitting *splitting,
                             enter_function *enter)
 {
