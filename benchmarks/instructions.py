@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Final
@@ -41,8 +42,13 @@ def count(
     trace = load(name).prefix(EVENTS)
     each = 1 / max(len(trace), 1)
     spelled = [spell(policy) for policy in policies]
-    ours = _callgrind(_OURS, [sys.executable, "-m", "benchmarks.instructions", name, *spelled])
-    counted = {text: each * counts for text, counts in zip(spelled, ours, strict=True)}
+    command = [sys.executable, "-m", "benchmarks.instructions", name, *spelled]
+    calls, counts = _callgrind(_OURS, command)
+    remaining = iter(counts)
+    counted = {
+        text: each * sum(islice(remaining, int(number)))
+        for text, number in zip(spelled, calls.split(), strict=True)
+    }
     return counted | {allocator.name: each * _native(trace, allocator) for allocator in allocators}
 
 
@@ -50,7 +56,7 @@ def _native(trace: Trace, allocator: Allocator) -> int:
     with columns_of(trace) as columns, TemporaryFile() as samples:
         command = replay_command(columns, samples, touch=False)
         files = (columns.file.fileno(), samples.fileno())
-        _, second = _callgrind(_ALLOCATORS, command, b"tt", files, allocator.preload)
+        _, (_, second) = _callgrind(_ALLOCATORS, command, b"tt", files, allocator.preload)
     return second
 
 
@@ -60,8 +66,8 @@ def _callgrind(
     commands: bytes = b"",
     files: Sequence[int] = (),
     preload: str = "",
-) -> list[int]:
-    """Run a command and return the instructions of each call of one of its functions."""
+) -> tuple[str, list[int]]:
+    """Return a command's output, and the instructions of each call of one of its functions."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise SimallocError("valgrind is not installed; Debian has it in the package valgrind")
@@ -80,7 +86,7 @@ def _callgrind(
         dumps = sorted(Path(folder).glob("counts.*"), key=lambda path: int(path.suffix[1:]))
         if result.returncode or not dumps:
             raise SimallocError(f"callgrind failed: {result.stderr.decode(errors='replace')}")
-        return [_total(dump) for dump in dumps]
+        return result.stdout.decode(), [_total(dump) for dump in dumps]
 
 
 def _total(dump: Path) -> int:
@@ -92,10 +98,15 @@ def _total(dump: Path) -> int:
 @click.argument("trace")
 @click.argument("policies", nargs=-1)
 def _replay(trace: str, policies: Sequence[str]) -> None:
-    """Replay a trace's first events under policies: what callgrind runs."""
+    """Replay a trace's first events under policies: what callgrind runs.
+
+    The output has the number of calls of the core for each policy. A slow policy takes several.
+    """
     first = load(trace).prefix(EVENTS)
     for policy in policies:
-        simulate(first, policy)
+        calls: list[int] = []
+        simulate(first, policy, progress=calls.append)
+        click.echo(len(calls))
 
 
 if __name__ == "__main__":
