@@ -69,7 +69,11 @@ def steps_html(steps: Steps, *, whole_page: bool = False) -> str:
     )
     if not whole_page:
         return body
-    head = f'<meta charset="utf-8"><title>{escape(steps.trace)}, step by step</title>'
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        "<style>.simalloc-step{max-width:100%;height:auto}input{max-width:70%}</style>"
+        f"<title>{escape(steps.trace)}, step by step</title>"
+    )
     style = "font-family:system-ui,sans-serif;margin:2em"
     return f'<!doctype html><html lang="en"><head>{head}</head><body style="{style}">{body}</body>'
 

@@ -68,6 +68,7 @@ def test_text_svg_and_html_show_every_step_and_escape_names(trace, tmp_path):
         found.save(tmp_path / name)
     svg, html = ((tmp_path / f"s.{kind}").read_text() for kind in ("svg", "html"))
     assert svg.count('class="step"') == html.count("<svg") == 6
+    assert 'name="viewport"' in html, "a phone shows the page as wide as itself"
     for text in (svg, html, found._repr_html_()):
         assert "<small>" not in text
         assert "&lt;small&gt; under binary-buddy" in text
