@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _SHARES: Final = (0, 0.5, *(step * 10**power for power in range(6) for step in (1, 2, 5)))
 """Percentages worth a mark."""
+_MOST_MARKS: Final = 12
+"""Maximum marks that do not touch each other; beyond, only powers of ten are marked."""
 
 
 def bytes_axis(axis: Axis, top: float) -> None:
@@ -48,7 +50,10 @@ def share_axis(axes: Axes, values: Sequence[float]) -> None:
     """Mark the horizontal axis for fractions, in percent: linear up to 1 %, then logarithmic."""
     axes.set_xscale("symlog", linthresh=0.01, linscale=0.6)
     axes.set_xlim(min(0.0, *values) - 0.0004, max(0.01, *values) * 1.15)
-    axes.xaxis.set_major_locator(FixedLocator([share / 100 for share in _SHARES]))
+    marks = [share / 100 for share in _SHARES if share / 100 <= axes.get_xlim()[1]]
+    if len(marks) > _MOST_MARKS:
+        marks = [0, *(10**power / 100 for power in range(6))]
+    axes.xaxis.set_major_locator(FixedLocator(marks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(share_formatter())
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.ranking import meaning
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.figures.titles import row_names
 from simalloc.report.palettes import Palette, Theme
 from simalloc.report.units import percent
 
@@ -29,7 +30,8 @@ def draw_fragmentation(
     Raises `SimallocError` if `ranks` is empty.
     """
     with styled(theme) as palette:
-        figure = new_figure_of_rows(len(ranks))
+        names = row_names(rank.policy for rank in ranks)
+        figure = new_figure_of_rows(names)
         axes = figure.add_subplot()
         traces = list(ranks[0].by_trace)
         values = np.array([[rank.by_trace[trace] for trace in traces] for rank in ranks])
@@ -38,7 +40,7 @@ def draw_fragmentation(
         axes.imshow(values, aspect="auto", cmap=shades, norm=norm)
         _write(axes, values, shades(norm(values)))
         axes.set_xticks(range(len(traces)), traces)
-        axes.set_yticks(range(len(ranks)), [rank.policy for rank in ranks])
+        axes.set_yticks(range(len(ranks)), names)
         axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
         for spine in axes.spines.values():
             spine.set_visible(False)

@@ -10,6 +10,7 @@ from simalloc.policy import spell
 from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.figures.titles import row_names
 from simalloc.report.palettes import Palette, Theme
 from simalloc.sizes import format_size
 
@@ -27,7 +28,8 @@ def draw_pages(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
     if not sizes or any(set(run.occupied) != set(sizes) for run in runs):
         raise SimallocError("these runs have no record of their pages: simulate with occupied=...")
     with styled(theme) as palette:
-        figure = new_figure_of_rows((len(sizes) + 1) * len(runs) // 2 + 1)
+        names = row_names(_names(runs))
+        figure = new_figure_of_rows(names, bars=(len(sizes) + 1) * len(runs) // 2 + 1)
         axes = figure.add_subplot()
         height = 0.8 / len(sizes)
         for place, size in enumerate(sizes):
@@ -40,7 +42,7 @@ def draw_pages(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
         axes.plot(
             [], [], color=palette.ink, linestyle=(0, (4, 3)), linewidth=0.8, label="peak live"
         )
-        axes.set_yticks(range(len(runs)), _names(runs))
+        axes.set_yticks(range(len(runs)), names)
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
         axes.spines["left"].set_visible(False)

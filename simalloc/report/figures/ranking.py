@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simalloc.report.figures.axes import share_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.figures.titles import row_names
 from simalloc.report.palettes import Palette, Theme
 
 if TYPE_CHECKING:
@@ -38,11 +39,12 @@ def draw_ranking(
     Raises `SimallocError` if `ranks` is empty.
     """
     with styled(theme) as palette:
-        figure = new_figure_of_rows(len(ranks))
+        names = row_names(rank.policy for rank in ranks)
+        figure = new_figure_of_rows(names)
         axes = figure.add_subplot()
         for place, rank in enumerate(ranks):
             _draw_rank(axes, rank, place, palette)
-        axes.set_yticks(range(len(ranks)), [rank.policy for rank in ranks])
+        axes.set_yticks(range(len(ranks)), names)
         axes.set_ylim(len(ranks) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
@@ -56,17 +58,18 @@ def draw_ranking(
 
 
 def _draw_rank(axes: Axes, rank: Rank, place: int, palette: Palette) -> None:
-    axes.plot(
-        list(rank.by_trace.values()),
-        [place] * len(rank.by_trace),
-        linestyle="",
-        marker="o",
-        markersize=3.2,
-        markerfacecolor="none",
-        markeredgecolor=palette.faint,
-        markeredgewidth=0.8,
-        label="a trace",
-    )
+    if len(rank.by_trace) > 1:  # the dot of a single trace would lie under the mean
+        axes.plot(
+            list(rank.by_trace.values()),
+            [place] * len(rank.by_trace),
+            linestyle="",
+            marker="o",
+            markersize=3.2,
+            markerfacecolor="none",
+            markeredgecolor=palette.faint,
+            markeredgewidth=0.8,
+            label="a trace",
+        )
     if rank.low is not None and rank.high is not None:
         axes.plot(
             [rank.low, rank.high],

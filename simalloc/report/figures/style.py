@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -56,14 +56,15 @@ def styled(theme: Theme) -> Iterator[Palette]:
         yield palette
 
 
-def new_figure_of_rows(rows: int) -> Picture:
-    """Return an empty figure with the height of a row for each run or policy.
+def new_figure_of_rows(names: Sequence[str], bars: int = 0) -> Picture:
+    """Return an empty figure with the height of a row for each name, and of at least `bars` rows.
 
-    Raises `SimallocError` if `rows` is 0.
+    Rows are as high as the name with the most lines. Raises `SimallocError` without names.
     """
-    if not rows:
+    if not names:
         raise SimallocError("the list of runs is empty; give at least one run to draw")
-    return new_figure(0.75 + 0.2 * rows)
+    lines = max(name.count("\n") for name in names) + 1
+    return new_figure(0.75 + 0.2 * max(len(names) * lines, bars))
 
 
 def new_figure(

@@ -1,9 +1,9 @@
-"""Titles above panels that stand side by side: none reaches into the next panel."""
+"""Titles above panels that stand side by side, and names of rows, in lines of limited width."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 _LETTERS: Final = 94
@@ -12,13 +12,24 @@ _LETTERS: Final = 94
 _GAP: Final = 5
 """Letters that stay free above each panel."""
 
+_ROW: Final = 40
+"""Maximum letters in a line of a row's name, which leave more than half of a picture's width."""
+
 _PIECE: Final = re.compile(r"[^\s:,/]*[:,/]+|[^\s:,/]+|\s+")
 """A line may end after each piece: a word, a space, or the part of a policy up to `:` or `,`."""
 
 
 def panel_title(text: str, panels: int) -> str:
     """Return a title in lines no wider than a panel of `panels`."""
-    width = _LETTERS // panels - _GAP
+    return _wrapped(text, _LETTERS // panels - _GAP)
+
+
+def row_names(names: Iterable[str]) -> list[str]:
+    """Return the names of rows, long ones in several lines."""
+    return [_wrapped(name, _ROW) for name in names]
+
+
+def _wrapped(text: str, width: int) -> str:
     return "\n".join(line for part in text.splitlines() for line in _lines(part, width))
 
 

@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter
 from simalloc.policy import spell
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.figures.titles import row_names
 from simalloc.report.palettes import Theme
 from simalloc.report.units import spell_events
 
@@ -26,7 +27,10 @@ def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
     ordered = sorted(runs, key=lambda run: run.counters.visited_mean)
     several = len({run.trace for run in runs}) > 1
     with styled(theme) as palette:
-        figure = new_figure_of_rows(len(ordered))
+        names = row_names(
+            f"{run.trace}, {spell(run.policy)}" if several else spell(run.policy) for run in ordered
+        )
+        figure = new_figure_of_rows(names)
         axes = figure.add_subplot()
         rows = range(len(ordered))
         means = [run.counters.visited_mean for run in ordered]
@@ -34,8 +38,6 @@ def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
         axes.hlines(rows, means, worst, color=palette.faint, linewidth=0.8)
         axes.plot(means, rows, "D", color=palette.lines[0], markersize=4, label="mean")
         axes.plot(worst, rows, "|", color=palette.lines[1], markersize=8, label="worst")
-        names = [f"{run.trace}, {spell(run.policy)}" if several else spell(run.policy)
-                 for run in ordered]  # fmt: skip
         axes.set_yticks(rows, names)
         axes.set_ylim(len(ordered) - 0.4, -0.6)
         axes.set_xscale("symlog", linthresh=1.0)
@@ -43,7 +45,7 @@ def draw_visits(runs: Sequence[Run], *, theme: Theme = "light") -> Picture:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: spell_events(value)))
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        axes.set_xlabel("free blocks that an allocation looks at")
+        axes.set_xlabel("free blocks that an allocation visits")
         axes.grid(axis="x", alpha=0.4)
         axes.set_axisbelow(True)
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)

@@ -10,6 +10,7 @@ from simalloc.measure.waste import FREE_PARTS, PARTS
 from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.picture import Picture
 from simalloc.report.figures.style import new_figure_of_rows, styled
+from simalloc.report.figures.titles import row_names
 from simalloc.report.palettes import Palette, Theme
 
 _LEGEND_ROWS: Final = 6
@@ -24,7 +25,8 @@ def draw_waste(wastes: Sequence[Waste], *, theme: Theme = "light") -> Picture:
     Raises `SimallocError` if `wastes` is empty.
     """
     with styled(theme) as palette:
-        figure = new_figure_of_rows(max(len(wastes), _LEGEND_ROWS) if wastes else 0)
+        names = row_names(waste.policy for waste in wastes)
+        figure = new_figure_of_rows(names, bars=_LEGEND_ROWS)
         axes = figure.add_subplot()
         places = range(len(wastes))
         left = [0.0] * len(wastes)
@@ -34,7 +36,7 @@ def draw_waste(wastes: Sequence[Waste], *, theme: Theme = "light") -> Picture:
                 axes.barh(places, sizes, 0.6, left, color=colour, label=PARTS[part], linewidth=0)
             left = [start + size for start, size in zip(left, sizes, strict=True)]
         _draw_pages(axes, wastes, palette)
-        axes.set_yticks(places, [waste.policy for waste in wastes])
+        axes.set_yticks(places, names)
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
         axes.spines["left"].set_visible(False)

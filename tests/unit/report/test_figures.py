@@ -7,6 +7,7 @@ from matplotlib.colors import to_rgb
 from simalloc.errors import SimallocError, TraceError
 from simalloc.heap import simulate
 from simalloc.measure import free_sizes, heap_map, pins, ranking
+from simalloc.measure.ranking import Rank
 from simalloc.report.figures.axes import bytes_axis
 from simalloc.report.figures.fragmentation import draw_fragmentation
 from simalloc.report.figures.free_sizes import draw_free_sizes
@@ -16,9 +17,10 @@ from simalloc.report.figures.pages import draw_pages
 from simalloc.report.figures.portrait import draw_portrait
 from simalloc.report.figures.portrait_live import BOUNDS
 from simalloc.report.figures.ranking import draw_ranking
-from simalloc.report.figures.style import new_figure
+from simalloc.report.figures.style import new_figure, new_figure_of_rows
 from simalloc.report.figures.threads import draw_threads
 from simalloc.report.figures.timelines import draw_timelines
+from simalloc.report.figures.titles import row_names
 from simalloc.report.figures.visits import draw_visits
 from simalloc.report.palettes import PALETTES, age_shades
 from simalloc.report.units import spell_events
@@ -93,6 +95,21 @@ def test_a_heap_map_says_what_it_has_no_place_for():
     assert note in texts(draw_heap_maps([shown], [""], soon=True))
     other = small_map(trace, simulate(trace, "first-fit-ao"))
     assert "first-fit-ao" in texts(draw_heap_maps([shown, other], ["dlmalloc", "first-fit-ao"]))
+
+
+def test_long_names_of_rows_take_several_lines():
+    name = "mine.py:ThresholdWorstFitOfPages:threshold=64K,growth=64K"
+    (wrapped,) = row_names([name])
+    assert wrapped == "mine.py:ThresholdWorstFitOfPages:\nthreshold=64K,growth=64K"
+    one, two = (new_figure_of_rows([each] * 3).get_size_inches()[1] for each in ("fit", wrapped))
+    assert two == pytest.approx(one + 3 * 0.2)
+
+
+def test_marks_of_a_wide_range_are_powers_of_ten():
+    figure = draw_ranking([Rank("fit", share, None, None, {"a": share}) for share in (0.01, 30.0)])
+    marks = figure.axes[0].get_xticks().tolist()
+    assert marks == [0, 0.01, 0.1, 1, 10, 100, 1000]
+    assert "a trace" not in texts(figure), "the mean of one trace is the trace"
 
 
 def test_headings_are_as_narrow_as_their_maps():
