@@ -466,7 +466,7 @@ def _ranks(
     function: str,
 ) -> list[Rank]:
     if of not in {"mapped", "resident"}:
-        raise SimallocError(f"fragmentation is of mapped or resident bytes, not of {of!r}")
+        raise SimallocError(f"fragmentation measures mapped or resident bytes, not {of!r}")
     if not isinstance(compared, Results):
         return ranking(_several(compared, Run, function), measure, of)
     pivot = compared.pivot(measure, of=of).complete()

@@ -78,7 +78,7 @@ def command(
 
     TRACE is a file or a name that `simalloc traces` lists. Objects do not move, no byte is lost to
     headers, and alignments requested in the trace are kept. A table of buffers in MiniMalloc's
-    format may have gaps, in which others use the bytes of a buffer. Every placement is verified.
+    format may have gaps, in which other buffers use its bytes. Every placement is verified.
     Its status is "optimal" if a lower bound proves that no smaller heap exists. Ctrl-C ends the
     search and prints the best placement so far.
     """

@@ -31,7 +31,7 @@ def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
         if size < _MIN:
             raise click.BadParameter(f"{text} is {size:,} bytes; {text}G is {text} GiB")
     if not all(size < 1 << 50 for size in sizes):
-        raise click.BadParameter("a capacity is less than 1024T")
+        raise click.BadParameter("a capacity must be less than 1024T")
     return sizes
 
 

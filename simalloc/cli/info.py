@@ -69,7 +69,7 @@ def command(
 
     TRACE is a file or a name that `simalloc traces` lists. The table contains the five most
     important figures; --all, JSON and CSV contain every figure. docs/statistics.md defines each
-    one. Files of any length are read in one pass.
+    one. Files of any length are streamed.
     """
     if plot is not None and len(traces) > 1:
         raise click.UsageError("--plot draws one trace; call it once for each")

@@ -73,8 +73,8 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
     help="Write every Nth event, and the last. Default: every event.",
 )
 @of_option(
-    "Also write the size of the largest free block, with largest-free. Mapped and resident bytes "
-    "are always written."
+    "largest-free also writes the size of the largest free block. Mapped and resident bytes are "
+    "always written."
 )
 @write_option
 @page_option

@@ -119,7 +119,8 @@ def command(
 
     A pool is a heap of fixed size, as on a board. Because a larger pool may refuse a request that a
     smaller pool serves, every size is tried, unless the allocator's rules prove the result. The
-    safe size is the smallest size from which no size fails, up to twice the smallest pool.
+    safe size is the smallest size from which on every size serves the trace, tested up to twice the
+    smallest pool.
     """
     chosen = expand_policies(policies or "@pool")
     if worst is not None and (vary is None or len(chosen) != 1):

@@ -76,10 +76,9 @@ def command(
 ) -> None:
     """Write a page on the best malloc and settings for a program, and on its memory.
 
-    TRACE is a file or a name that `simalloc traces` lists. Files of any length are read in one
-    pass. The page starts with the verdict of `simalloc settings`. It then shows memory over time
-    and, for the malloc in use, the best alternative and the chosen policies, the heap and the code
-    that pins it.
+    TRACE is a file or a name that `simalloc traces` lists. Files of any length are streamed. The
+    page starts with the verdict of `simalloc settings`. It then shows memory over time and, for the
+    malloc in use, the best alternative and the chosen policies, the heap and the code that pins it.
 
     FOLDER contains the traces that `simalloc record` wrote for a process and its children. Its page
     shows the sum over all processes at each time, and the three largest processes.

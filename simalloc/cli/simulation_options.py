@@ -21,14 +21,14 @@ realloc_option: Final = click.option(
     "--realloc",
     type=click.Choice([rule.value for rule in Realloc]),
     default=None,
-    help="Free the old block of a realloc before or after allocating the new one, or resize it in "
-    "place where possible. Default: in-place with mechanism=on, else free-first.",
+    help="Free the old block of a realloc before or after allocating the new one, or resize the "
+    "block in place where possible. Default: in-place with mechanism=on, else free-first.",
 )
 on_refusal_option: Final = click.option(
     "--on-refusal",
     type=click.Choice([each.value for each in OnRefusal]),
     default=None,
-    help="Continue a run without the object when a request is refused, or stop the run. Default: "
+    help="When a request is refused, continue the run without the object, or stop it. Default: "
     "stop for device allocators, else go-on.",
 )
 
@@ -46,7 +46,7 @@ write_option: Final = click.option(
     default="all",
     show_default=True,
     callback=lambda _context, _option, value: value == "all",
-    help="Bytes of its objects that the program writes and thereby makes resident.",
+    help="Bytes that the program is assumed to write to its objects. Written pages are resident.",
 )
 
 

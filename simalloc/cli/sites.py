@@ -90,8 +90,8 @@ def _number(_context: Any, _option: Any, given: float) -> float:
     help="Event at which the heap is examined: the most waste, the peak of --of, or the end.",
 )
 @of_option(
-    "The peak is that of the mapped or resident bytes, or the event at which the largest free "
-    "block is smallest."
+    "Meaning of the peak: of mapped bytes, of resident bytes, or the event with the smallest "
+    "largest free block."
 )
 @click.option(
     "--by",
@@ -119,8 +119,12 @@ def _number(_context: Any, _option: Any, given: float) -> float:
     metavar="TEXT",
     help="Keep allocating code with this text in its function or file name.",
 )
-@click.option("--through", metavar="TEXT", help="Keep call paths with such a function or file.")
-@click.option("--without", metavar="TEXT", help="Keep call paths without such a function or file.")
+@click.option(
+    "--through", metavar="TEXT", help="Keep call paths with this text in a function or file name."
+)
+@click.option(
+    "--without", metavar="TEXT", help="Omit call paths with this text in a function or file name."
+)
 @click.option(
     "--wrapper",
     "wrappers",
@@ -252,7 +256,7 @@ def _measure(profile: Profile, wanted: str | None) -> str:
     if wanted is None:
         return profile.measures[0] if "pinned_bytes" in profile.values else "live_bytes"
     if wanted not in profile.values:
-        raise SimallocError(f"{wanted} is known under a policy; name one with -p")
+        raise SimallocError(f"{wanted} depends on a policy; name one with -p")
     return wanted
 
 

@@ -96,7 +96,7 @@ def command(
             echo(f"simalloc: {problem}", err=True)
     elif output is not None or blocks is not None or plot is not None:
         raise ProcessError(
-            f"{source} has sums only; -o, --blocks and --plot need a process or a core file"
+            f"{source} contains only sums; -o, --blocks and --plot need a process or a core file"
         )
     else:
         _print(

@@ -80,6 +80,6 @@ start_option: Final = click.option(
     metavar="HEAP.npz|recorded",
     callback=_starts,
     help="Begin runs of glibc's malloc with the heap of a process: HEAP.npz of `simalloc snapshot "
-    "-o`, or the heap that `simalloc record --pid` saved with each trace. The live blocks come "
-    "first in the trace, and all other policies place them.",
+    "-o`, or the heap that `simalloc record --pid` saved with each trace. Other policies "
+    "place the live blocks of the process as the first objects of the trace.",
 )

@@ -137,14 +137,12 @@ def rank(pivot: Pivot, *, confidence: float = 0.95, resamples: int = RESAMPLES) 
     wide. All draws are from a fixed seed. Raises `ResultsError` if fewer than two traces are left.
     """
     if not 0 < confidence < 1:
-        raise ResultsError(f"confidence is {confidence}; it lies between 0 and 1")
+        raise ResultsError(f"confidence is {confidence}; it takes a number between 0 and 1")
     if resamples < 1:
         raise ResultsError(f"resamples is {resamples}; it takes at least 1")
     complete = pivot.complete()
     if len(complete.traces) < 2 or not complete.settings:
-        raise ResultsError(
-            "a ranking needs two traces at least for which every policy has a figure"
-        )
+        raise ResultsError("a ranking needs at least two traces with a figure for every policy")
     programs = [column.program for column in complete.traces]
     means = program_means(complete.values, programs)
     order = np.lexsort((complete.measure.order(means.mean(axis=1)), np.array(complete.incomplete)))

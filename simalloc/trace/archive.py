@@ -71,13 +71,11 @@ class Archive:
             )
         length = math.prod(shape)
         if length > limit:
-            raise TraceError(
-                f"is damaged: {name} has {length} bytes; {limit} are the most there can be"
-            )
+            raise TraceError(f"is damaged: {name} has {length} bytes; {limit} bytes are the limit")
         if not whole or len(content) != start + length:
-            raise TraceError(f"is damaged: {name} does not have the {length} bytes that it says")
+            raise TraceError(f"is damaged: {name} does not have the {length} bytes that it states")
         if check_sum and zlib.crc32(content.data) != member.CRC:
-            raise TraceError(f"is damaged: {name} does not have its check sum")
+            raise TraceError(f"is damaged: {name} does not match its checksum")
         return content[start:].reshape(shape)
 
     def _inflate(self, member: zipfile.ZipInfo, limit: int) -> tuple[NDArray[np.uint8], bool]:
@@ -85,7 +83,9 @@ class Archive:
         self._stream.seek(member.header_offset)
         magic, flags, *lengths = _LOCAL_HEADER.unpack(self._stream.read(_LOCAL_HEADER.size))
         if magic != ZIP_START or flags & _ENCRYPTED:
-            raise TraceError(f"{member.filename} is not where the archive says, or encrypted")
+            raise TraceError(
+                f"{member.filename} is not located where the archive states, or is encrypted"
+            )
         self._stream.seek(sum(lengths), 1)
         packed = min(member.compress_size, 2 * limit)
         if member.compress_type == zipfile.ZIP_STORED:

@@ -67,7 +67,7 @@ class Decoding:
     def check(self) -> None:
         """Raise `TraceError` unless all chunks together are what the header says."""
         if Totals.of(self._decoder, self._events) != self._header.totals:
-            raise TraceError("its header does not say what its events add up to")
+            raise TraceError("the totals in its header are not those of its events")
         identity = self.digests.identity
         found = identity.events if self._earlier is None else self._earlier.hexdigest()
         if found != self._header.sha256:

@@ -57,7 +57,7 @@ def test_a_device_is_only_chosen_where_there_are_several(tmp_path):
     for command in ("import log -o t.npz", "device log", "report log -o page.html"):
         result = simalloc(*command.split(), "--device", "1")
         assert result.exit_code == 2
-        assert "log: is of no device that could be chosen" in result.stderr
+        assert "log: has no devices to choose from" in result.stderr
     result = simalloc("device", "make", "--device", "1")
     assert "which has no devices to choose from: leave out --device" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["log"]

@@ -130,7 +130,7 @@ def test_what_the_linker_would_pass_over_in_silence(trace, tmp_path):
     text.write_text("not a library")
     result = native(trace, "-a", text)
     assert result.exit_code == 2
-    assert f"{text} cannot stand in for malloc: the dynamic linker did not load it" in result.stderr
+    assert f"{text} cannot replace malloc: the dynamic linker did not load it" in result.stderr
 
 
 @pytest.mark.parametrize("allocator", allocators.installed(), ids=lambda allocator: allocator.name)

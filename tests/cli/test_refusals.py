@@ -96,7 +96,7 @@ def test_other_commands_take_a_run_that_refused():
     assert simalloc("report", *asked, "-o", "page.html").exit_code == 0
     stopped = simalloc("waste", *asked, "--on-refusal", "stop")
     assert stopped.exit_code == 2
-    assert "ends at event 5, where memory is out" in stopped.stderr
+    assert "ran out of memory at event 5;" in stopped.stderr
 
 
 @pytest.mark.usefixtures("folder")

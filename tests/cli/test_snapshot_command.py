@@ -157,4 +157,4 @@ def test_statistics_have_no_blocks(tmp_path):
     assert simalloc("snapshot", path).exit_code == 0
     result = simalloc("snapshot", path, "--blocks", tmp_path / "blocks.csv")
     assert result.exit_code == 2
-    assert "has sums only" in result.stderr
+    assert "contains only sums" in result.stderr

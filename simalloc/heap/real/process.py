@@ -261,7 +261,7 @@ class NativeProcess:
             raise SimallocError(f"{self._trace.name}: {why}")
         if word == "unmeasurable":
             raise SimallocError(
-                "this system does not tell how much memory a process has "
+                "this system does not report the memory of a process "
                 "(/proc/self/status, maps, statm and smaps_rollup)"
             )
         return [int(figure) for figure in figures]
@@ -281,7 +281,7 @@ class NativeProcess:
                 if said
                 else "it has no malloc of its own"
             )
-            raise SimallocError(f"{preload} cannot stand in for malloc: {why}")
+            raise SimallocError(f"{preload} cannot replace malloc: {why}")
 
     def _check_settings(self) -> None:
         """Raise if the allocator has reported an invalid setting, or its library lacks the name.

@@ -108,8 +108,8 @@ def check_run(source: EventSource, run: Run) -> None:
         return
     if not run.finished:
         raise SimallocError(
-            f"the run of {run.trace} ends at event {run.first_refused_event:,}, where memory is "
-            "out; only whole runs can be examined: choose a larger capacity, or 0 for none"
+            f"the run of {run.trace} ran out of memory at event {run.first_refused_event:,}; only "
+            "complete runs can be examined. Choose a larger capacity, or 0 for none"
         )
     raise SimallocError(
         f"the run is of {run.trace}, not of {source.name}; give the trace of the run"
@@ -141,7 +141,7 @@ class HeapReplay:
         for event in self._stops:
             if not 0 <= event < len(source):
                 raise SimallocError(
-                    f"event {event} of {source.name} cannot be shown; the events that can are "
+                    f"event {event} of {source.name} cannot be shown; choose an event from "
                     f"0 to {len(source) - 1}"
                 )
         wanted = len(source) if events is None else events

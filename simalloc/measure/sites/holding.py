@@ -45,8 +45,8 @@ def held_under(
     sites_of(trace)
     if sampled_every(trace.provenance):
         raise SimallocError(
-            f"{trace.name} is a sample, which does not say what lies beside what in a heap; record "
-            "without --every to ask what is pinned"
+            f"{trace.name} is a sample, which lacks the neighbours of its objects; record "
+            "without --every to find pinned bytes"
         )
     run = (
         policy

@@ -37,9 +37,7 @@ class Usage:
 def sites_of(trace: Trace) -> NDArray[np.uint32]:
     """Return the site of each event of a trace. Raises `SimallocError` if it has no sites."""
     if trace.site is None:
-        raise SimallocError(
-            f"{trace.name} does not say where its calls are; record it with --stacks"
-        )
+        raise SimallocError(f"{trace.name} has no call sites; record it with --stacks")
     return trace.site
 
 

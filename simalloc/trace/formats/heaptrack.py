@@ -91,9 +91,9 @@ class HeaptrackFormat(LineFormat):
             return super().read(log)
         if log.match_frees is None:
             raise log.wrong(
-                "is a file that heaptrack has interpreted: it no longer says which object a free "
-                "is of. `simalloc import --match-frees newest` (or oldest) guesses which of "
-                "several equal objects it is; `heaptrack --raw COMMAND` records a file that says it"
+                "is a file that heaptrack has interpreted, which no longer states the object of "
+                "each free. `simalloc import --match-frees newest` (or oldest) guesses it among "
+                "equal objects; `heaptrack --raw COMMAND` records a file that states it"
             )
         log.guessed = True
         return heaptrack_interpreted.FORMAT.read(log)

@@ -90,16 +90,15 @@ class Opened:
         reading = self.format.read(self.log)
         if self.log.match_frees and not self.log.guessed:
             raise self.log.wrong(
-                f"says which object each free is of ({self.format.title}), so that no guess is "
-                "needed: leave out --match-frees"
+                f"states the object of each free ({self.format.title}); leave out --match-frees"
             )
         if self.log.device is not None and self.format is not pytorch.FORMAT:
             raise self.log.wrong(
-                f"is of no device that could be chosen ({self.format.title}): leave out --device"
+                f"has no devices to choose from ({self.format.title}); leave out --device"
             )
         if self.log.elf is not None and self.format.name not in _WITH_ADDRESSES:
             raise self.log.wrong(
-                f"has no return addresses of a board ({self.format.title}): leave out --elf"
+                f"has no return addresses of a board ({self.format.title}); leave out --elf"
             )
         if self.log.elf is not None and not Path(self.log.elf).is_file():
             raise TraceError("file not found; --elf requires the firmware image", path=self.log.elf)

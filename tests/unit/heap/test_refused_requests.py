@@ -72,7 +72,7 @@ def test_a_run_can_end_with_a_refused_request(engine):
     trace = trace_of((M, 1, 60), (M, 2, 50), (F, 1, 0))
     run = run_of(trace, "best-fit-ao:growth=1,capacity=100", engine, on_refusal="stop")
     assert (run.events, run.finished, run.refused) == (2, False, 1)
-    with pytest.raises(SimallocError, match="ends at event 2, where memory is out"):
+    with pytest.raises(SimallocError, match="ran out of memory at event 2;"):
         waste(trace, run)
 
 

@@ -48,7 +48,7 @@ def test_a_program_that_ends_early_leaves_the_others_alone(file):
     assert early == simulate(TRACE, small)
     assert early.events == len(early.addresses) == early.device.first_refused_event == 301
     assert whole.events == len(TRACE)
-    with pytest.raises(SimallocError, match="ends at event 301, where memory is out"):
+    with pytest.raises(SimallocError, match="ran out of memory at event 301;"):
         heap_snapshot(file, early)
 
 

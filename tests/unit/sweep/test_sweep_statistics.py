@@ -113,8 +113,8 @@ def test_any_number_can_be_chosen_and_sorted_by():
         (lambda results: results.pivot(4).sorted_by("nonsense"), "cannot sort by 'nonsense'"),
         (lambda results: results.where(policy="nonsense").pivot(4), "no run is left to show"),
         (lambda results: results.where(nonsense="1"), "no column or parameter 'nonsense'"),
-        (lambda results: results.where(trace="t0").rank(4), "two traces at least"),
-        (lambda _: grid([[None, None]]).rank(4), "two traces at least"),
+        (lambda results: results.where(trace="t0").rank(4), "at least two traces"),
+        (lambda _: grid([[None, None]]).rank(4), "at least two traces"),
         (lambda results: results.rank(4, confidence=1.5), "between 0 and 1"),
         (lambda results: results.rank(4, resamples=0), "at least 1"),
         (lambda results: results.timeline(results[0]), "not read from a file"),
@@ -194,7 +194,7 @@ def test_a_ranking_leaves_out_what_not_all_have():
     rows = [found for found in full if found["policy"] != "p2" or found["trace"] == "t0"]
     gone = [row(f"t{t}", "p3", None, error="no") for t in range(3)]
     ranking = Results([*rows[:-1], *rows[-1:], *gone, row("t3", "p0", 1.0)])
-    with pytest.raises(ResultsError, match="two traces at least"):
+    with pytest.raises(ResultsError, match="at least two traces"):
         ranking.rank(4)
     ranking = Results(
         [*[x for x in rows if x["policy"] != "p2"], *gone, row("t3", "p0", 1.0)]
