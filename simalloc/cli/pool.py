@@ -52,7 +52,7 @@ from simalloc.trace.catalogue import find_trace, load
     "pool",
     cls=PolicyCommand,
     epilog="\b\nExamples:\n"
-    "  simalloc pool iot-node-day\n"
+    "  simalloc pool iot-node-day -p freertos-heap-4 esp-idf\n"
     "  simalloc pool board.npz -p freertos-heap-4 esp-idf --plot refused.png\n"
     "  simalloc pool board.npz -p zephyr --vary 20 --worst worst.npz",
 )
