@@ -158,14 +158,19 @@ static struct plan plan_in_place(uint64_t below, uint64_t held, uint64_t above, 
     return (struct plan){below + held + above >= wanted, true, below + held < wanted};
 }
 
-/* Notes a realloc beside the last run, on whose size it depends. */
-static void note_resized(struct heap *heap, uint32_t id, uint64_t held, uint64_t wanted)
+/* Notes that a larger last run behind an object of `held` bytes may be enough for a realloc, alone
+ * or with the `below` free bytes in front of the object. */
+static void note_resized(struct heap *heap, uint32_t id, uint64_t below, uint64_t held,
+                         uint64_t wanted)
 {
     uint32_t last = pool_last(heap);
-    if (id == last)
-        differs_from(heap, 1);
-    else if (heap->blocks[id].next == last && heap_is_free(heap, last) && held < wanted)
-        differs_from(heap, 1);
+    if (heap->blocks[id].next != last || !heap_is_free(heap, last))
+        return;
+    uint64_t room = held + heap->blocks[last].size;
+    if (below + room < wanted)
+        differs_from(heap, wanted - below - room);
+    else if (room < wanted)
+        differs_from(heap, wanted - room);
 }
 
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
@@ -178,7 +183,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     uint64_t below = free_bytes(heap, block->previous), above = free_bytes(heap, block->next);
     struct plan plan = state->defrags ? plan_defragmenting(below, held, above, wanted)
                                       : plan_in_place(below, held, above, wanted);
-    note_resized(heap, id, held + (state->defrags ? below : 0), wanted);
+    note_resized(heap, id, below, held, wanted);
     if (!plan.is_possible)
         return layer_move(heap, id, size);
     if (!plan.takes_below && !plan.takes_above && held == wanted)
@@ -195,6 +200,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     heap->counters.coalescings += plan.takes_above + plan.takes_below;
     if (block->size > wanted)
         give_back(state, pool_split(&state->pool, id, wanted));
+    else
+        note_unsplit(heap, id, 1);
     pool_hand_out(&state->pool, id);
     return id;
 }
