@@ -20,6 +20,7 @@ from simalloc.heap.quantity import (
 from simalloc.heap.run_figures import footprint_figures
 from simalloc.plural import counted
 from simalloc.policy import spell
+from simalloc.policy.families.planner import Planner
 from simalloc.report.at_start import start_notes
 from simalloc.report.table import Table, Value
 from simalloc.report.units import MAX_SHOWN, bounded_percent
@@ -149,7 +150,9 @@ def runs_table(runs: Sequence[Run], *, of: Quantity = "mapped", speed: bool = Tr
         columns["ns/event"] = [_nanoseconds(run) for run in runs]
     rows = list(zip(*columns.values(), strict=True))
     found = tuple(
-        f"{spell(run.policy)} of {run.trace}: {run.found}." for run in runs if run.found is not None
+        f"{spell(run.policy)} of {run.trace}: {run.found}."
+        for run in runs
+        if run.found is not None and not isinstance(run.policy.description, Planner)
     )
     out = tuple(refusal_note(run) for run in runs if run.refused)
     title, meaning = (
