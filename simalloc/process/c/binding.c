@@ -3,6 +3,7 @@
 #include "../../c/extension.h"
 #include "caller.h"
 #include "chains.h"
+#include "copying.h"
 #include "tracer.h"
 #include "words.h"
 

@@ -61,12 +61,6 @@ void tracer_release(struct tracer *tracer);
 /* Lets all stopped threads go on that are not among the `kept` ones. They are no longer attached. */
 void tracer_keep(struct tracer *tracer, const uint64_t *kept, size_t count);
 
-/* Copies ranges of another process's memory to `bytes` + place[i]; returns the number of bytes that
- * could not be read, which are zero there, or -1 with errno set if nothing can be. A range has at
- * most 1 GiB. */
-int64_t copy_ranges(pid_t process, const uint64_t *start, const uint64_t *length,
-                    const uint64_t *place, size_t count, uint8_t *bytes);
-
 /* Puts the address of a thread's list of robust locks into `*head`; returns -1 with errno set if it
  * may not be known. */
 int thread_robust_list(pid_t thread, uint64_t *head);

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "words.h"
 
-#include "tracer.h"
+#include "copying.h"
 
 #include <stdbool.h>
 #include <string.h>
