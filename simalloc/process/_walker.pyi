@@ -41,6 +41,15 @@ def copy(
     into: NDArray[np.uint8],
     /,
 ) -> int: ...
+def pages(
+    process: int,
+    pagemap: int,
+    start: int,
+    into: NDArray[np.uint8],
+    had: NDArray[np.uint8],
+    now: NDArray[np.uint8],
+    /,
+) -> None: ...
 def words(
     process: int,
     pagemap: int,

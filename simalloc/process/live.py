@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simalloc.process import _walker
 from simalloc.process.mappings import PAGE, Mapping, parse_maps
+from simalloc.process.region import Region, room_for
 from simalloc.process.target import GoneError, ProcessError, Target, Thread
 
 ROBUST_LIST: Final = 0x2E0
@@ -153,6 +154,19 @@ class LiveProcess(Target):
             return _walker.copy(self.process, start, length, place, into)
         except OSError as error:
             raise self.explained(error) from error
+
+    def _copied(self, start: int, end: int, old: Region | None) -> Region:
+        data, had = room_for(start, end - start, old)
+        pagemap, now = self._states_for(start, end)
+        try:
+            _walker.pages(self.process, pagemap, start, data, had, now)
+        except OSError as error:
+            raise self.explained(error) from error
+        return Region(start, data, now)
+
+    def _states_for(self, start: int, end: int) -> tuple[int, NDArray[np.uint8]]:
+        """Return a file for the states of pages and an array for them, or -1 and the states."""
+        return self._pagemap, np.zeros((end - start) // PAGE, np.uint8)
 
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the words at addresses; 0 in absent pages, and where none can be read."""

@@ -18,6 +18,9 @@ PRESENT: Final = 2
 """The states of a page, as the kernel numbers them. An absent page reads as zero; a page of a core
 file counts as present."""
 
+_SLACK: Final = 1 << 20
+"""Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
+
 
 @dataclass(frozen=True, eq=False)
 class Region:
@@ -55,6 +58,23 @@ class Region:
         here = np.append(self.pages != ABSENT, False)[page]
         found: NDArray[np.int64] = before[page] + rest * here
         return found
+
+
+def room_for(
+    start: int, size: int, old: Region | None
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return an array for a copy of memory, and the states of the pages whose bytes it has.
+
+    The array is that of `old`, an earlier copy, if it begins at `start` and is long enough. It is a
+    part of a longer one, into which the range can grow without page faults elsewhere.
+    """
+    had = np.zeros(size // PAGE, np.uint8)
+    whole = None if old is None else old.data.base
+    if old is None or old.start != start or not isinstance(whole, np.ndarray) or len(whole) < size:
+        return np.zeros(size + size // 8 + _SLACK, np.uint8)[:size], had
+    had[: len(old.pages)] = old.pages[: len(had)]
+    whole[size : len(old.data)] = 0
+    return whole[:size], had
 
 
 def memory_of(regions: Iterable[Region]) -> Memory:

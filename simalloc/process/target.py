@@ -20,10 +20,6 @@ from simalloc.process.region import ABSENT, Region, down, up
 _HUGE: Final = 1 << 40
 """A mapping of more bytes is address space that somebody keeps, not one of malloc's."""
 
-_SLACK: Final = 1 << 20
-"""Bytes by which the memory for a copy is longer than it must be, beside an eighth."""
-
-
 _MIN_SECONDS: Final = 60
 _SECONDS_PER_GIB: Final = 60
 """The limit of processor time for reading. A heap needs some seconds for each GiB."""
@@ -138,8 +134,8 @@ class Target(ABC):
     def region(self, start: int, end: int, old: Region | None = None) -> Region:
         """Return a copy of a range of memory, in whole pages; absent pages are not read.
 
-        `old` is an earlier copy whose array is reused, to spare page faults. Raises `TooLargeError`
-        if memory is exhausted.
+        `old` is an earlier copy whose array may be reused, to spare page faults. Raises
+        `TooLargeError` if memory is exhausted.
         """
         self.check_time()
         start, end = down(start), up(end)
@@ -150,12 +146,12 @@ class Target(ABC):
         except MemoryError as error:
             raise TooLargeError(_too_large(self.name, end - start)) from error
 
-    def _copied(self, start: int, end: int, old: Region | None) -> Region:
+    def _copied(self, start: int, end: int, old: Region | None) -> Region:  # noqa: ARG002 - for memory that changes
         pages = self.pages(start, end)
-        data = _room(start, end, pages, old)
-        runs, ends = runs_of(pages != ABSENT)
-        first, length = _split(runs * PAGE, ends * PAGE)
-        self.copy(first + np.uint64(start), length, first, data)
+        data = np.zeros(end - start, np.uint8)
+        first, last = runs_of(pages != ABSENT)
+        place, length = (first * PAGE).astype(np.uint64), ((last - first) * PAGE).astype(np.uint64)
+        self.copy(place + np.uint64(start), length, place, data)
         return Region(start, data, pages)
 
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -180,39 +176,10 @@ def _too_large(name: str, size: int) -> str:
     return f"{name} has a heap of {size >> 20:,} MiB, which is too large for a copy on this machine"
 
 
-def _room(start: int, end: int, pages: NDArray[np.uint8], old: Region | None) -> NDArray[np.uint8]:
-    """Return an array for a range; bytes of absent pages in it are zero.
-
-    It is a part of a longer one, into which the range can grow without page faults elsewhere.
-    """
-    size = end - start
-    whole = None if old is None else old.data.base
-    if old is None or old.start != start or not isinstance(whole, np.ndarray) or len(whole) < size:
-        return np.zeros(size + size // 8 + _SLACK, np.uint8)[:size]
-    now = np.zeros(len(old.pages), np.bool_)
-    now[: len(pages)] = (pages != ABSENT)[: len(now)]
-    stale, stale_ends = runs_of((old.pages != ABSENT) & ~now)
-    for first, last in zip(stale.tolist(), stale_ends.tolist(), strict=True):
-        whole[first * PAGE : last * PAGE] = 0
-    grown: NDArray[np.uint8] = whole[:size]
-    return grown
-
-
 def runs_of(marked: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the starts and the ends of runs of marked items."""
     edges = np.diff(np.concatenate(([0], marked.view(np.int8), [0])))
     return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-
-
-def _split(
-    start: NDArray[np.int64], end: NDArray[np.int64], most: int = 64 << 20
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return ranges as starts and lengths, cut into such of at most `most` bytes."""
-    pieces = -(-(end - start) // most)
-    number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    first = np.repeat(start, pieces) + number * most
-    length = np.minimum(np.repeat(end, pieces) - first, most)
-    return first.astype(np.uint64), length.astype(np.uint64)
 
 
 def in_any(mappings: Sequence[Mapping], address: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -68,6 +68,9 @@ class HeldProcess(LiveProcess):
         first = (start - blocks[0] * _BLOCK) // PAGE
         return states[first : first + (end - start) // PAGE]
 
+    def _states_for(self, start: int, end: int) -> tuple[int, NDArray[np.uint8]]:
+        return -1, self.pages(start, end)
+
 
 class Held:
     """Stopped threads of a process; one of them calls functions. Released at the end of `with`."""

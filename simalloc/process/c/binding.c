@@ -423,6 +423,42 @@ static PyObject *copy(PyObject *module, PyObject *args)
     return missing < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLongLong(missing);
 }
 
+static PyObject *pages(PyObject *module, PyObject *args)
+{
+    struct column columns[] = {{.name = "had", .width = 1},
+                               {.name = "now", .width = 1, .writable = true}};
+    struct column into = {.name = "into", .width = 1, .writable = true};
+    PyObject *given[2], *target;
+    int process, pagemap, error = 0;
+    unsigned long long start;
+    Py_ssize_t count, room;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iiKOOO", &process, &pagemap, &start, &target, &given[0],
+                          &given[1]) ||
+        !columns_hold(columns, given, 2, &count))
+        return NULL;
+    if (!columns_hold(&into, &target, 1, &room)) {
+        columns_release(columns, 2);
+        return NULL;
+    }
+    bool fits = room / PAGE_BYTES == count && room % PAGE_BYTES == 0;
+    if (fits) {
+        struct pages copied = {process, pagemap, start, (size_t)count, into.view.buf,
+                               columns[0].view.buf, columns[1].view.buf};
+        Py_BEGIN_ALLOW_THREADS
+        error = copy_pages(&copied);
+        Py_END_ALLOW_THREADS
+    }
+    columns_release(&into, 1);
+    columns_release(columns, 2);
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "states of more or fewer pages than the array has");
+        return NULL;
+    }
+    errno = error;
+    return error != 0 ? PyErr_SetFromErrno(PyExc_OSError) : Py_NewRef(Py_None);
+}
+
 static PyObject *words(PyObject *module, PyObject *args)
 {
     struct column columns[] = {{.name = "address", .width = 8},
@@ -505,6 +541,10 @@ static PyMethodDef module_methods[] = {
     {"copy", copy, METH_VARARGS,
      "copy(process, start, length, place, into) -> missing\n--\n\n"
      "Copy ranges of a process's memory; what cannot be read is zero, and counted."},
+    {"pages", pages, METH_VARARGS,
+     "pages(process, pagemap, start, into, had, now)\n--\n\n"
+     "Copy adjacent pages that are there; clear the copies of others. `had` has the states of the\n"
+     "pages in `into`, and `now` gets those of now; with `pagemap` -1, it has them."},
     {"words", words, METH_VARARGS,
      "words(process, pagemap, known, address, word)\n--\n\n"
      "Get the words at addresses; 0 in absent pages, and where none can be read.\n"
