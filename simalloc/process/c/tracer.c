@@ -118,6 +118,16 @@ static bool is_known(const struct tracer *tracer, pid_t number)
     return false;
 }
 
+/* Makes a thread stop, once; returns false, with errno set, if it cannot be. A thread that has
+ * stopped already would stop a second time when it goes on. */
+static bool interrupt(struct thread *thread)
+{
+    if (thread->interrupted)
+        return true;
+    thread->interrupted = true;
+    return ptrace(PTRACE_INTERRUPT, thread->number, NULL, NULL) == 0;
+}
+
 /* Attaches to a thread and interrupts it; returns 0, or an errno. A thread that has ended is
  * passed over. */
 static int seize(struct tracer *tracer, pid_t number)
@@ -136,9 +146,7 @@ static int seize(struct tracer *tracer, pid_t number)
         return letter == 'Z' || letter == 'X' ? 0 : error;
     }
     tracer->threads[tracer->count++] = (struct thread){.number = number};
-    if (ptrace(PTRACE_INTERRUPT, number, NULL, NULL) < 0 && errno != ESRCH)
-        return errno;
-    return 0;
+    return interrupt(&tracer->threads[tracer->count - 1]) || errno == ESRCH ? 0 : errno;
 }
 
 /* Attaches to every thread not known yet; returns 0, or an errno. */
@@ -205,27 +213,29 @@ static bool is_any_held(pid_t process, const struct locks *locks)
     return held;
 }
 
-static bool is_address_of_held(const struct locks *locks, uint64_t value)
+/* Returns the index + 1 of the held lock at an address; 0: there is none. */
+static size_t held_lock_at(const struct locks *locks, uint64_t address)
 {
     for (size_t i = 0; i < locks->count; i++)
-        if (locks->word[i] != 0 && locks->address[i] == value)
-            return true;
-    return false;
+        if (locks->word[i] != 0 && locks->address[i] == address)
+            return i + 1;
+    return 0;
 }
 
-/* Returns whether a thread has the address of a held lock in its registers or on top of its stack.
- * The address of an arena's lock is the arena's address, which the code that holds the lock uses. */
-static bool knows_lock(pid_t process, const struct user_regs_struct *registers,
-                       const struct locks *locks)
+/* Returns the index + 1 of the held lock whose address a thread has in its registers or on top of
+ * its stack; 0: it has none. The address of an arena's lock is the arena's address, which the code
+ * that holds the lock uses. */
+static size_t known_lock(pid_t process, const struct user_regs_struct *registers,
+                         const struct locks *locks)
 {
     uint64_t words[sizeof *registers / 8 + STACK_WORDS] = {0};
     uint64_t start = STACK_POINTER(*registers), length = 8 * STACK_WORDS, place = sizeof *registers;
     memcpy(words, registers, sizeof *registers);
     copy_ranges(process, &start, &length, &place, 1, (uint8_t *)words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (is_address_of_held(locks, words[i]))
-            return true;
-    return false;
+    size_t lock = 0;
+    for (size_t i = 0; lock == 0 && i < sizeof words / sizeof *words; i++)
+        lock = held_lock_at(locks, words[i]);
+    return lock;
 }
 
 static bool is_in(uint64_t address, const struct range *ranges, size_t count)
@@ -237,22 +247,25 @@ static bool is_in(uint64_t address, const struct range *ranges, size_t count)
 }
 
 /* Returns whether a thread may hold one of the held locks: it executes code in one of the ranges
- * and does not wait for a lock. `locks` is NULL if it does not matter which it knows. */
-static bool may_hold(const struct tracer *tracer, pid_t number, const struct locks *locks,
-                     const struct range *code, size_t code_count)
+ * and does not wait for a lock. Notes the lock that it knows; only_owners: it must know one. */
+static bool may_hold(const struct tracer *tracer, struct thread *thread, const struct locks *locks,
+                     bool only_owners, const struct range *code, size_t code_count)
 {
     struct user_regs_struct registers;
     struct iovec vector = {.iov_base = &registers, .iov_len = sizeof registers};
-    if (ptrace(PTRACE_GETREGSET, number, (void *)1 /* NT_PRSTATUS */, &vector) < 0)
+    if (ptrace(PTRACE_GETREGSET, thread->number, (void *)1 /* NT_PRSTATUS */, &vector) < 0)
         return false;
-    return is_in(PROGRAM_COUNTER(registers), code, code_count) && !WAITS_FOR_LOCK(registers) &&
-           (locks == NULL || knows_lock(tracer->process, &registers, locks));
+    if (!is_in(PROGRAM_COUNTER(registers), code, code_count) || WAITS_FOR_LOCK(registers))
+        return false;
+    thread->lock = known_lock(tracer->process, &registers, locks);
+    return !only_owners || thread->lock != 0;
 }
 
 void tracer_let_go(struct thread *thread)
 {
     long signal = thread->signal;
     thread->signal = 0;
+    thread->interrupted = false;
     restart_call(thread->number);
     thread->state =
         ptrace(PTRACE_CONT, thread->number, NULL, signal) < 0 ? THREAD_GONE : THREAD_RUNNING;
@@ -262,19 +275,19 @@ bool tracer_interrupt(struct tracer *tracer)
 {
     for (size_t i = 0; i < tracer->count; i++)
         if (tracer->threads[i].state == THREAD_RUNNING)
-            ptrace(PTRACE_INTERRUPT, tracer->threads[i].number, NULL, NULL);
+            interrupt(&tracer->threads[i]);
     return await_stops(tracer) && stop_new(tracer) == 0;
 }
 
 /* Lets threads go on that may hold one of the held locks; returns their number. */
-static size_t let_owners_go(struct tracer *tracer, const struct locks *locks,
-                            const struct range *code, size_t code_count)
+static size_t let_holders_go(struct tracer *tracer, const struct locks *locks, bool only_owners,
+                             const struct range *code, size_t code_count)
 {
     size_t count = 0;
     for (size_t i = 0; i < tracer->count; i++) {
         struct thread *thread = &tracer->threads[i];
         if (thread->state == THREAD_STOPPED &&
-            may_hold(tracer, thread->number, locks, code, code_count)) {
+            may_hold(tracer, thread, locks, only_owners, code, code_count)) {
             tracer_let_go(thread);
             count++;
         }
@@ -282,11 +295,29 @@ static size_t let_owners_go(struct tracer *tracer, const struct locks *locks,
     return count;
 }
 
-/* Lets threads run until no lock is held, or some time has passed; then interrupts them. */
+/* Interrupts the threads whose lock has been released: each may take it again soon. Returns whether
+ * others still run. */
+static bool interrupt_released(struct tracer *tracer, const struct locks *locks)
+{
+    bool running = false;
+    for (size_t i = 0; i < tracer->count; i++) {
+        struct thread *thread = &tracer->threads[i];
+        if (thread->state != THREAD_RUNNING)
+            continue;
+        if (thread->lock != 0 && locks->word[thread->lock - 1] == 0)
+            interrupt(thread);
+        running = running || !thread->interrupted;
+    }
+    return running;
+}
+
+/* Lets threads run until they have released their locks, or some time has passed; then interrupts
+ * them. */
 static bool run_and_interrupt(struct tracer *tracer, const struct locks *locks, int64_t time)
 {
     int64_t deadline = tracer_now() + time;
-    while (tracer_now() < deadline && is_any_held(tracer->process, locks))
+    while (tracer_now() < deadline && is_any_held(tracer->process, locks) &&
+           interrupt_released(tracer, locks))
         tracer_pause(LOOK_NS);
     return tracer_interrupt(tracer);
 }
@@ -299,8 +330,8 @@ static int settle(struct tracer *tracer, const struct locks *locks, const struct
         if (!is_any_held(tracer->process, locks))
             return round;
         bool only_owners = round % (ROUNDS_OF_OWNERS + 1) < ROUNDS_OF_OWNERS;
-        if (!only_owners || let_owners_go(tracer, locks, code, code_count) == 0)
-            let_owners_go(tracer, NULL, code, code_count);
+        if (let_holders_go(tracer, locks, only_owners, code, code_count) == 0)
+            let_holders_go(tracer, locks, false, code, code_count);
         if (!run_and_interrupt(tracer, locks, time))
             return -1;
         time = time < LONGEST_RUN_NS ? 2 * time : LONGEST_RUN_NS;

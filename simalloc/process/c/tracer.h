@@ -17,6 +17,8 @@ struct thread {
     pid_t number;
     int signal; /* a signal that it is about to get, and does when it goes on; 0: none */
     enum thread_state state;
+    bool interrupted; /* true if it stops soon although it runs */
+    size_t lock;      /* index + 1 of the lock for which it was let go; 0: unknown */
 };
 
 struct tracer {
