@@ -65,8 +65,8 @@ def room_for(
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return an array for a copy of memory, and the states of the pages whose bytes it has.
 
-    The array is that of `old`, an earlier copy, if it begins at `start` and is long enough. It is a
-    part of a longer one, into which the range can grow without page faults elsewhere.
+    The array of an earlier copy, `old`, is used again if it begins at `start` and is long enough. A
+    new array is a part of a longer one, into which the range can grow without page faults.
     """
     had = np.zeros(size // PAGE, np.uint8)
     whole = None if old is None else old.data.base

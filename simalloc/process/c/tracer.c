@@ -213,7 +213,7 @@ static bool is_any_held(pid_t process, const struct locks *locks)
     return held;
 }
 
-/* Returns the index + 1 of the held lock at an address; 0: there is none. */
+/* Returns the index + 1 of the held lock at an address, or 0. */
 static size_t held_lock_at(const struct locks *locks, uint64_t address)
 {
     for (size_t i = 0; i < locks->count; i++)
@@ -223,7 +223,7 @@ static size_t held_lock_at(const struct locks *locks, uint64_t address)
 }
 
 /* Returns the index + 1 of the held lock whose address a thread has in its registers or on top of
- * its stack; 0: it has none. The address of an arena's lock is the arena's address, which the code
+ * its stack, or 0. The address of an arena's lock is the arena's address, which the code
  * that holds the lock uses. */
 static size_t known_lock(pid_t process, const struct user_regs_struct *registers,
                          const struct locks *locks)

@@ -12,12 +12,12 @@ from simalloc.process.mappings import PAGE
 from simalloc.process.region import ABSENT, PRESENT
 
 PAGES = 700
-"""More than one thread copies so many, and the last turn of a thread is not full."""
+"""Pages that several threads copy; the last turn of a thread is not full."""
 
 
 @pytest.fixture
 def memory():
-    """Memory of which every third page is absent."""
+    """Memory in which every third page is absent."""
     made = mmap.mmap(-1, PAGES * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     made.madvise(mmap.MADV_NOHUGEPAGE)
     rows = np.frombuffer(made, np.uint8).reshape(PAGES, PAGE)
