@@ -101,9 +101,9 @@ def _resident(worst: Compared) -> str:
     """Return a sentence on the model's resident peaks, given the one farthest from glibc's."""
     percent = 100 * abs(worst.model.peak_bytes / worst.real.peak_bytes - 1)
     if not percent:
-        return "so are all resident ones"
+        return "the resident peaks are too"
     where = f"{worst.program}, {worst.settings}"
-    return f"resident ones differ by at most {percent:.2f} percent ({where})"
+    return f"the resident peaks differ by at most {percent:.2f} % ({where})"
 
 
 def _megabytes(values: Sequence[int]) -> str:
