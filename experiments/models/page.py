@@ -8,13 +8,15 @@ from typing import Final
 
 from experiments.models.measuring import MALLOCS, Compared
 from experiments.output import fill_page, listed, markdown
-from simalloc.report import Table
+from simalloc.report import Rounded, Table
+from simalloc.report.table import Value
 
 PAGE: Final = "models.md"
 
 _WORDS: Final = Path(__file__).with_name("page.md")
 
-_PAGE_BYTES: Final = 4096
+_NEAR: Final = 2 * 4096
+"""Bytes of two pages."""
 
 _COLUMNS: Final = (
     "trace",
@@ -29,14 +31,15 @@ _COLUMNS: Final = (
 
 
 def tables(compared: Sequence[Compared]) -> dict[str, Table]:
-    """Return a table for each malloc: what its process had, and how much less its model has."""
-    return {
+    """Return the differences by malloc, and a table of processes and models for each malloc."""
+    mallocs = dict.fromkeys(one.malloc for one in compared)
+    return {"differences": _differences(compared)} | {
         malloc: Table(
             f"{malloc} and its model",
             _COLUMNS,
             [_row(one) for one in compared if one.malloc == malloc],
         )
-        for malloc in dict.fromkeys(one.malloc for one in compared)
+        for malloc in mallocs
     }
 
 
@@ -48,45 +51,48 @@ def _row(one: Compared) -> tuple[str | int, ...]:
 
 def page(compared: Sequence[Compared], shown: Mapping[str, Table]) -> str:
     """Return the page as Markdown."""
-    by_malloc = {malloc: [one for one in compared if one.malloc == malloc] for malloc in shown}
+    first = {one.malloc: one.start for one in reversed(compared)}
+    mallocs = [name for name in shown if name in first]
+    rows = _pairs(compared).values()
     facts = {
-        "mallocs": listed([f"{MALLOCS[name].real} ({MALLOCS[name].release})" for name in shown]),
-        "found": "\n".join(_found(name, some) for name, some in by_malloc.items()),
+        "mallocs": listed([f"{MALLOCS[name].real} ({MALLOCS[name].release})" for name in mallocs]),
+        "figures": sum(map(len, rows)),
+        "near": sum(abs(missing) <= _NEAR for pairs in rows for missing, _ in pairs),
         "starts": "; ".join(
-            f"{name} {some[0].start.mapped:,} bytes mapped and {some[0].start.resident:,} resident"
-            for name, some in by_malloc.items()
+            f"{name} {first[name].mapped:,} bytes mapped and {first[name].resident:,} resident"
+            for name in mallocs
         ),
-        "all": "\n\n".join(markdown(table).strip() for table in shown.values()),
+        "all": "\n\n".join(markdown(shown[name]).strip() for name in mallocs),
     }
-    return fill_page(_WORDS, facts, {})
+    return fill_page(_WORDS, facts, {"differences": shown["differences"]})
 
 
-def _found(malloc: str, some: Sequence[Compared]) -> str:
-    """Return a summary of a malloc's differences in words."""
-    mapped = [(one.missing.mapped, one.real.mapped) for one in some]
-    resident = [
-        pair
-        for one in some
-        for pair in (
-            (one.missing.resident, one.real.resident),
-            (one.missing.final, one.real.final),
+def _pairs(compared: Sequence[Compared]) -> Mapping[tuple[str, str], Sequence[tuple[int, int]]]:
+    """Return the missing and the real bytes of each figure, by malloc and kind of memory."""
+    pairs: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for one in compared:
+        real, missing = one.real, one.missing
+        pairs.setdefault((one.malloc, "mapped"), []).append((missing.mapped, real.mapped))
+        resident = pairs.setdefault((one.malloc, "resident"), [])
+        resident += [(missing.resident, real.resident), (missing.final, real.final)]
+    return pairs
+
+
+def _differences(compared: Sequence[Compared]) -> Table:
+    """Return the number of equal and of near figures, and the largest differences."""
+    columns = (
+        "malloc", "memory", "figures", "equal", "within two pages", "largest difference, bytes",
+        "largest difference, %",
+    )  # fmt: skip
+    rows: list[Sequence[Value]] = [
+        (
+            *names,
+            len(pairs),
+            sum(missing == 0 for missing, _ in pairs),
+            sum(abs(missing) <= _NEAR for missing, _ in pairs),
+            max(abs(missing) for missing, _ in pairs),
+            Rounded(max(100 * abs(missing) / real for missing, real in pairs), 2),
         )
+        for names, pairs in _pairs(compared).items()
     ]
-    return (
-        f"- **{malloc}**: of {len(some)} peaks of mapped memory {_near(mapped)}; of "
-        f"{len(resident)} figures of resident memory {_near(resident)}."
-    )
-
-
-def _near(figures: Sequence[tuple[int, int]]) -> str:
-    """Return the number of equal figures, and the size of other differences in words."""
-    equal = sum(missing == 0 for missing, _ in figures)
-    if equal == len(figures):
-        return "all are equal to the byte"
-    near = sum(abs(missing) <= 2 * _PAGE_BYTES for missing, _ in figures)
-    largest = max(abs(missing) for missing, _ in figures)
-    widest = max(abs(missing) / of for missing, of in figures)
-    return (
-        f"{equal} are equal to the byte and {near} within two pages; the others differ by up to "
-        f"{largest:,} bytes, and up to {100 * widest:.2f} percent"
-    )
+    return Table("Differences of the models from the processes", columns, rows)
