@@ -449,7 +449,7 @@ def _summarize_one(one: Recorded) -> None:
 
 def _summarize_allocators(one: Recorded) -> None:
     """Name allocators that the recording lacks, or that the models do not have."""
-    if one.is_main and one.built_in == FREE_THREADED:
+    if one.built_in == FREE_THREADED:
         _say(
             f"  {one.executable} is a free-threaded Python, whose objects its own mimalloc "
             "serves: the trace has none of them, and says little of its memory"

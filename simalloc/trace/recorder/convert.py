@@ -19,7 +19,7 @@ from simalloc.errors import TraceError
 from simalloc.machine import circumstances
 from simalloc.plural import counted
 from simalloc.trace.header import Totals
-from simalloc.trace.recorder.built_in import built_in
+from simalloc.trace.recorder.built_in import FREE_THREADED, built_in
 from simalloc.trace.recorder.mappings import OwnMappings, mapping_rows
 from simalloc.trace.recorder.raw import EVERY_RECORD, Counts, RawRecording, raw_files, reason_of
 from simalloc.trace.recorder.resident import UNSEEN, Sample, Seen, thinned
@@ -192,12 +192,15 @@ def convert(
         stacks = _stacks(raw, report, names) if raw.depth else {}
         totals = Totals.of(writer.table, writer.events)
         heap = copy_heap(raw.path, output)
+        mapped = OwnMappings.of(raw, part.before)
+        own = _built_in(raw, mapped)
         writer.provenance = {
             **_provenance(raw, part),
+            **({} if own is None else {"built_in": own}),
             **_live_at_start(raw, totals),
             **({} if heap is None else {"heap_at_start": heap.name}),
             **stacks,
-            **_mappings(raw, part, names),
+            **_mappings(mapped, part, names),
             **({"resident": kept} if kept else {}),
         }
     unnamed = _unnamed(raw, writer.provenance) if raw.depth else {}
@@ -209,7 +212,7 @@ def convert(
         totals,
         raw.counts,
         unnamed,
-        built_in(raw.executable),
+        own,
         raw.second_malloc,
         is_snapshot=part.before != EVERY_RECORD,
         heap=heap,
@@ -282,9 +285,6 @@ def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
     kinds = part.seen.kinds
     if kinds:
         provenance["resident_by_kind"] = [[look.time, dict(look.kinds)] for look in kinds]
-    own = built_in(raw.executable)
-    if own is not None:
-        provenance["built_in"] = own
     library, allocations = raw.second_malloc
     if allocations:
         found = {"library": str(Path(library).resolve()), "allocations": allocations}
@@ -294,8 +294,20 @@ def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
     return provenance
 
 
-def _mappings(raw: RawRecording, part: Part, names: Names) -> Mapping[str, Any]:
-    found = OwnMappings.of(raw, part.before)
+def _built_in(raw: RawRecording, mapped: OwnMappings) -> str | None:
+    """Return the allocator that serves a program without malloc, or None.
+
+    It may be in a library of Python that the program loaded, and that mapped memory.
+    """
+    pythons = {
+        place.path for place in mapped.calls if Path(place.path).name.startswith("libpython")
+    }
+    if FREE_THREADED in map(built_in, pythons):
+        return FREE_THREADED
+    return built_in(raw.executable)
+
+
+def _mappings(found: OwnMappings, part: Part, names: Names) -> Mapping[str, Any]:
     if not found.calls:
         return {}
     looks = [look.places for look in part.seen.kinds] or [{}]

@@ -41,6 +41,7 @@ class Wanted:
             "SIMALLOC_RECORD_COLUMNS": "time" if self.times else "",
             "SIMALLOC_RECORD_DEPTH": str(self.depth),
             "SIMALLOC_RECORD_EVERY": str(self.every),
+            "SIMALLOC_RECORD_PYTHON": "1" if self.python else "",
         }
 
 

@@ -1,5 +1,6 @@
 """The recording of a program is compared with what the program says it did."""
 
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -22,6 +23,7 @@ from simalloc.report.mappings import mappings_table
 from simalloc.trace import Op, read_trace
 from simalloc.trace.events import begins
 from simalloc.trace.recorder import Wanted, convert, reason_of
+from simalloc.trace.recorder.built_in import FREE_THREADED
 from simalloc.trace.recorder.resident import MAX, Sample, Samples
 
 
@@ -348,6 +350,30 @@ def test_programs_are_recorded_whatever_environment_they_are_given(tmp_path):
     assert run.code == 0
     started = [raw for raw in run.raws if raw.command == ["true", "an argument"]]
     assert len(started) == 11
+
+
+def test_a_free_threaded_python_behind_a_shell_keeps_its_own_allocator(tmp_path):
+    """Every other program that it or the shell starts gets PYTHONMALLOC."""
+    python = compile_program("python3.13t.c", tmp_path, "-rdynamic")
+    say = 'test -n "$PYTHONMALLOC" && echo $PYTHONMALLOC'
+    script = f"{say}; {python} && exec env -i {python} {shutil.which('sh')} -c '{say}'"
+    run = run_recorded(["sh", "-c", script], tmp_path / "raw", Wanted(python=True))
+    assert (run.code, run.output, run.errors) == (0, "malloc\nmalloc\n", "")
+    pythons = [raw for raw in run.raws if raw.executable == str(python)]
+    assert [1234567 in read_all(raw).size for raw in pythons] == [True, True]
+    traces = [tmp_path / f"{number}.npz" for number in range(2)]
+    for raw, path in zip(pythons, traces, strict=True):
+        assert convert(raw, path).built_in == FREE_THREADED
+        assert read_trace(path).provenance["built_in"] == FREE_THREADED
+
+
+def test_a_free_threaded_python_that_a_program_loads(tmp_path):
+    program = compile_program("embeds.c", tmp_path)
+    library = compile_program("libpython3.13t.c", tmp_path, "-shared", "-fPIC")
+    library = library.rename(tmp_path / "libpython3.13t.so.1.0")
+    run = run_recorded([program, library], tmp_path / "raw")
+    assert run.code == 0
+    assert convert(run.raw, tmp_path / "trace.npz").built_in == FREE_THREADED
 
 
 @pytest.mark.parametrize("how", ["prctl", "syscall", "strict"])

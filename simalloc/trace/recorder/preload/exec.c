@@ -95,7 +95,8 @@ static char **keep_recorder(char *const environment[], char **entries, char *pre
         if (!is_set(environment[i]))
             entries[count++] = environment[i];
     for (size_t i = 0; i < SETTINGS; i++)
-        entries[count++] = (char *)(uintptr_t)process_setting(i);
+        if (process_setting(i)[0] != '\0')
+            entries[count++] = (char *)(uintptr_t)process_setting(i);
     strcpy(preload, PRELOAD);
     if (!names_us(others))
         strcat(strcat(preload, own_path), *others == '\0' ? "" : ":");

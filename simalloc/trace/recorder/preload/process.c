@@ -380,6 +380,8 @@ static bool read_settings(void)
     depth = most > MAX_DEPTH ? MAX_DEPTH : (uint32_t)most;
     columns |= depth > 0 ? COLUMN_SITE : 0;
     setting(3, "SIMALLOC_RECORD_EVERY");
+    if (*setting(4, "SIMALLOC_RECORD_PYTHON") != '\0')
+        strcpy(settings[5], "PYTHONMALLOC=malloc");
     inherit_folder(setting(FOLDER, FOLDER_VARIABLE));
     strcpy(directory, wanted);
     return true;

@@ -41,9 +41,9 @@ struct process *process_begun(void);
 /* Returns true if nothing is recorded in this process, now and later. Cheap. */
 bool process_stopped(void);
 
-/* Returns a variable of the environment that a recording needs, as NAME=VALUE, or "" without a
- * recording. Programs that this process starts get the same values. */
-enum { SETTINGS = 5 };
+/* Returns a variable of the environment that a recording needs, as NAME=VALUE, or "" if it needs
+ * none of this number. Programs that this process starts get the same values. */
+enum { SETTINGS = 7 };
 const char *process_setting(size_t number);
 
 /* Makes and opens a folder in which the process can continue recording after it gives up root's

@@ -8,11 +8,23 @@
 #include "stream.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CALL = 0, RETURN = 3 }; /* PyTrace_CALL, PyTrace_RETURN */
 enum { LINE_BITS = 24, MAX_LINES = 1 << LINE_BITS, MAX_FUNCTIONS = 1 << 20 };
 enum { NAME_BYTES = 110, FILE_BYTES = 140, TEXT_BYTES = NAME_BYTES + 1 + FILE_BYTES };
+
+/* A function of a free-threaded Python; NULL in other programs. */
+extern void _Py_DecRefShared(void *object) __attribute__((weak, visibility("default")));
+
+/* A free-threaded Python ends with an error unless its own mimalloc serves it. */
+__attribute__((constructor)) static void leave_own_allocator(void)
+{
+    const char *wanted = getenv("SIMALLOC_RECORD_PYTHON");
+    if (_Py_DecRefShared != NULL && wanted != NULL && *wanted != '\0')
+        unsetenv("PYTHONMALLOC");
+}
 
 static const uintptr_t OF_PYTHON = (uintptr_t)1 << 63; /* no address of a program has this bit */
 
@@ -172,8 +184,11 @@ static void *found(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
+/* Returns false also for a free-threaded Python, whose threads would call `follow` at once. */
 static bool find_python(void)
 {
+    if (_Py_DecRefShared != NULL)
+        return false;
     python.ensure = (int (*)(void))found("PyGILState_Ensure");
     python.release = (void (*)(int))found("PyGILState_Release");
     python.set_profile =
