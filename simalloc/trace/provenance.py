@@ -25,6 +25,11 @@ def check_provenance(provenance: Mapping[str, Any]) -> None:
             )
 
 
+def has_thread_blocks(provenance: Mapping[str, Any]) -> bool:
+    """Return whether the events include the C library's allocations for starting threads."""
+    return "recorder" in provenance or provenance.get("thread_blocks") is True
+
+
 def _file_name(value: object) -> bool:
     return isinstance(value, str) and value not in {"", ".", ".."} and not {"/", "\0"} & set(value)
 

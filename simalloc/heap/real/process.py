@@ -23,6 +23,7 @@ from simalloc.heap.real.allocators import PROGRAM, Allocator
 from simalloc.memory import require_memory, room
 from simalloc.signals import signal_name
 from simalloc.trace import Trace
+from simalloc.trace.provenance import has_thread_blocks
 from simalloc.waiting import LOOK_SECONDS
 
 _EVENT_BYTES: Final = 110
@@ -86,13 +87,8 @@ class Columns:
     def shape(self) -> tuple[int, ...]:
         """The parameters of the file that a process needs."""
         trace = self.trace
-        starts = not _is_recorded(trace)
+        starts = not has_thread_blocks(trace.provenance)
         return len(trace), trace.slots, self.threads, int(self.has_alignments), int(starts)
-
-
-def _is_recorded(trace: Trace) -> bool:
-    """Return whether the C library's requests for starting a thread are among the events."""
-    return "recorder" in trace.provenance or trace.provenance.get("thread_blocks") is True
 
 
 @contextmanager
@@ -125,7 +121,7 @@ def _numbered(trace: Trace) -> tuple[NDArray[np.uint32], int]:
     """
     if trace.thread is None or not len(trace):
         return np.zeros(len(trace), np.uint32), 1
-    own = trace.thread[0] if _is_recorded(trace) else 0
+    own = trace.thread[0] if has_thread_blocks(trace.provenance) else 0
     others = np.setdiff1d(trace.thread, [own])
     number = np.searchsorted(others, trace.thread) + 1
     return np.where(trace.thread == own, 0, number).astype(np.uint32), len(others) + 1

@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple, cast
 from simalloc.errors import TraceError
 from simalloc.files import keep_apart, legible
 from simalloc.trace.events import Reason, complaint
-from simalloc.trace.formats import pytorch
+from simalloc.trace.formats import pytorch, text
 from simalloc.trace.formats.log import Batch, Format, Log, MatchFrees, Reading, Tally
 from simalloc.trace.formats.registry import FORMATS, detect
-from simalloc.trace.formats.stream import LogStream
+from simalloc.trace.formats.stream import HEAD_BYTES, LogStream
 from simalloc.trace.formats.zipped import only_file_in
 from simalloc.trace.header import Totals
 from simalloc.trace.intake import Collector, Intake
@@ -157,7 +157,9 @@ def open_log(
         )
         found = given or detect(stream)
         if thread_blocks is None:
-            thread_blocks = found.name in _HAVE_THREAD_BLOCKS
+            thread_blocks = found.name in _HAVE_THREAD_BLOCKS or (
+                found is text.FORMAT and text.states_thread_blocks(stream.peek(HEAD_BYTES))
+            )
         yield Opened(log, found, size, thread_blocks)
 
 

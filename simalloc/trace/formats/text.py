@@ -8,7 +8,8 @@
 Other lines set values for the following events: `t N`, their thread (0 at first), and `@
 NANOSECONDS`, the clock (0 at first). A comment starts with # and ends with its line. For a
 device's allocator, a request may end in the number of its stream, and `u ID STREAM` adds a stream
-that uses an object from now on.
+that uses an object from now on. The comment `# thread-blocks: included` before the first event
+states that the events include the C library's allocations for starting threads.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from simalloc.trace.formats.interpreting import Interpreter
 from simalloc.trace.formats.lines import Rows, printed, scan
 from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.header import Header
+from simalloc.trace.provenance import has_thread_blocks
 from simalloc.trace.shapes import CheckedEvents
 
 _SETS: Final = {"alignment": 1, "thread": 2, "time": 4, "stream": 8}
@@ -87,6 +89,16 @@ class TextFormat:
 
 FORMAT: Final = TextFormat()
 
+_THREAD_BLOCKS: Final = b"# thread-blocks: included\n"
+_STATES_THREAD_BLOCKS: Final = re.compile(
+    rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*?# thread-blocks: included[ \t]*\r?\n"
+)
+
+
+def states_thread_blocks(head: bytes) -> bool:
+    """Return whether a comment before the first event says that blocks of threads are included."""
+    return _STATES_THREAD_BLOCKS.match(head) is not None
+
 
 def _batches(log: Log) -> Iterator[Batch]:
     """Yield the events; their columns are those set by then."""
@@ -138,6 +150,8 @@ def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
     grammar = _WITH_STREAMS if "stream" in header.columns else _PLAIN
     events, objects = counted(totals.events, "event"), counted(totals.objects, "object")
     yield f"# {header.name!r}: {events}, {objects}\n".encode()
+    if has_thread_blocks(header.provenance):
+        yield _THREAD_BLOCKS
     thread, time = _Change(), _Change()
     for chunk in chunks:
         ends = chunk.op == Op.THREAD_END

@@ -7,7 +7,8 @@ from made_traces import random_events, traces
 
 from simalloc.trace import Op, Trace, write_trace
 from simalloc.trace.formats.exporting import export_trace
-from simalloc.trace.formats.importing import load_log
+from simalloc.trace.formats.importing import load_log, open_log
+from simalloc.trace.provenance import has_thread_blocks
 
 
 def there_and_back(trace, folder, name):
@@ -23,6 +24,23 @@ def test_with_reallocs_nothing_is_lost(name, trace, tmp_path):
     # The malloc lab's driver frees the block of a realloc to 0.
     assume(name != "rep" or not ((trace.op == Op.REALLOC) & (trace.size == 0)).any())
     assert there_and_back(trace, tmp_path, name).sha256() == trace.sha256()
+
+
+@pytest.mark.parametrize(
+    ("provenance", "has"),
+    [({"recorder": "simalloc record"}, True), ({"thread_blocks": True}, True), ({}, False)],
+)
+def test_text_states_whether_the_blocks_of_threads_are_included(provenance, has, tmp_path):
+    trace = Trace.from_events([Op.MALLOC, Op.FREE], [0, 0], [8, 0], provenance=provenance)
+    again = there_and_back(trace, tmp_path, "text")
+    assert has_thread_blocks(again.provenance) is has
+    path = tmp_path / "log"
+    path.write_bytes(b"\r\n# words\n" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert has_thread_blocks(load_log(path).provenance) is has
+    with open_log(path, thread_blocks=not has) as opened:
+        assert opened.thread_blocks is not has
+    path.write_bytes(b"m 0 8\n# thread-blocks: included\n")
+    assert not has_thread_blocks(load_log(path).provenance)
 
 
 def freed_first(trace, *, everything=False):
