@@ -79,8 +79,8 @@ def waits(setting: Setting, now: Setting) -> bool:
 
 
 def is_costly(setting: Setting, budget: float) -> bool:
-    """Return whether a setting is known to cost more than the budget."""
-    return setting.cost.exceeds(budget) and setting.cost.seconds >= MIN_SECONDS
+    """Return whether a setting may cost more than the budget, as far as that is known."""
+    return setting.cost.exceeds(budget) and setting.cost.max_seconds >= MIN_SECONDS
 
 
 def saved(setting: Setting, now: Setting) -> dict[Moment, float]:
@@ -119,7 +119,7 @@ def _best(some: Sequence[Setting], now: Setting) -> Setting | None:
         (one for one in fit if _is_near(one, most, now)),
         key=lambda one: (
             one.candidate.allocator != now.candidate.allocator,
-            one.cost.seconds if one.cost.seconds >= MIN_SECONDS else 0,
+            one.cost.max_seconds if one.cost.max_seconds >= MIN_SECONDS else 0,
             len(one.candidate.values),
             -_total(one, now),
         ),

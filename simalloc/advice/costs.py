@@ -14,36 +14,60 @@ from simalloc.trace import EventSource
 MAX: Final = 0.05
 """The share of a program's CPU time that a recommended setting costs at most, by default."""
 
+UNCERTAINTY: Final = 2.0
+"""The maximum real cost, in estimated costs.
+
+Memory that moves or whose map is locked by other threads, and data that leave the processor's
+caches, cost more than the prices. `python -m experiments.advice.servers.costs` compares estimates
+with measured costs.
+"""
+
 _IDLE: Final = 1_000_000
 """Nanoseconds between two events from which on the program is taken to wait."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a run above the present setting's; negative for a saving.
+    """Cost of a run above the present setting's, in CPU time; negative for a saving.
 
-    `share` is the part of the program's CPU time, None if that is unknown.
+    `seconds` is the estimate and `max_seconds` its upper limit. `of_seconds` is the program's CPU
+    time, None if unknown.
     """
 
     faults: int
     system_calls: int
     seconds: float
-    share: float | None
+    max_seconds: float
+    of_seconds: float | None
+
+    @property
+    def share(self) -> float | None:
+        """The estimate as a share of the program's CPU time, None if that is unknown."""
+        return self.seconds / self.of_seconds if self.of_seconds else None
+
+    @property
+    def max_share(self) -> float | None:
+        """The upper limit as a share of the program's CPU time, None if that is unknown."""
+        return self.max_seconds / self.of_seconds if self.of_seconds else None
 
     def exceeds(self, budget: float) -> bool:
-        """Return whether the cost is known to exceed this share of the CPU time."""
-        return self.share is not None and self.share > budget
+        """Return whether the upper limit is known to exceed this share of the CPU time."""
+        return self.max_share is not None and self.max_share > budget
 
 
 def cost_of(run: Run, now: Run, prices: Prices, cpu_seconds: float | None) -> Cost:
     """Return the cost of a run above the present setting's."""
     if run.costs is None or now.costs is None:
-        return Cost(0, 0, 0.0, None)
+        return Cost(0, 0, 0.0, 0.0, None)
     faults = run.costs.faults - now.costs.faults
     calls = run.costs.system_calls - now.costs.system_calls
-    seconds = faults * prices.page + calls * prices.call
-    seconds += (_past_cache(run) - _past_cache(now)) * prices.request
-    return Cost(faults, calls, seconds, seconds / cpu_seconds if cpu_seconds else None)
+    parts = (
+        faults * prices.page,
+        calls * prices.mapping,
+        (_past_cache(run) - _past_cache(now)) * prices.request,
+    )
+    most = sum(UNCERTAINTY * part if part > 0 else part for part in parts)
+    return Cost(faults, calls, sum(parts), most, cpu_seconds or None)
 
 
 def _past_cache(run: Run) -> int:

@@ -27,7 +27,7 @@ from simalloc.trace.at_start import live_at_start
 IN_MEMORY: Final = 10_000_000
 """Longer traces are read in chunks, and some figures are left out."""
 
-_NO_COST: Final = Cost(0, 0, 0.0, None)
+_NO_COST: Final = Cost(0, 0, 0.0, 0.0, None)
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,17 @@ import mmap
 import os
 import platform
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from statistics import median
+from threading import Event, Thread
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simalloc.errors import SimallocError
 from simalloc.heap.real import find_allocators, replay_natively
@@ -25,7 +27,8 @@ from simalloc.trace import Op, Trace
 _PAGE: Final = mmap.PAGESIZE
 _AREA: Final = 16 << 20
 _ROUNDS: Final = 5
-_CALLS: Final = 2000
+_MAPPINGS: Final = 1000
+_MAPPED: Final = 128 << 10
 _REQUESTS: Final = 100_000
 
 
@@ -33,22 +36,23 @@ _REQUESTS: Final = 100_000
 class Prices:
     """Seconds of CPU time.
 
-    `page` is the price of a page that becomes resident and is returned, `call` of a system call,
-    and `request` the extra price of a request that no thread cache serves.
+    `page` is the price of a page that becomes resident and is returned. `mapping` is the price of a
+    system call that maps or unmaps memory, and an upper limit for those that only return pages.
+    `request` is the extra price of a request that no thread cache serves.
     """
 
     page: float
-    call: float
+    mapping: float
     request: float
 
 
 @cache
 def prices() -> Prices:
-    """Return the prices on this machine, measured in a second and kept in the user's cache."""
+    """Return the prices on this machine, measured in seconds and kept in the user's cache."""
     path = _path()
     with suppress(OSError, ValueError, TypeError):
         kept = Prices(**json.loads(path.read_text())[_machine()])
-        if min(kept.page, kept.call) > 0:
+        if min(kept.page, kept.mapping) > 0:
             return kept
     measured = measure()
     with suppress(OSError):
@@ -60,26 +64,52 @@ def prices() -> Prices:
 
 
 def measure() -> Prices:
-    """Measure the prices: the median of a few rounds."""
-    area = mmap.mmap(-1, _AREA, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    area.madvise(mmap.MADV_NOHUGEPAGE)
-    pages = np.frombuffer(area, np.uint8)[::_PAGE]
+    """Measure the prices as the median of a few rounds.
+
+    Another thread takes page faults meanwhile, because threads of a process share the lock of its
+    memory map, and flush the addresses that the other cores remember.
+    """
+    area, pages = _area()
 
     def use() -> None:
         pages[:] = 1
         area.madvise(mmap.MADV_DONTNEED)
 
-    def call() -> None:
-        for _ in range(_CALLS):
-            area.madvise(mmap.MADV_DONTNEED, 0, _PAGE)
+    def map_and_unmap() -> None:
+        for _ in range(_MAPPINGS):
+            mmap.mmap(-1, _MAPPED, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
 
-    def nothing() -> None:
-        for _ in range(_CALLS):
-            area.find(b"", 0, _PAGE)
+    with _faults_meanwhile():
+        page = _seconds(use) / len(pages)
+        mapping = _seconds(map_and_unmap) / (2 * _MAPPINGS)
+    return Prices(page, mapping, _request())
 
-    page = _seconds(use) / len(pages)
-    calls = max(_seconds(call) - _seconds(nothing), 1e-8 * _CALLS)
-    return Prices(page, calls / _CALLS, _request())
+
+def _area() -> tuple[mmap.mmap, NDArray[np.uint8]]:
+    """Return memory without huge pages, and the first byte of each of its pages."""
+    area = mmap.mmap(-1, _AREA, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    area.madvise(mmap.MADV_NOHUGEPAGE)
+    return area, np.frombuffer(area, np.uint8)[::_PAGE]
+
+
+@contextmanager
+def _faults_meanwhile() -> Iterator[None]:
+    """Let another thread take page faults."""
+    is_over = Event()
+
+    def take() -> None:
+        area, pages = _area()
+        while not is_over.is_set():
+            pages[:] = 1
+            area.madvise(mmap.MADV_DONTNEED)
+
+    other = Thread(target=take, daemon=True)
+    other.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        other.join()
 
 
 def _request() -> float:

@@ -231,22 +231,25 @@ def resident(now: Setting) -> str:
 def cost(best: Setting) -> str:
     """Return sentences on the CPU time of a setting."""
     spent = best.cost
-    if spent.seconds < MIN_SECONDS:
+    if spent.max_seconds < MIN_SECONDS:
         return "The change costs no measurable CPU time."
     unknown = (
         " Its share of the program's CPU time is unknown because the trace has no times."
         if spent.share is None
         else ""
     )
-    return f"The change costs about {_price(spent)}.{unknown}"
+    return f"The change costs {_price(spent)}.{unknown}"
 
 
 def _price(spent: Cost) -> str:
     """Spell a cost: seconds, share, and components."""
-    share = "" if spent.share is None else f" ({100 * spent.share:.1f} % of the program's)"
+    seconds, shares = max(spent.seconds, 0), ""
+    if spent.of_seconds is not None:
+        least, most = (100 * each / spent.of_seconds for each in (seconds, spent.max_seconds))
+        shares = f" ({least:.1f} to {most:.1f} % of the program's)"
     return (
-        f"{spent.seconds:.2g} s of CPU time{share} for {_more(spent.faults, 'page faults')} and "
-        f"{_more(spent.system_calls, 'system calls')}"
+        f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares} for "
+        f"{_more(spent.faults, 'page faults')} and {_more(spent.system_calls, 'system calls')}"
     )
 
 
@@ -259,8 +262,8 @@ def beyond(setting: Setting, budget: float) -> str:
     """Return a sentence on a setting that would save more and costs too much."""
     most = helped_words(setting)
     return (
-        f"`{setting.line}` would reduce resident memory to {most}, but costs about "
-        f"{_price(setting.cost)}. This cost exceeds the budget of {100 * budget:g} %."
+        f"`{setting.line}` would reduce resident memory to {most}, but costs "
+        f"{_price(setting.cost)}. The upper limit exceeds the budget of {100 * budget:g} %."
     )
 
 

@@ -114,7 +114,8 @@ class _Found:
     default=5.0,
     show_default=True,
     metavar="PERCENT",
-    help="Recommend only settings that cost at most this share of the program's CPU time.",
+    help="Recommend only settings that cost at most this share of the program's CPU time, by the "
+    "upper limit of the estimate.",
 )
 @click.option(
     "--native/--no-native",

@@ -28,7 +28,8 @@ _MOMENTS: Final = (
     "unused: when the most memory is unused. mean: over time, or over events without times.",
 )
 _COSTS: Final = (
-    "CPU %: estimated cost over the current setting, as a percentage of the program's CPU time."
+    "CPU %: estimated cost over the current setting, as a percentage of the program's CPU time.\n"
+    "The real cost is at most twice as high."
 )
 _AT_ONCE: Final = (
     "contended: percentage of requests that reach an arena within 1 us of another thread's request."
@@ -274,7 +275,9 @@ def _recommendation(advice: Advice) -> dict[str, object] | None:
         "moments": [moment.value for moment in advice.moments],
         "cost": {
             "cpu_seconds": best.cost.seconds,
+            "max_cpu_seconds": best.cost.max_seconds,
             "cpu_share": best.cost.share,
+            "max_cpu_share": best.cost.max_share,
             "page_faults": best.cost.faults,
             "system_calls": best.cost.system_calls,
         },
@@ -303,7 +306,9 @@ def settings_records(trace: str, settings: Sequence[Setting]) -> list[dict[str, 
             "system_calls": one.run.costs.system_calls if one.run.costs else None,
             "faults": one.run.costs.faults if one.run.costs else None,
             "cost_cpu_seconds": one.cost.seconds,
+            "cost_max_cpu_seconds": one.cost.max_seconds,
             "cost_cpu_share": one.cost.share,
+            "cost_max_cpu_share": one.cost.max_share,
             "at_once": one.at_once,
             "line": one.line,
         }

@@ -62,7 +62,8 @@ def test_one_object_has_the_machine_the_verdict_and_the_rows(trace):
         assert of_it[0]["settings"] == recommended["settings"]
         assert recommended["saves_bytes"] > 256 << 10
         assert recommended["cost"].keys() == {
-            "cpu_seconds", "cpu_share", "page_faults", "system_calls",
+            "cpu_seconds", "max_cpu_seconds", "cpu_share", "max_cpu_share", "page_faults",
+            "system_calls",
         }  # fmt: skip
     assert len(json.loads(settings(trace, trace, "--format", "json").stdout)) == 2
 

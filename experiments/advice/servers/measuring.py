@@ -112,8 +112,8 @@ def measure_server(server: Server, report: Callable[[str], None]) -> Found:
     """
     with TemporaryDirectory(prefix="simalloc-") as folder:
         place = Path(folder)
-        shim = _built(place)
-        trace, *others = (_recorded(server, place) for _ in range(TIMES))
+        shim = built_shim(place)
+        trace, *others = (record_server(server, place) for _ in range(TIMES))
         report(f"{server.name}: {len(trace):,} events")
         there = {allocator.name for allocator in installed()}
         tried = [one for one in candidates() if one.allocator in there]
@@ -123,7 +123,7 @@ def measure_server(server: Server, report: Callable[[str], None]) -> Found:
         lines = []
         for setting in _run_under(settings, advice):
             predicted = [setting, *(_again(other, setting) for other in others)]
-            runs = [_run(server, place, shim, setting.line) for _ in range(TIMES)]
+            runs = [run_server(server, place, shim, setting.line) for _ in range(TIMES)]
             lines.append(_line(server, setting, advice, predicted, runs))
             report(f"{server.name} under {setting.candidate.name}: {lines[-1].held:,.0f}, "
                  f"predicted {lines[-1].predicted:,.0f}")  # fmt: skip
@@ -165,7 +165,8 @@ def _line(
     )
 
 
-def _built(folder: Path) -> Path:
+def built_shim(folder: Path) -> Path:
+    """Compile the library that logs a server's own mappings. Raises `SimallocError` if it fails."""
     shim = folder / "own_maps.so"
     command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(shim), str(_SOURCE)]
     try:
@@ -175,7 +176,7 @@ def _built(folder: Path) -> Path:
     return shim
 
 
-def _recorded(server: Server, place: Path) -> Trace:
+def record_server(server: Server, place: Path) -> Trace:
     """Record a server, and return its trace until the end of its load.
 
     The server is then ended, so that the recorder finds the bytes that were never written.
@@ -195,7 +196,7 @@ def _recorded(server: Server, place: Path) -> Trace:
     return trace.prefix(int(np.searchsorted(trace.time, since / timedelta(microseconds=1) * 1000)))
 
 
-def _run(server: Server, place: Path, shim: Path, line: str) -> Measured:
+def run_server(server: Server, place: Path, shim: Path, line: str) -> Measured:
     """Run a server under a line for a shell, and measure it at the end of its load."""
     given = dict(word.split("=", 1) for word in shlex.split(line.removeprefix("export ")))
     log = place / "own_maps.log"

@@ -172,7 +172,7 @@ def test_what_costs_more_than_the_budget_is_named_and_not_recommended():
     dear = costly(trace, 0.05)
     assert dear.line == ""
     assert f"`{cheap.line}` would reduce resident memory to " in dear.text
-    assert "This cost exceeds the budget of 5 %." in dear.text
+    assert "The upper limit exceeds the budget of 5 %." in dear.text
 
 
 @pytest.mark.parametrize(
