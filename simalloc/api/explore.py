@@ -51,6 +51,10 @@ def explore(
     SimallocError
         If the extra `notebook` is not installed, and as `simulate`.
 
+    Examples
+    --------
+    >>> simalloc.explore("espresso", ["first-fit-ao", "binary-buddy"])
+
     """
     if find_spec("anywidget") is None:
         raise SimallocError("explore needs anywidget: pip install 'simalloc[notebook]'")

@@ -39,24 +39,22 @@ def heap_map(
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    policy : str, Policy or class
-        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    trace, policy, progress, and the fields of `RunOptions`
+        As for `simulate`.
     events : tuple of int, optional
         First event of the window and one past its last event. All by default.
     addresses : tuple of float, optional
         Lower and upper address of the window in program bytes. All by default.
     columns, rows : int
         Maximum number of cells across (time) and upwards (addresses).
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
-    scale, realloc, page, resident, writes, occupied, on_refusal, engine
-        Fields of `RunOptions`, which documents them.
 
     Returns
     -------
     HeapMap
+
+    Examples
+    --------
+    >>> simalloc.heap_map("espresso", "first-fit-ao", events=(0, 100_000))
 
     """
     replayed = open_source(trace, progress=progress)
@@ -77,22 +75,21 @@ def pins(
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    policy : str, Policy or class
-        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    trace, policy, progress, and the fields of `RunOptions`
+        As for `simulate`.
     event : int, optional
         Index of the event after which the heap is examined. By default the first peak of the heap.
     most : int, default 10
         Maximum number of objects of each kind, the worst first.
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
-    scale, realloc, page, resident, writes, occupied, on_refusal, engine
-        Fields of `RunOptions`, which documents them.
 
     Returns
     -------
     Pins
+
+    Examples
+    --------
+    >>> found = simalloc.pins("espresso", "first-fit-ao", most=3)
+    >>> [pin.object for pin in found.alone]
 
     """
     replayed = open_source(trace, progress=progress)
@@ -116,19 +113,13 @@ def waste(
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    policy : str, Policy or class
-        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    trace, policy, progress, and the fields of `RunOptions`
+        As for `simulate`.
     event : int, optional
         Index of the event after which the heap is examined. By default the event that `of` selects.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
         Examine the heap at the first peak of its mapped or resident bytes, or when the largest free
         block is first at its smallest.
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
-    scale, realloc, page, resident, writes, occupied, on_refusal, engine
-        Fields of `RunOptions`, which documents them.
 
     Returns
     -------
@@ -138,6 +129,11 @@ def waste(
     ------
     SimallocError
         For another word in `of`.
+
+    Examples
+    --------
+    >>> found = simalloc.waste("espresso", "ptmalloc", of="resident")
+    >>> found.live, found.free_resident
 
     """
     replayed = open_source(trace, progress=progress)
@@ -161,14 +157,8 @@ def check(
 
     Parameters
     ----------
-    policy : str, Policy or class
-        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
-    scale, realloc, page, resident, writes, occupied, on_refusal, engine
-        Fields of `RunOptions`, which documents them.
+    policy, trace, progress, and the fields of `RunOptions`
+        As for `simulate`.
 
     Returns
     -------

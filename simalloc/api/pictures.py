@@ -55,18 +55,22 @@ def draw_timelines(
 
     Parameters
     ----------
+    theme
+        As for `draw_heap_maps`.
     runs : Run or sequence of Run
         Runs of one trace.
     of : {"mapped", "resident", "largest-free"}, default "mapped"
         Mapped bytes, or what the runs have also measured.
     events : tuple of int, optional
         First event of the window and one past its last event. All by default.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_timelines(simalloc.simulate_all("gawk", ["first-fit-ao", "ptmalloc"]))
 
     """
     _check_window(events=events)
@@ -145,18 +149,22 @@ def draw_device_maps(
 
     Parameters
     ----------
+    theme
+        As for `draw_heap_maps`.
     snapshot : Trace, TraceFile, str or path
         A trace of a device, or the path of a snapshot.
     settings : str or sequence of str
         Texts of PYTORCH_ALLOC_CONF.
     capacity : int or str, default 0
         Memory of the device in bytes or as text such as `"24G"`; 0 is unlimited.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_device_maps("snapshot.pickle", ["", "expandable_segments:True"])
 
     """
     trace = read_trace(snapshot)
@@ -179,20 +187,16 @@ def draw_free_sizes(
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    policies : Policy, str or sequence
-        Policies as for `simulate_all`.
-    scale, realloc
-        Fields of `RunOptions`.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
+    trace, policies, scale, realloc, theme, progress
+        As for `draw_heap_maps`.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_free_sizes("espresso", "first-fit-ao")
 
     """
     replayed = open_source(trace, progress=progress)
@@ -207,16 +211,16 @@ def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None =
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
+    trace, theme, progress
+        As for `draw_heap_maps`.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_lives("espresso")
 
     """
     source = open_source(trace, progress=progress)
@@ -231,16 +235,16 @@ def draw_portrait(
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
+    trace, theme, progress
+        As for `draw_heap_maps`.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_portrait("espresso").savefig("espresso.png")
 
     """
     source = open_source(trace, progress=progress)
@@ -254,13 +258,17 @@ def draw_visits(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture
 
     Parameters
     ----------
+    theme
+        As for `draw_heap_maps`.
     runs : Run or sequence of Run
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_visits(simalloc.simulate_all("espresso", "best-fit-*"))
 
     """
     return _from("visits", "draw_visits")(_several(runs, Run, "draw_visits"), theme=theme)
@@ -271,14 +279,16 @@ def draw_threads(trace: Source, *, theme: Theme = "light") -> Picture:
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
+    trace, theme
+        As for `draw_heap_maps`.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_threads("larson")
 
     """
     source = open_source(trace, progress=False)
@@ -290,14 +300,18 @@ def draw_pages(runs: Run | Sequence[Run], *, theme: Theme = "light") -> Picture:
 
     Parameters
     ----------
+    theme
+        As for `draw_heap_maps`.
     runs : Run or sequence of Run
         Runs that were simulated with `occupied`.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_pages(simalloc.simulate("espresso", "ptmalloc", occupied=[4096]))
 
     """
     return _from("pages", "draw_pages")(_several(runs, Run, "draw_pages"), theme=theme)
@@ -308,14 +322,18 @@ def draw_waste(wastes: Waste | Sequence[Waste], *, theme: Theme = "light") -> Pi
 
     Parameters
     ----------
+    theme
+        As for `draw_heap_maps`.
     wastes : Waste or sequence of Waste
         Results of `waste`.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_waste(simalloc.waste("espresso", "ptmalloc"))
 
     """
     return _from("waste", "draw_waste")(_several(wastes, Waste, "draw_waste"), theme=theme)
@@ -334,17 +352,21 @@ def draw_ranking(
 
     Parameters
     ----------
+    theme
+        As for `draw_heap_maps`.
     compared : iterable of Run, or Results
     measure : int or str, default 4
         Fragmentation measure #1 to #4.
     of : {"mapped", "resident"}, default "mapped"
         The bytes that the measure is of. The runs must have measured them.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> simalloc.draw_ranking(simalloc.simulate_all(["espresso", "gawk"], "@johnstone-wilson"))
 
     """
     number = measure_number(measure)
@@ -364,17 +386,17 @@ def draw_fragmentation(
 
     Parameters
     ----------
-    compared : iterable of Run, or Results
-    measure : int or str, default 4
-        Fragmentation measure #1 to #4.
-    of : {"mapped", "resident"}, default "mapped"
-        The bytes that the measure is of. The runs must have measured them.
-    theme : {"light", "dark"}, default "light"
-        Colours of the picture.
+    compared, measure, of, theme
+        As for `draw_ranking`.
 
     Returns
     -------
     Picture
+
+    Examples
+    --------
+    >>> runs = simalloc.simulate_all(["espresso", "gawk"], "best-fit-*")
+    >>> simalloc.draw_fragmentation(runs, measure=3)
 
     """
     number = measure_number(measure)

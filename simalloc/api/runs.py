@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 class Runs(Sequence[Run]):
-    """Runs in order; immutable. In a notebook it is shown as a table."""
+    """Runs in order; immutable. In a notebook it is shown as a table.
+
+    Examples
+    --------
+    >>> runs = simalloc.simulate_all("espresso", ["first-fit-ao", "best-fit-ao"])
+    >>> runs["best-fit-ao"].peak_heap_bytes, runs.sorted("#4")[0].policy
+    """
 
     def __init__(self, runs: Iterable[Run]) -> None:
         self._runs = tuple(runs)

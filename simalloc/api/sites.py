@@ -110,6 +110,10 @@ def draw_flame_graph(
     SimallocError
         If the trace has no call sites.
 
+    Examples
+    --------
+    >>> simalloc.draw_flame_graph("app.npz", "ptmalloc").save("app.html")
+
     """
     from simalloc.report.flame_graph import FlameGraph  # noqa: PLC0415 - needs an extra
 
@@ -136,14 +140,10 @@ def apart(
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    policy : str, Policy or class
-        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    trace, policy, progress
+        As for `simulate`.
     function : str
         Name of the function whose objects get a separate heap.
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
@@ -153,6 +153,10 @@ def apart(
     ------
     SimallocError
         If the trace has no call sites, or none in this function.
+
+    Examples
+    --------
+    >>> simalloc.apart("app.npz", "ptmalloc", "parse_config")
 
     """
     replayed = read_trace(trace, progress=progress)
@@ -171,14 +175,10 @@ def best_apart(
 
     Parameters
     ----------
-    trace : Trace, TraceFile, str or path
-        A trace, its name in the catalogue, or the path of a trace or log.
-    policy : str, Policy or class
-        A policy such as `"first-fit-ao:growth=64K"`, or a class derived from `UserPolicy`.
+    trace, policy, progress
+        As for `simulate`.
     most : int, default 3
         Maximum number of proposals.
-    progress : bool, optional
-        Show a progress bar. By default the bar is shown in notebooks only.
 
     Returns
     -------
@@ -188,6 +188,10 @@ def best_apart(
     ------
     SimallocError
         If the trace has no call sites, or the policy is not replayed event by event.
+
+    Examples
+    --------
+    >>> simalloc.best_apart("app.npz", "ptmalloc", most=1)
 
     """
     replayed = read_trace(trace, progress=progress)

@@ -125,6 +125,10 @@ def describe(source: Source, *, added: int = 0, progress: bool | None = None) ->
     TraceError
         If the trace does not exist or is damaged.
 
+    Examples
+    --------
+    >>> simalloc.describe("espresso").peak_bytes
+
     """
     opened = open_source(source, progress=progress)
     with any_progress(opened.name, 1.0, shown=progress) as bar:

@@ -31,6 +31,11 @@ class HeapMap(ShownAsPicture):
     Column `c` holds the events `first_event + c * cell_events` up to the next column's, row `r` the
     bytes from `lowest_address + r * cell_bytes` on. Bytes that are not live are free, or lost to
     rounding.
+
+    Examples
+    --------
+    >>> found = simalloc.heap_map("espresso", "first-fit-ao")
+    >>> found.live.mean(axis=1)
     """
 
     live: NDArray[np.float64]

@@ -51,7 +51,13 @@ class Pin:
 
 @dataclass(frozen=True)
 class Pins(ShownAsTable):
-    """Objects that pin the heap after an event; both lists have the worst first."""
+    """Objects that pin the heap after an event; both lists have the worst first.
+
+    Examples
+    --------
+    >>> found = simalloc.pins("espresso", "first-fit-ao")
+    >>> found.alone[0].address, found.alone[0].requested
+    """
 
     event: int
     heap_bytes: float

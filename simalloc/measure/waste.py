@@ -66,6 +66,11 @@ class Waste(ShownAsTable):
     Cached and free bytes are also split by their pages: resident pages, pages that were not touched
     since they were mapped, and pages that were returned to the system; the three add up to the
     whole. They are None, and so is `resident`, if pages are not known.
+
+    Examples
+    --------
+    >>> found = simalloc.waste("espresso", "first-fit-ao")
+    >>> found.live, found.free_inside
     """
 
     trace: str

@@ -41,6 +41,11 @@ class Results(Sequence[Row]):
     A row has the key of the run (`trace_sha256`, `policy`, `scale`, `realloc`, `code`), `trace`,
     `parameters` (a dict), `finished`, `host`, `error` (None unless it failed) and every figure that
     `simalloc run --format csv` prints, or None for a missing figure.
+
+    Examples
+    --------
+    >>> results = simalloc.Results.read("results.sqlite")
+    >>> results.pivot("peak_heap_bytes")
     """
 
     def __init__(self, rows: Iterable[Row], path: str | PathLike[str] | None = None) -> None:
