@@ -61,6 +61,16 @@ def test_headers_and_tables_count(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_limit_of_the_allocator_refuses_without_a_capacity(engine):
+    size = 499_713
+    trace = trace_of(*((M, object_, size) for object_ in range(5)), (F, 4, 0), (F, 0, 0))
+    run = run_of(trace, "tcmalloc:heap_limit_mb=10", engine)
+    assert run.addresses.tolist()[3:] == [REFUSED, REFUSED, -1, -1]
+    assert (run.refused, run.first_refused_event) == (2, 4)
+    assert (run.max_live_bytes, run.final_live_bytes) == (3 * size, 2 * size)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_cached_blocks_serve_a_full_heap(engine):
     trace = trace_of((M, 1, 60), (M, 2, 40), (F, 1, 0), (M, 3, 60), (M, 4, 30))
     run = run_of(trace, "first-fit-ao:growth=1,quick=64,capacity=100", engine)

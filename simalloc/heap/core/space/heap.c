@@ -91,6 +91,8 @@ const char heap_exhausted[] = "memory for the allocator's own tables was refused
 
 uint32_t heap_refuse(struct heap *heap)
 {
+    if (!heap->may_refuse) /* the replay would not see the refusal */
+        heap_fail(heap, "a request was refused by a policy without a limit");
     heap->has_refused = true;
     return NO_BLOCK;
 }

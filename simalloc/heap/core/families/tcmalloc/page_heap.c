@@ -283,6 +283,7 @@ bool tcmalloc_page_heap_init(struct tcmalloc *state)
     struct page_heap *pages = &state->page_heap;
     pages->listed = LISTED_BYTES / state->page;
     pages->limit = (state->heap_limit_mb << 20) / state->page;
+    state->heap.may_refuse |= pages->limit > 0;
     pages->cursor = pages->listed + 1;
     pages->delay = DELAY;
     return size_tree_init(&pages->long_spans[NORMAL], &state->heap) &&
