@@ -50,7 +50,7 @@ class Prices:
 def prices() -> Prices:
     """Return the prices on this machine, measured in seconds and kept in the user's cache."""
     path = _path()
-    with suppress(OSError, ValueError, TypeError):
+    with suppress(OSError, LookupError, ValueError, TypeError, RecursionError):
         kept = Prices(**json.loads(path.read_text())[_machine()])
         if min(kept.page, kept.mapping) > 0:
             return kept
