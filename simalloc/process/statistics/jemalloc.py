@@ -19,7 +19,9 @@ def read_jemalloc(content: bytes, source: str) -> Statistics:
         raise ProcessError(f"{source}, line {error.lineno}: no JSON: {error.msg}") from None
     except RecursionError:
         raise ProcessError(f"{source}: the JSON is nested too deeply") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (
+        AttributeError, KeyError, OverflowError, StopIteration, TypeError, ValueError,
+    ) as error:  # fmt: skip
         raise ProcessError(
             f"{source}: not what malloc_stats_print writes with option J: {error!r}"
         ) from None

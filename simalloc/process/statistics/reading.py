@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +14,7 @@ from simalloc.process.statistics.tcmalloc import read_tcmalloc
 from simalloc.process.target import ProcessError
 
 _MAX_BYTES: Final = 64 << 20
+_MAX_FIGURE: Final = (1 << 63) - 1
 
 
 def read_statistics(path: Path) -> Statistics:
@@ -22,7 +25,13 @@ def read_statistics(path: Path) -> Statistics:
     """
     if path.stat().st_size > _MAX_BYTES:
         raise ProcessError(f"{path} is too long to be an allocator's statistics")
-    content = path.read_bytes()
+    found = _read(path.read_bytes(), path)
+    if max(_figures(found)) > _MAX_FIGURE:
+        raise ProcessError(f"{path} states more bytes or blocks than a machine can have")
+    return found
+
+
+def _read(content: bytes, path: Path) -> Statistics:
     if b"<malloc" in content:
         return read_malloc_info(content, str(path))
     if content.lstrip()[:1] == b"{":
@@ -33,3 +42,11 @@ def read_statistics(path: Path) -> Statistics:
         f"{path} is neither a core file nor an allocator's statistics (the XML of malloc_info, "
         "jemalloc's JSON, tcmalloc's text)"
     )
+
+
+def _figures(found: Statistics) -> Iterator[int]:
+    """Yield all numbers of bytes and of blocks."""
+    yield found.system
+    yield from (size for _, size in found.named)
+    parts = [*map(astuple, found.arenas), *map(astuple, found.classes)]
+    yield from (figure for part in parts for figure in part if isinstance(figure, int))

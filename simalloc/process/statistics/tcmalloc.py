@@ -8,8 +8,10 @@ from typing import Final
 from simalloc.process.statistics.statistics import ClassFigures, Statistics
 from simalloc.process.target import ProcessError
 
-_LINE: Final = re.compile(r"^MALLOC:\s*[=+-]?\s*(\d+)\s*\([^)]*\)\s*(.+?)\s*$", re.MULTILINE)
-_CLASS: Final = re.compile(r"^class\s+\d+\s*\[\s*(\d+) bytes\s*\]\s*:\s*(\d+) objs", re.MULTILINE)
+_LINE: Final = re.compile(r"^MALLOC:\s*[=+-]?\s*(\d{1,19})\s*\([^)]*\)\s*(.+?)\s*$", re.MULTILINE)
+_CLASS: Final = re.compile(
+    r"^class\s+\d+\s*\[\s*(\d{1,19}) bytes\s*\]\s*:\s*(\d{1,19}) objs", re.MULTILINE
+)
 _USED: Final = "Bytes in use by application"
 _TOTAL: Final = "Virtual address space used"
 _SUMS: Final = ("Actual memory used", "Virtual address space used")

@@ -1,6 +1,8 @@
 """Statistics of allocators in files; those in `data/` are of one small program (see its README)."""
 
+import io
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ from process_programs import running
 from simalloc.errors import SimallocError
 from simalloc.process import LiveProcess, take_snapshot
 from simalloc.process.statistics import read_statistics
+from simalloc.report import write_table
+from simalloc.report.snapshot import statistics_tables
 
 DATA = Path(__file__).parent / "data"
 
@@ -86,6 +90,58 @@ def test_what_is_no_statistics_is_refused(tmp_path, content, message):
     path = tmp_path / "file"
     path.write_text(content)
     with pytest.raises(SimallocError, match=message):
+        read_statistics(path)
+
+
+def places_of(value, path=()):
+    """Yield a path to each number in a JSON value, one for all items of a list."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from places_of(each, (*path, key))
+    elif isinstance(value, list):
+        if value:
+            yield from places_of(value[0], (*path, 0))
+    elif isinstance(value, int | float):
+        yield path
+
+
+@pytest.mark.parametrize("odd", ["Infinity", "-1e999", "NaN", '"x"', "null", "[]", "9" * 4000])
+def test_odd_figures_of_jemalloc_are_shown_or_refused(tmp_path, odd):
+    text = (DATA / "jemalloc-5.3.0.json").read_text()
+    path = tmp_path / "report.json"
+    read = 0
+    for place in places_of(json.loads(text)):
+        report = json.loads(text)
+        *way, last = place
+        part = report
+        for key in way:
+            part = part[key]
+        part[last] = "ODD"
+        path.write_text(json.dumps(report).replace('"ODD"', odd))
+        with suppress(SimallocError):
+            table_of_text(read_statistics(path))
+            read += 1
+    assert read
+
+
+def table_of_text(statistics):
+    """Print the statistics as `simalloc snapshot` does."""
+    for table in statistics_tables(statistics):
+        write_table(table, "table", io.StringIO())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"jemalloc": {"stats": {"mapped": 1}, "stats.arenas": {}}}',
+        f"MALLOC: {'9' * 5000} (0.0 MiB) Bytes in use by application",
+        "<malloc><heap nr='0'><system type='current' size='" + "9" * 4300 + "'/></heap></malloc>",
+    ],
+)
+def test_figures_beyond_any_machine_are_refused(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_text(content)
+    with pytest.raises(SimallocError):
         read_statistics(path)
 
 
