@@ -12,6 +12,7 @@ import random
 import shutil
 import subprocess
 import tempfile
+import tokenize
 import zipfile
 from contextlib import suppress
 from functools import cache
@@ -137,8 +138,8 @@ def _write(record, tables):
 
 
 def _array(rng, member):
-    """Return an array with odd values, or of another type or shape."""
-    with suppress(ValueError):
+    """Return an array with odd values, or of another type or shape, if it still is an array."""
+    with suppress(ValueError, SyntaxError, tokenize.TokenError):
         array = np.load(io.BytesIO(member))
         kind = rng.randrange(4)
         if kind == 0 and array.size:
