@@ -52,8 +52,8 @@ PIPE_WIDTH: Final = 120
 _SIGNIFICANT_DIGITS: Final = 4
 _LONGEST_WORD: Final = 60
 """Characters of a word that is broken nowhere."""
-_FORMULAS: Final = ("=", "+", "-", "@", "\t")
-"""First characters of a formula."""
+_FORMULAS: Final = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""First characters of a formula, in full width too."""
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _MARKDOWN: Final = re.compile(r"[\\|<>`\[]")
 """Characters that begin anything in a cell of Markdown but emphasis."""

@@ -17,6 +17,7 @@ NAMES = (
     "<!--<script>",
     "</script><script>document.title=1</script>",
     "=cmd|'/C calc'!A0",
+    "\uff1dcmd|'/C calc'!A0",
     "`x`<b>|a|",
     "\x9b2J\u202eevil",
 )
@@ -82,7 +83,7 @@ def test_a_name_is_no_formula_in_a_spreadsheet(trace):
     done = simalloc("sites", trace, "--by", "function", "--format", "csv")
     cells = [cell for row in csv.reader(io.StringIO(done.stdout)) for cell in row]
     assert f"'{NAMES[3]}" in cells
-    assert not any(cell.startswith(("=", "@")) for cell in cells)
+    assert not any(cell.startswith(("=", "@", "\uff1d")) for cell in cells)
 
 
 def test_a_name_ends_no_script_and_begins_none_on_a_page(trace, tmp_path):
