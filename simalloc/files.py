@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import BinaryIO, Final
 
 MAX_TEXT: Final = 16 << 20
 
+_MAX_LINKS: Final = 40
+"""Links that the kernel follows in one path (path_resolution(7))."""
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a write that do not name the written file."""
 
@@ -25,8 +28,9 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
     """Open a temporary file that replaces `path` when the block ends without an error.
 
     The temporary file is located beside its target. If the block fails, the temporary file is
-    removed and the target stays unchanged. A symbolic link stays, and its target is replaced. A
-    pipe or a terminal is written directly. With `private`, only the owner may read or write the
+    removed and the target stays unchanged. A symbolic link stays, and its target is replaced; a
+    link that another user made in a folder such as /tmp is refused. A pipe or a terminal is written
+    directly. With `private`, only the owner may read or write the
     file.
     """
     try:
@@ -45,7 +49,8 @@ def _written(path: str | os.PathLike[str], mode: int) -> Iterator[BinaryIO]:
         with given.open("wb") as stream:
             yield stream
         return
-    target = Path(os.path.realpath(path))
+    with naming(path):
+        target = _end_of_links(given)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with naming(path):
@@ -56,6 +61,25 @@ def _written(path: str | os.PathLike[str], mode: int) -> Iterator[BinaryIO]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _end_of_links(path: Path) -> Path:
+    """Return the file that symbolic links lead to.
+
+    Raises `PermissionError` if a link of another user is in a folder where everyone may create
+    files, such as /tmp: the other user could choose a file that only this user may replace. The
+    kernel has the same rule (`fs.protected_symlinks`, proc(5)), but it sees no replacement.
+    """
+    for _ in range(_MAX_LINKS):
+        if not path.is_symlink():
+            return path
+        folder, owner = path.parent.stat(), path.lstat().st_uid
+        is_shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
+        if is_shared and owner not in {os.geteuid(), folder.st_uid}:
+            reason = "it is another user's link in a folder where everyone may write; remove it"
+            raise PermissionError(errno.EACCES, reason, os.fspath(path))
+        path = path.parent / path.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
 
 
 def is_same(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:

@@ -42,3 +42,41 @@ def test_a_text_without_end_is_refused(tmp_path):
     for endless in (path, "/dev/zero"):
         with pytest.raises(OSError, match="more than 16 MiB"):
             read_text(endless)
+
+
+NOBODY = 65534
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link to another user")
+@pytest.mark.parametrize("links", [1, 2])
+def test_another_user_s_link_in_a_shared_folder_is_not_followed(tmp_path, links):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"old")
+    (shared / "last").symlink_to(precious)
+    os.lchown(shared / "last", NOBODY, NOBODY)
+    target = shared / "last"
+    if links == 2:
+        target = tmp_path / "first"
+        target.symlink_to("shared/last")
+    with pytest.raises(PermissionError, match="another user's link"), replacing(target):
+        raise AssertionError
+    assert precious.read_bytes() == b"old"
+    assert sorted(path.name for path in shared.iterdir()) == ["last"]
+
+
+def test_one_s_own_link_in_a_shared_folder_is_followed(tmp_path):
+    tmp_path.chmod(0o1777)
+    (tmp_path / "link").symlink_to("file")
+    with replacing(tmp_path / "link") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_link_to_itself_is_an_error(tmp_path):
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(OSError, match="link"), replacing(tmp_path / "link"):
+        raise AssertionError
