@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay_all
 from simalloc.policy import Policy, expand_policies
+from simalloc.policy.pool.base import NO_FIGURE
 from simalloc.pool.trial import PoolTrial
 from simalloc.trace import Op, Trace
 from simalloc.trace.events import allocates
@@ -40,7 +41,9 @@ class Separator:
 class Diagnosis:
     """The first refused request of a trace in one pool; sizes are bytes.
 
-    `served_by` names allocators of boards that serve every request in a pool of the same size.
+    `largest_request` is the largest request that would have been served; None: the policy does not
+    report it. `served_by` names allocators of boards that serve every request in a pool of the same
+    size.
     """
 
     policy: Policy
@@ -52,12 +55,18 @@ class Diagnosis:
     free: int
     largest_free: int
     free_blocks: int
+    largest_request: int | None
     separators: tuple[Separator, ...]
     served_by: tuple[str, ...]
 
     @property
     def verdict(self) -> str:
-        """Cause of the refusal: a full pool, a fragmented pool, or a search that missed a block."""
+        """Cause of the refusal: a small, full or fragmented pool, or a missed free block."""
+        if self.live == 0:
+            return (
+                f"The pool is too small: nothing was live when a request of {self.asked:,} bytes "
+                "was refused."
+            )
         if self.free < self.asked:
             return (
                 f"The pool was full: {self.live:,} bytes were live, and {self.free:,} bytes were "
@@ -65,9 +74,9 @@ class Diagnosis:
             )
         if self.largest_free >= self.asked:
             return (
-                f"Size classes: a free block of {self.largest_free:,} bytes, header included, was "
-                f"there for a request of {self.asked:,}, but the allocator's search does not find "
-                f"it. {self.free:,} bytes were free in {self.free_blocks:,} blocks."
+                f"Size classes or headers: the largest free block had {self.largest_free:,} bytes "
+                f"with its header, but did not serve a request of {self.asked:,}. "
+                f"{self.free:,} bytes were free in {self.free_blocks:,} blocks."
             )
         return (
             f"Fragmentation: {self.free:,} bytes were free in {self.free_blocks:,} blocks, but the "
@@ -93,7 +102,12 @@ def diagnose(
     count = simulation.block_count()
     address, size, slot = (np.empty(count, np.int64) for _ in range(3))
     simulation.blocks(0, address, size, slot)
-    free = slot == _FREE
+    free: NDArray[np.int64] = size[slot == _FREE] // setting.scale
+    if chosen.description.core_parameters().get("capacity"):  # a heap that grows
+        mapped = simulation.figures()["mapped"]["final"] // setting.scale
+        free = _with_room(free, capacity - mapped, merges=count > 0 and slot[-1] == _FREE)
+    reported = dict(zip(simulation.figure_names(), simulation.report(), strict=True))
+    largest_request = reported.get("largest", NO_FIGURE)
     tried = expand_policies("@pool") if others is None else others
     return Diagnosis(
         policy=chosen,
@@ -102,14 +116,22 @@ def diagnose(
         live=int(trace.replayed.live[event - 2]) if event > 1 else 0,
         peak_live=trial.peak_live,
         capacity=capacity,
-        free=int(size[free].sum()),
-        largest_free=int(size[free].max(initial=0)),
-        free_blocks=int(free.sum()),
+        free=int(free.sum()),
+        largest_free=int(free.max(initial=0)),
+        free_blocks=len(free),
+        largest_request=None if largest_request == NO_FIGURE else largest_request,
         separators=_separators(trace, event - 1, slot),
         served_by=tuple(
             other.name for other in tried if PoolTrial.of(other, [trace])(capacity).refused == 0
         ),
     )
+
+
+def _with_room(free: NDArray[np.int64], room: int, *, merges: bool) -> NDArray[np.int64]:
+    """Return the free sizes with those bytes of the capacity that the heap has not mapped."""
+    if merges:
+        return np.append(free[:-1], free[-1] + room)
+    return np.append(free, room) if room > 0 else free
 
 
 def _separators(trace: Trace, event: int, slot: NDArray[np.int64]) -> tuple[Separator, ...]:

@@ -112,14 +112,30 @@ def diagnosis_table(found: Diagnosis) -> Table:
     rows: list[Sequence[Value]] = [
         (each.what, each.objects, each.bytes, Rounded(each.age, 0), each.never_freed)
         for each in found.separators[:_MAX_SEPARATORS]
-    ]
-    helps = ", ".join(found.served_by) or "none"
+    ] or [("none", 0, 0, None, 0)]
     notes = (
         found.verdict,
         f"Event {found.event:,} of the trace was refused; peak live is {found.peak_live:,} bytes.",
-        f"Allocators that serve every request in {found.capacity:,} bytes: {helps}.",
+        *_remedies(found),
     )
     return Table(f"{spell(found.policy)}: the first refused request", columns, rows, notes)
+
+
+def _remedies(found: Diagnosis) -> list[str]:
+    """Return what would have helped: a smaller request, another order, or another allocator."""
+    remedies = []
+    if found.largest_request is not None:
+        remedies.append(
+            f"The largest request that would have been served is {found.largest_request:,} bytes."
+        )
+    if kept := sum(each.never_freed for each in found.separators):
+        remedies.append(
+            f"Between free blocks, {counted(kept, 'object')} {'is' if kept == 1 else 'are'} never "
+            "freed; allocate such objects at the program's start."
+        )
+    helps = ", ".join(found.served_by) or "none"
+    remedies.append(f"Allocators that serve every request in {found.capacity:,} bytes: {helps}.")
+    return remedies
 
 
 def block_pools_table(found: BlockPools, alone: Answer, rest: Answer) -> Table:
@@ -164,6 +180,7 @@ def diagnosis_record(found: Diagnosis) -> dict[str, Any]:
         "live_bytes": found.live,
         "free_bytes": found.free,
         "largest_free_bytes": found.largest_free,
+        "largest_request_bytes": found.largest_request,
         "free_blocks": found.free_blocks,
         "separators": [asdict(each) for each in found.separators],
         "served_by": list(found.served_by),

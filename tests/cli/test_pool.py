@@ -121,12 +121,36 @@ def test_a_refused_request_is_explained(trace):
     assert diagnosis["first_refused_event"] > 0
     assert diagnosis["free_bytes"] >= diagnosis["largest_free_bytes"] > 0
     assert diagnosis["verdict"].startswith(("Fragmentation", "Size classes", "The pool was full"))
+    assert 0 <= diagnosis["largest_request_bytes"] < diagnosis["requested_bytes"]
     assert diagnosis["separators"]
     assert "esp-idf" not in diagnosis["served_by"]
     [fine] = records(str(trace), "-p", "esp-idf", "--diagnose", str(first["safe_bytes"]))
     assert fine["diagnosis"] is None
     table = simalloc("pool", str(trace), "-p", "esp-idf", "--diagnose", str(size))
     assert "between free blocks" in table.stdout
+    largest = diagnosis["largest_request_bytes"]
+    assert f"The largest request that would have been served is {largest:,} bytes." in table.stdout
+
+
+def test_free_bytes_of_a_heap_that_grows_are_unscaled_and_include_unmapped_bytes(tmp_path):
+    path = tmp_path / "gaps.npz"
+    op, number, size = [0, 0, 0, 1, 0], [0, 1, 2, 1, 3], [100, 60, 100, 0, 80]
+    write_trace(Trace.from_events(op, number, size, name="gaps"), path)
+    [found] = records(str(path), "-p", "first-fit-ao:growth=1", "--diagnose", "290")
+    diagnosis = found["diagnosis"]
+    assert (diagnosis["first_refused_event"], diagnosis["requested_bytes"]) == (5, 80)
+    assert (diagnosis["free_bytes"], diagnosis["largest_free_bytes"]) == (90, 60)
+    assert diagnosis["free_blocks"] == 2
+    assert diagnosis["verdict"].startswith("Fragmentation: 90 bytes were free in 2 blocks")
+
+
+def test_a_pool_that_is_too_small_for_a_request_alone_is_not_called_full(tmp_path):
+    path = tmp_path / "large.npz"
+    write_trace(Trace.from_events([0, 1], [0, 0], [5000, 0], name="large"), path)
+    [found] = records(str(path), "-p", "freertos-heap-4", "--diagnose", "4K")
+    assert found["diagnosis"]["verdict"].startswith("The pool is too small: nothing was live")
+    table = simalloc("pool", path, "-p", "freertos-heap-4", "--diagnose", "4K")
+    assert "none" in table.stdout
 
 
 def test_block_pools_are_declared(trace):
