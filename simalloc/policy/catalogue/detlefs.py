@@ -23,7 +23,7 @@ POLICIES: Final = (
         source="Detlefs, Dosser & Zorn 1993, section 2; C. Kingsley, malloc.c of 4.4BSD",
         reading=(
             "A stand-in: the source of ULTRIX is not public. It descends from 4.2BSD. Its heap for "
-            "Espresso in the paper's table 9 is that of the variant with pages, within 1 percent. "
+            "Espresso in the paper's table 9 is that of the variant with pages, within 1 %. "
             "The other extreme is variant=4.2bsd."
         ),
     ),
