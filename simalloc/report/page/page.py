@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
@@ -84,14 +85,19 @@ def _fill(
         style=f"{asset(BROWSER, 'heap_map.css', 'flame.css')}\n{_asset('page.css')}",
         light=css_variables(PALETTES["light"]),
         dark=css_variables(PALETTES["dark"]),
-        overview=f"{above}\n{_overview(all_findings)}",
-        articles="\n".join([*articles, _theory(all_findings)]),
+        overview=_unbroken(f"{above}\n{_overview(all_findings)}"),
+        articles=_unbroken("\n".join([*articles, _theory(all_findings)])),
         shades=embedded_json(shades(), "shades"),
         script=f"{asset(BROWSER, *SCRIPTS, 'flame.js')}\n{_asset('page.js')}",
         command=escape(command),
         version=escape(code_version()),
         about="\n".join(_about(all_findings)),
     )
+
+
+def _unbroken(text: str) -> str:
+    """Return text in which no line ends between a number and its %."""
+    return re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)
 
 
 def _title(all_findings: Sequence[Findings | DeviceFindings], *, is_diff: bool) -> str:
