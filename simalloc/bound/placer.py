@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from simalloc.bound._c import place_in_tiers, place_outward
 from simalloc.bound.exact import engine
-from simalloc.bound.exact.buffers import Buffers
-from simalloc.bound.exact.engine import Asked, Searched
 from simalloc.bound.timetable import Timetable
 
 
@@ -58,18 +56,7 @@ class Layout:
 class Placer:
     """Places the lives of one timetable in C, and counts the events gone through for that."""
 
-    @staticmethod
-    def fit(
-        buffers: Buffers,
-        rank: NDArray[np.uint32],
-        capacity: int,
-        nodes: int,
-        seconds: float,
-        goes_on: Asked = lambda: True,
-        /,
-    ) -> Searched:
-        """Search exactly for a placement below a capacity, as `engine.fit` does."""
-        return engine.fit(buffers, rank, capacity, nodes, seconds, goes_on)
+    fit = staticmethod(engine.fit)
 
     def __init__(self, table: Timetable) -> None:
         self.events_gone_through = 0

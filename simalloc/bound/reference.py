@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.bound.exact import reference as exact
-from simalloc.bound.exact.buffers import Buffers
-from simalloc.bound.exact.engine import Asked, Searched
 from simalloc.bound.placer import MAX_GAPS, Fit, Placer
 from simalloc.trace import Op, Trace
 
@@ -50,18 +48,7 @@ def lives_of_trace(trace: Trace) -> list[Life]:
 class ReferencePlacer(Placer):
     """Places the lives of one timetable by the definition."""
 
-    @staticmethod
-    def fit(
-        buffers: Buffers,
-        rank: NDArray[np.uint32],
-        capacity: int,
-        nodes: int,
-        seconds: float,
-        goes_on: Asked = lambda: True,
-        /,
-    ) -> Searched:
-        """Search exactly by the definition."""
-        return exact.fit(buffers, rank, capacity, nodes, seconds, goes_on)
+    fit = staticmethod(exact.fit)
 
     def _go(
         self, packed: NDArray[np.uint32], event: int, fit: Fit, limit: int, *, backward: bool

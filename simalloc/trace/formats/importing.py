@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypedDict, Unpack, cast
 
 from simalloc.errors import TraceError
 from simalloc.files import keep_apart, legible
@@ -121,6 +121,17 @@ class Imported(NamedTuple):
     left_out: Mapping[str, Tally]
 
 
+class LogOptions(TypedDict, total=False):
+    """How to read a log; `import_log` documents the options."""
+
+    from_format: str | Format | None
+    lenient: bool
+    match_frees: MatchFrees | None
+    device: int | None
+    elf: str | os.PathLike[str] | None
+    thread_blocks: bool | None
+
+
 @contextmanager
 def open_log(
     source: str | os.PathLike[str],
@@ -167,14 +178,9 @@ def import_log(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
-    from_format: str | Format | None = None,
-    lenient: bool = False,
-    match_frees: MatchFrees | None = None,
-    device: int | None = None,
-    elf: str | os.PathLike[str] | None = None,
-    thread_blocks: bool | None = None,
     name: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
+    **options: Unpack[LogOptions],
 ) -> Imported:
     """Write a trace of a log, in bounded memory.
 
@@ -188,15 +194,7 @@ def import_log(
     skipped and counted. Raises `OSError` if `target` is the log itself.
     """
     keep_apart(target, [source])
-    with open_log(
-        source,
-        from_format=from_format,
-        lenient=lenient,
-        match_frees=match_frees,
-        device=device,
-        elf=elf,
-        thread_blocks=thread_blocks,
-    ) as opened:
+    with open_log(source, **options) as opened:
         reading = opened.read()
         called = opened.called(name or _name(source))
         with TraceWriter(target, name=called, columns=reading.columns) as writer:
@@ -211,22 +209,11 @@ def import_log(
 def load_log(
     source: str | os.PathLike[str],
     *,
-    from_format: str | Format | None = None,
-    lenient: bool = False,
-    match_frees: MatchFrees | None = None,
-    device: int | None = None,
-    elf: str | os.PathLike[str] | None = None,
     progress: Callable[[float], None] = lambda _: None,
+    **options: Unpack[LogOptions],
 ) -> Trace:
-    """Return a log as a trace in memory; raises and tells its progress as `import_log` does."""
-    with open_log(
-        source,
-        from_format=from_format,
-        lenient=lenient,
-        match_frees=match_frees,
-        device=device,
-        elf=elf,
-    ) as opened:
+    """Return a log as a trace in memory; raises and reports its progress as `import_log` does."""
+    with open_log(source, **options) as opened:
         reading = opened.read()
         collector = Collector(reading.columns)
         for batch in _reported(opened, reading.batches, progress):

@@ -62,7 +62,7 @@ class CartesianHeap(Heap):
         else:
             node.address = self._split(address, size)
             node.size -= size
-            self._replace(parent, node, _demoted(node))
+            self._replace(parent, node, _merged(node.left, node.right, node))
         self.blocks.mark(address, State.ALLOCATED)
         return address
 
@@ -181,11 +181,14 @@ def _better(node: _Node, size: int) -> _Node | None:
     return min(fitting, key=_weight, default=None)
 
 
-def _merged(left: _Node | None, right: _Node | None) -> _Node | None:
-    """Make one tree of two, the left one wholly below the right one; of equals the left is up."""
+def _merged(left: _Node | None, right: _Node | None, last: _Node | None = None) -> _Node | None:
+    """Make one tree of two, the left one wholly below the right one; of equals the left is up.
+
+    If `last` is given, nodes that are larger end above it, and the remaining nodes below it.
+    """
     top = _Node(0, 0)
     hook, is_left = top, True
-    while left is not None or right is not None:
+    while max(_weight(left), _weight(right)) > _weight(last):
         take_left = _weight(left) >= _weight(right)
         node = left if take_left else right
         assert node is not None, "the heavier one is a node"
@@ -195,28 +198,9 @@ def _merged(left: _Node | None, right: _Node | None) -> _Node | None:
         else:
             right = node.left
         hook, is_left = node, not take_left
-    _attach(hook, None, is_left=is_left)
-    return top.left
-
-
-def _demoted(node: _Node) -> _Node:
-    """Let a node that has shrunk sink below larger ones; return the root of its subtree."""
-    top = _Node(0, 0)
-    hook, is_left = top, True
-    left, right = node.left, node.right
-    while _weight(left) > node.size or _weight(right) > node.size:
-        take_left = _weight(left) >= _weight(right)
-        child = left if take_left else right
-        assert child is not None, "the heavier one is a node"
-        _attach(hook, child, is_left=is_left)
-        if take_left:
-            left = child.right
-        else:
-            right = child.left
-        hook, is_left = child, not take_left
-    _attach(hook, node, is_left=is_left)
-    node.left, node.right = left, right
-    assert top.left is not None
+    _attach(hook, last, is_left=is_left)
+    if last is not None:
+        last.left, last.right = left, right
     return top.left
 
 
