@@ -138,6 +138,15 @@ def test_processes_that_begin_after_the_end_are_not_complained_about(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out.npz"]
 
 
+def test_processes_may_begin_all_the_time_at_the_end(run, tmp_path):
+    loop = "i=0; while [ $i -lt 1500 ]; do /bin/true & /bin/true; i=$((i+1)); done; exit 5"
+    done = run("-o", "out.npz", "--alone", "--limit", "300K", "--", "sh", "-c", loop)
+    assert done.returncode == 5
+    assert "error" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out.npz"]
+    assert read_trace(tmp_path / "out.npz").provenance["ended"].endswith("raw bytes")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

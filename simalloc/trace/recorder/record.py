@@ -136,7 +136,7 @@ def record(
                     report=observer.working,
                 )
             )
-        shutil.rmtree(directory)
+        _remove(directory)
         if process.poll() is None:
             observer.waiting_for_command(recorded)
             process.wait()
@@ -169,7 +169,7 @@ def recover(directory: Path, output: Path, *, alone: bool = False) -> Recovered:
     if not recordings and not damaged:
         raise TraceError("the folder contains no raw recordings", path=directory)
     if not damaged:
-        shutil.rmtree(directory)
+        _remove(directory)
     return Recovered(recorded, damaged)
 
 
@@ -270,6 +270,16 @@ def recoverable(directory: Path, output: Path) -> Iterator[None]:
             f"the trace could not be written: {error or 'interrupted'}. The recording is kept, "
             f"and `simalloc record --recover {directory} -o {output}` writes it"
         ) from error
+
+
+def _remove(directory: Path) -> None:
+    """Remove a directory in which programs that continue may begin recordings at any time.
+
+    They find nothing under its old name, and are not recorded.
+    """
+    removed = directory.with_name(f"{directory.name}.removed")
+    directory.rename(removed)
+    shutil.rmtree(removed)
 
 
 def _remove_if_empty(directory: Path) -> None:
