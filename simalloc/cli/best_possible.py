@@ -15,6 +15,7 @@ from simalloc.bound.placement_file import read_placement
 from simalloc.bound.search import DEFAULT_EFFORT, FEW
 from simalloc.cli import completing
 from simalloc.cli.messages import echo
+from simalloc.cli.number import Number
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
@@ -52,7 +53,7 @@ NOT_KNOWN: Final = 3
 )
 @click.option(
     "--effort",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="SECONDS",
     help="End the search for each trace after this time. Default: "
     f"{DEFAULT_EFFORT.seconds:g} seconds for up to {FEW:,} objects; for more objects, a fixed "

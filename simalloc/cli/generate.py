@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from simalloc.cli.messages import echo
+from simalloc.cli.number import Number
 from simalloc.cli.progress import progress
 from simalloc.plural import counted
 from simalloc.trace import write_trace
@@ -54,14 +55,14 @@ from simalloc.trace.workloads.parameters import MAX_OBJECTS
 )
 @click.option(
     "--correlation",
-    type=click.FloatRange(-1, 1),
+    type=Number(-1, 1),
     default=0.0,
     show_default=True,
     help="Rank correlation of size and lifetime.",
 )
 @click.option(
     "--batch",
-    type=click.FloatRange(min=1),
+    type=Number(min=1),
     default=1.0,
     show_default=True,
     help="Mean number of consecutively allocated objects that are freed together.",
@@ -83,7 +84,7 @@ from simalloc.trace.workloads.parameters import MAX_OBJECTS
 )
 @click.option(
     "--remote",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.0,
     show_default=True,
     help="Share of the objects that another thread frees.",

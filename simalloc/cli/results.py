@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from simalloc.cli.conditions import condition, runs_in
+from simalloc.cli.number import Number
 from simalloc.cli.options import format_option
 from simalloc.cli.simulation_options import of_option
 from simalloc.heap.quantity import Quantity
@@ -52,13 +53,11 @@ from simalloc.sweep.tables import failures_table, records
 @click.option(
     "--sort",
     metavar="COLUMN",
-    default="average",
-    show_default=True,
-    help="Sort a pivot by average, policy or the name of a trace.",
+    help="Sort a pivot by average, policy or the name of a trace.  [default: average]",
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="Confidence level of the intervals in a ranking.",
@@ -78,7 +77,7 @@ def command(
     conditions: tuple[tuple[str, str], ...],
     of: Quantity,
     failed: bool,  # noqa: FBT001 - click passes flags by name
-    sort: str,
+    sort: str | None,
     confidence: float,
     resamples: int,
     table_format: Format,
@@ -91,12 +90,14 @@ def command(
     """
     if sum([pivot is not None, rank is not None, failed]) > 1:
         raise click.UsageError("--pivot, --rank and --failed exclude each other.")
+    if sort is not None and pivot is None:
+        raise click.UsageError(f"--sort orders a pivot; add --pivot 4 to sort by {sort}.")
     results = runs_in(file, conditions)
     if rank is not None:
         ranking = results.rank(rank, of=of, confidence=confidence, resamples=resamples)
         write_table(ranking.table(), table_format, sys.stdout)
     elif pivot is not None:
-        sorted_pivot = results.pivot(pivot, of=of).sorted_by(sort)
+        sorted_pivot = results.pivot(pivot, of=of).sorted_by(sort or "average")
         table = sorted_pivot.table(full=table_format in ("csv", "json"))
         write_table(table, table_format, sys.stdout)
     elif failed:

@@ -34,6 +34,7 @@ from simalloc.advice import (
 from simalloc.advice.sentences import left_out
 from simalloc.cli import completing
 from simalloc.cli.messages import echo
+from simalloc.cli.number import Number
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
@@ -110,7 +111,7 @@ class _Found:
 @click.option(
     "--max-cost",
     "most",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=5.0,
     show_default=True,
     metavar="PERCENT",

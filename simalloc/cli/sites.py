@@ -14,6 +14,7 @@ import click
 
 from simalloc.cli import completing
 from simalloc.cli.messages import echo
+from simalloc.cli.number import Number
 from simalloc.cli.options import format_option, rows_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import of_option, page_option
@@ -155,7 +156,7 @@ def _number(_context: Any, _option: Any, given: float) -> float:
     "--min-percent",
     "--least",
     "least",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     callback=_number,
     default=1,
     show_default=True,

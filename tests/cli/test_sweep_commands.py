@@ -90,6 +90,8 @@ def test_a_wrong_plan_is_refused_before_anything_is_made(plan):
         ("compare", "{results}", "{results}", "--ignore", "growth"),
         ("compare", "{results}", "{results}", "--ignore", "growht"),
         ("merge", "{results}", "-o", "{results}"),
+        ("results", "{results}", "--sort", "policy"),
+        ("results", "{results}", "--rank", "4", "--confidence", "nan"),
         ("merge", "{plan}", "-o", "{folder}/merged.sqlite"),
         ("merge", "--salvage", "{plan}", "-o", "{folder}/merged.sqlite"),
     ],
