@@ -66,9 +66,10 @@ def command(
 ) -> None:
     """Replay many traces under many policies, and store the results.
 
-    PLAN.toml names traces, policies with lists of parameters, and scales. A sweep can be stopped at
-    any time; the same command continues it and skips the finished runs. Several sweeps into the
-    same file share the work. The exit code is 1 if runs failed; the reasons are stored with them.
+    PLAN.toml names traces, policies with lists of parameters, and scales; `simalloc examples`
+    copies a plan to start from. A sweep can be stopped at any time; the same command continues it
+    and skips the finished runs. Several sweeps into the same file share the work. The exit code is
+    1 if runs failed; the reasons are stored with them.
     """
     asked = read_plan(plan)
     share = None if shard is None else Shard.parse(shard)
