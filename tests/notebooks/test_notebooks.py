@@ -1,6 +1,9 @@
 """The notebooks, executed from a clean kernel: their output equals the committed one."""
 
+import os
 import re
+import subprocess
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -10,6 +13,7 @@ pytest.importorskip("ipykernel", reason="notebooks need the extra `notebook`")
 
 from notebooks.execute import VARIES, comparable, executed, notebooks, number_of, read, write
 
+ROOT = Path(__file__).parents[2]
 PATHS = notebooks()
 MAX_BYTES = 2_250_000
 NOBODYS = re.compile(r"/(home|root|tmp|work|usr|Users)/|localhost|0x[0-9a-f]{8,}")
@@ -83,3 +87,11 @@ def test_what_is_printed_in_pieces_is_kept_in_one(tmp_path):
     write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "0.ipynb")
     (outputs,) = comparable(executed(tmp_path / "0.ipynb")).values()
     assert outputs == [{"text": "0\n1\n2\n"}]
+
+
+def test_make_opens_jupyter_for_any_user():
+    commands = subprocess.run(
+        ["make", "--dry-run", "notebook"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    (jupyter,) = (line for line in commands.splitlines() if "jupyter lab" in line)
+    assert ("--allow-root" in jupyter) == (os.geteuid() == 0)
