@@ -190,13 +190,12 @@ def _states(target: Target, region: Region, layout: StateLayout) -> list[int]:
     place = np.arange(0, count, 2)
     address = np.uint64(region.start) + place.astype(np.uint64) * np.uint64(8)
     following = words[place + layout.next // 8]
-    system, most = (words[place + (layout.system_mem + at) // 8] for at in (0, 8))
+    system = words[place + layout.system_mem // 8]
     first, second = words[place + layout.bins // 8], words[place + layout.bins // 8 + 1]
     in_heap = np.isin(following % np.uint64(4096), np.array(HEAP_HEADERS, np.uint64))
     lock = words[place]
     likely = (
         ((following == address) | in_heap)
-        & (system <= most)
         & ((first % np.uint64(8)) == 0)
         & ((second % np.uint64(8)) == 0)
         & ((lock & np.uint64(0xFFFFFFFF)) <= 2)
@@ -210,8 +209,9 @@ def _states(target: Target, region: Region, layout: StateLayout) -> list[int]:
 def _is_state(target: Target, region: Region, address: int, layout: StateLayout) -> bool:
     """Return whether every bin is empty or leads elsewhere; in an unused arena, all are zero.
 
-    While a thread links or unlinks chunks, some bins of a true arena are inconsistent. An arena
-    whose bins are nearly all right is therefore read again.
+    While a thread links or unlinks chunks, some bins of a true arena are inconsistent. While it
+    grows, its bytes may exceed their maximum. An arena whose bins are nearly all right is therefore
+    read again.
     """
     target.check_time()
     content = region.bytes_at(address, layout.size)
@@ -224,7 +224,7 @@ def _is_state(target: Target, region: Region, address: int, layout: StateLayout)
         right = _right_bins(state)
         if state.system_mem == 0 or right < _MAX_BINS:
             return False
-        if right == BINS:
+        if right == BINS and state.system_mem <= state.max_system_mem:
             return True
         time.sleep(_BETWEEN)
         content = target.bytes_at(address, layout.size)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -16,8 +17,10 @@ from simalloc.process.glibc.state import Libc
 from simalloc.process.mappings import Mapping, containing
 from simalloc.process.target import Target, Thread
 
-_BELOW_POINTER: Final = 16 << 10
-"""Bytes below a thread's pointer that are searched for the pointer to its table."""
+_REACHES: Final = ((16 << 10, None), (4 << 20, 4))
+"""Bytes below threads' pointers that are searched for the place of the pointer to the table, and
+the number of threads in which it is sought; None means all. A program with many thread-local
+variables needs the longer range."""
 
 Words = Callable[[NDArray[np.uint64]], NDArray[np.uint64]]
 
@@ -88,35 +91,66 @@ def find_slot(
     another libc of the process, threads have one of its arenas (`foreign`).
     """
     pointers = [thread.pointer for thread in threads if thread.pointer is not None]
-    reach = min([_BELOW_POINTER, *(_below(mappings, pointer) for pointer in pointers)])
-    if not pointers or reach < 8:
-        return None
-    blocks = np.array(
-        [
-            np.frombuffer(target.bytes_at(pointer - reach, reach + 0x80), np.uint64)
-            for pointer in pointers
-        ]
+    for reach, count in _REACHES if pointers else ():
+        sample = pointers[:count]
+        below = min([reach, *(_below(mappings, pointer) for pointer in sample)])
+        blocks = np.array([_words_below(target, pointer, below) for pointer in sample])
+        slots: list[tuple[tuple[int, int], Slot]] = []
+        for layout in tables_of(libc.layout):
+            offsets = _likely_offsets(target, blocks, layout)
+            slots += _scored(target, pointers, offsets, layout, arenas, foreign)
+        if slots:
+            return max(slots, key=itemgetter(0))[1]
+    return None
+
+
+def _words_below(target: Target, pointer: int, size: int) -> NDArray[np.uint64]:
+    """Return the words in `size` bytes below a thread pointer; 0 in absent pages."""
+    region = target.region(pointer - size, pointer)
+    first = (pointer - size - region.start) // 8
+    return region.words[first : first + size // 8]
+
+
+def _likely_offsets(
+    target: Target, blocks: NDArray[np.uint64], layout: TableLayout
+) -> NDArray[np.int64]:
+    """Return where, relative to their pointers, threads have the address of a possible table.
+
+    A row of `blocks` has the words below the pointer of a thread.
+    """
+    columns = np.flatnonzero(_are_tables(target, blocks, layout).any(axis=0))
+    offsets: NDArray[np.int64] = 8 * (columns - blocks.shape[1])
+    return offsets
+
+
+def _scored(
+    target: Target,
+    pointers: Sequence[int],
+    offsets: NDArray[np.int64],
+    layout: TableLayout,
+    arenas: Collection[int],
+    foreign: Collection[int],
+) -> Iterator[tuple[tuple[int, int], Slot]]:
+    """Yield the places that fit all threads: the numbers of arenas and of tables, and the place."""
+    place = np.array(pointers, np.int64)[:, None] + offsets
+    blocks, arena = (
+        target.words((place + more).astype(np.uint64).reshape(-1)).reshape(place.shape)
+        for more in (0, layout.arena)
     )
-    best, best_score = None, (0, 0)
-    for layout in tables_of(libc.layout):
-        is_table: NDArray[np.bool_] = _are_tables(target, blocks, layout)
-        arena = np.roll(blocks, -(layout.arena // 8), axis=1)
-        has_arena, is_foreign = (
-            np.isin(arena, np.array(sorted(known), np.uint64)) for known in (arenas, foreign)
-        )
-        for column in np.flatnonzero(np.any(is_table[:, : reach // 8], axis=0)).tolist():
-            held = blocks[is_table[:, column], column]
-            others = np.unique(blocks[~is_table[:, column], column])
-            dummies = 1 if layout.counts_free_places else 0
-            if len(np.unique(held)) != len(held) or np.count_nonzero(others) > dummies:
-                continue
-            if (is_table[:, column] & is_foreign[:, column]).any():
-                continue
-            with_arena = is_table[:, column] & has_arena[:, column]
-            score = (int(np.count_nonzero(with_arena)), len(held))
-            if score > best_score:
-                best, best_score = Slot(8 * column - reach, layout), score
-    return best
+    is_table = _are_tables(target, blocks, layout)
+    has_arena, is_foreign = (
+        np.isin(arena, np.array(sorted(known), np.uint64)) for known in (arenas, foreign)
+    )
+    dummies = 1 if layout.counts_free_places else 0
+    for column, offset in enumerate(offsets.tolist()):
+        held = blocks[is_table[:, column], column]
+        others = np.unique(blocks[~is_table[:, column], column])
+        if len(np.unique(held)) != len(held) or np.count_nonzero(others) > dummies:
+            continue
+        if (is_table[:, column] & is_foreign[:, column]).any():
+            continue
+        with_arena = is_table[:, column] & has_arena[:, column]
+        yield (int(np.count_nonzero(with_arena)), len(held)), Slot(offset, layout)
 
 
 def _below(mappings: Sequence[Mapping], pointer: int) -> int:

@@ -137,16 +137,21 @@ def test_a_second_libc_has_a_heap_of_its_own(compiled, words):
     assert snapshot.parts[0].live < snapshot.total("live")
 
 
-def test_a_main_arena_is_found_while_a_thread_changes_a_bin(compiled, monkeypatch):
+@pytest.mark.parametrize("field", ["a bin", "the maximum"])
+def test_a_main_arena_is_found_while_a_thread_changes_it(compiled, monkeypatch, field):
     whole = LiveProcess.region
     torn = []
 
     def amid_a_change(process, start, end, old=None):
         region = whole(process, start, end, old)
         if start <= arena < end:
-            last = (arena - region.start + layout.bins) // 8 + 2 * (BINS - 1)
-            assert region.words[last] == region.words[last + 1], "the bin is empty"
-            region.words[last] ^= np.uint64(16)
+            words = region.words[(arena - region.start) // 8 :]
+            last = layout.bins // 8 + 2 * (BINS - 1)
+            assert words[last] == words[last + 1], "the bin is empty"
+            if field == "a bin":
+                words[last] ^= np.uint64(16)
+            else:
+                words[layout.system_mem // 8] = words[layout.system_mem // 8 + 1] + np.uint64(4096)
             torn.append(last)
         return region
 
@@ -157,3 +162,11 @@ def test_a_main_arena_is_found_while_a_thread_changes_a_bin(compiled, monkeypatc
         monkeypatch.setattr(LiveProcess, "region", amid_a_change)
         assert [one.arena for one in find_libcs(process, process.mappings())] == [arena]
     assert torn
+
+
+@pytest.mark.parametrize("how", ["", "-static"])
+def test_thread_caches_are_found_behind_many_thread_local_variables(compiled, how):
+    with running(compiled("local", how)) as target:
+        snapshot = take_snapshot(LiveProcess(target.process))
+    assert not snapshot.problems
+    assert sum(part.tcache > 0 for part in snapshot.parts) == 2  # the arenas of both threads
