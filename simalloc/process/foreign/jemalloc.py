@@ -55,8 +55,9 @@ def _roots(
     """Yield possible entries of a root: the GiB of addresses, and its leaf."""
     if len(region.words) < _LEAF_WORDS:
         return
-    place = pointers_to(region, runs, _LEAF_WORDS * 8)
     words = region.words
+    place = pointers_to(region, runs, _LEAF_WORDS * 8)
+    place = place[_in_sparse_window(words, place)]
     seen: set[int] = set()
     for at in place.tolist():
         leaf = int(words[at])
@@ -68,6 +69,20 @@ def _roots(
         entries = np.flatnonzero(words[root : root + _LEAF_WORDS])
         if len(entries) <= _MAX_LEAVES:
             yield [(one, int(words[root + one])) for one in entries.tolist()]
+
+
+def _in_sparse_window(words: NDArray[np.uint64], place: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return a mask of the places that a root can contain: most of its words are zero.
+
+    An interpreter has thousands of pointers to long mappings, in data that is not sparse. Each
+    would cost a copy of 2 MiB.
+    """
+    used = np.concatenate(([0], np.cumsum(words != 0)))
+    sparse = used[_LEAF_WORDS:] - used[:-_LEAF_WORDS] <= _MAX_LEAVES
+    windows = np.concatenate(([0], np.cumsum(sparse)))
+    last = np.minimum(place + 1, len(sparse))
+    found: NDArray[np.bool_] = windows[last] > windows[np.maximum(place + 1 - _LEAF_WORDS, 0)]
+    return found
 
 
 def _index_of(target: Target, leaf: int) -> int | None:

@@ -5,10 +5,12 @@ import os
 import re
 import sys
 
+import numpy as np
 import pytest
 from process_programs import running
 
 from simalloc.process import LiveProcess, take_snapshot
+from simalloc.process.foreign import jemalloc
 
 
 def preloaded(compiled, name):
@@ -60,3 +62,14 @@ def test_python_has_the_objects_that_it_reports(compiled, tmp_path):
     said = re.search(r"bytes in allocated blocks\s+=\s+([\d,]+)", stats)[1]
     assert heap.used == pytest.approx(int(said.replace(",", "")), abs=2000)
     assert heap.blocks > 60_000
+
+
+def test_pointers_in_dense_data_are_not_followed_as_the_root_of_jemalloc():
+    root = 1 << 18
+    words = np.ones(3 * root, np.uint64)
+    words[root : 2 * root] = 0
+    dense, inside = [0, 7, 3 * root - 1], [root + 4000, 2 * root - 5000]
+    words[inside] = 1
+    place = np.array(dense + inside)
+    found = jemalloc._in_sparse_window(words, place)
+    assert found.tolist() == [False] * 3 + [True] * 2
