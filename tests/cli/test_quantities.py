@@ -301,7 +301,7 @@ def test_pictures_of_fragmentation_take_resident_bytes(folder):
         for compared in (results, runs):
             (axes,) = drawn(compared, of="resident").axes
             assert "peak resident / peak live" in axes.get_xlabel()
-        with pytest.raises(SimallocError, match="fragmentation is of mapped or resident bytes"):
+        with pytest.raises(SimallocError, match="fragmentation measures mapped or resident bytes"):
             drawn(results, of="largest-free")
 
 
