@@ -169,7 +169,7 @@ def _compression(start: bytes, name: str) -> Compression | None:
     if said is not None and found is not said:
         really = f"{found.name} data" if found else f"not {said.name} data"
         raise TraceError(
-            f"has the suffix {said.suffix}, but contains {really}; rename the file", path=name
+            f"has the suffix {said.suffix}, but is {really}; rename the file", path=name
         )
     return found
 

@@ -46,10 +46,10 @@ def test_streams_one_after_another(compression):
 
 @by_name
 def test_a_name_that_says_otherwise_is_an_error(compression):
-    with pytest.raises(TraceError, match=f"but it is not {compression.name} data"):
+    with pytest.raises(TraceError, match=f"but is not {compression.name} data"):
         whole(TEXT, f"log{compression.suffix}")
     other = next(each for each in COMPRESSIONS if each is not compression)
-    with pytest.raises(TraceError, match=f"but it is {other.name} data"):
+    with pytest.raises(TraceError, match=f"but is {other.name} data"):
         whole(packed(other), f"log{compression.suffix}")
 
 
