@@ -139,7 +139,7 @@ def _write(record, tables):
 
 def _array(rng, member):
     """Return an array with odd values, or of another type or shape, if it still is an array."""
-    with suppress(ValueError, SyntaxError, tokenize.TokenError):
+    with suppress(ValueError, EOFError, SyntaxError, tokenize.TokenError):
         array = np.load(io.BytesIO(member))
         kind = rng.randrange(4)
         if kind == 0 and array.size:
