@@ -188,7 +188,18 @@ class Start:
             and (self.segment[:, 1] <= self.segment[:, 2]).all()
             and (self.segment[1:, 2] <= HEAP).all()
             and (tops <= 1).all()
-            and (self.resident[:, 3] <= self._sizes_of_runs()).all()
+            and self._runs_agree()
+        )
+
+    def _runs_agree(self) -> bool:
+        """Return whether each resident run is within an existing segment or mapped block."""
+        block, segment, start, end = self.resident.T
+        return bool(
+            ((block >= 0) | (segment >= 0)).all()
+            and (self.block[block[block >= 0], 0] == MAPPED).all()
+            and (start >= 0).all()
+            and (start <= end).all()
+            and (end <= self._sizes_of_runs()).all()
         )
 
     def _lists_agree(self) -> bool:

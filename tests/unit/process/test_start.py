@@ -265,6 +265,14 @@ def test_a_saved_heap_is_the_same_and_a_damaged_one_an_error(continued, tmp_path
             continue
 
 
+@pytest.mark.parametrize("run", [(-1, -1, 0, 8), (-1, 0, -8, 8), (-1, 0, 8, 0), (0, 0, 0, 8)])
+def test_resident_runs_outside_of_segments_are_an_error(continued, run):
+    assert continued.start.block[0, 0] != MAPPED
+    start = replace(continued.start, resident=np.array([run]))
+    with pytest.raises(SimallocError, match="do not agree"):
+        start.check()
+
+
 def test_a_setting_given_by_hand_is_used_and_others_are_those_of_the_process(continued):
     given = continued.start.tunables(find_policy(policy() + ",trim_threshold=64K").description)
     assert "trim_threshold" not in given
