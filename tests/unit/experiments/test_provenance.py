@@ -8,7 +8,8 @@ from experiments import made, provenance
 
 NOTED = provenance.entries()
 MADE = made.pages()
-NO_PAGE_IN_DOCS = {"synthetic"}
+WITHOUT_ORIGIN = {"synthetic"}
+"""Most of its page describes a command."""
 NOT_MEASURED = ("coverage", "published")
 """Kept by hand: what papers print and which of it is measured."""
 
@@ -54,7 +55,7 @@ def test_each_page_ends_with_what_made_it(name):
 
 def test_every_page_of_an_experiment_is_listed():
     makers = {path.parent.name for path in provenance.FOLDER.glob("*/page.md")}
-    assert makers - NO_PAGE_IN_DOCS == set(MADE)
+    assert makers - WITHOUT_ORIGIN == set(MADE)
 
 
 def test_another_placement_has_another_digest():
