@@ -178,7 +178,7 @@ def test_a_library_that_is_loaded_later_is_recorded(compiled, tmp_path):
 def test_nothing_but_an_idle_library_is_left(compiled, tmp_path):
     with running(compiled("attached")) as target:
         descriptors = open_files(target.process)
-        for _ in range(4):
+        for _ in range(8):
             with attached(target, tmp_path):
                 ((path, library),) = recorders(target.process).items()
                 assert entries_into(target.process, *library) > 4

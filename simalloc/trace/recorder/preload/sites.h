@@ -20,8 +20,8 @@ struct trail {
     uintptr_t taken[MAX_DEPTH]; /* new stack, innermost first */
 };
 
-/* Initialises the sites, once in a process, while it has one thread. Returns false when memory is
- * exhausted. */
+/* Initialises the sites, unless they are ready. Call under process_lock(). Returns false when memory
+ * is exhausted. */
 bool sites_begin(void);
 
 /* Forgets all numbers. No other thread may run. */

@@ -44,22 +44,26 @@ static bool add_segment(struct process *process, struct stream *stream)
     return true;
 }
 
+/* Threads of a process that is attached to begin together, but share one table of call sites. */
 static struct stream *new_stream(struct process *process)
 {
     struct stream *stream = process_memory(sizeof *stream);
-    if (stream == NULL || (process->header->depth > 0 && !sites_begin()))
+    if (stream == NULL)
         return NULL;
     stream->sequence = &process->header->sequence;
     stream->process = process;
     stream->columns = process->header->columns;
     stream->depth = process->header->depth;
     stream->codec.time = process->header->clock;
-    stream->number = __atomic_fetch_add(&process->streams, 1, __ATOMIC_RELAXED);
     process_lock(process);
-    stream->next_made = process->made;
-    process->made = stream;
+    bool ready = stream->depth == 0 || sites_begin();
+    if (ready) {
+        stream->number = process->streams++;
+        stream->next_made = process->made;
+        process->made = stream;
+    }
     process_unlock(process);
-    return stream;
+    return ready ? stream : NULL;
 }
 
 /* Takes a stream out of the idle ones: this one if it is there, or else the first; NULL: none. */
@@ -126,16 +130,26 @@ struct stream *late_stream(void)
 
 static void end_thread(void *stream);
 
+/* Creates the key that reports the end of threads, once: several threads may begin together. */
+static bool know_thread_ends(struct process *process)
+{
+    process_lock(process);
+    if (!thread_end_known)
+        thread_end_known = pthread_key_create(&thread_end, end_thread) == 0;
+    bool known = thread_end_known;
+    process_unlock(process);
+    return known;
+}
+
 static struct stream *stream_with_room(struct process *process)
 {
     if (current != NULL && current->segment != NULL)
         return current->cursor < current->limit || add_segment(process, current) ? current : NULL;
-    if (!thread_end_known)
-        thread_end_known = pthread_key_create(&thread_end, end_thread) == 0;
+    bool ends_known = know_thread_ends(process);
     if (process->header->depth > 1)
         stack_begin_thread();
     current = take_stream(process);
-    if (current != NULL && thread_end_known)
+    if (current != NULL && ends_known)
         pthread_setspecific(thread_end, current);
     return current;
 }
