@@ -133,6 +133,14 @@ def _remedies(found: Diagnosis) -> list[str]:
             f"Between free blocks, {counted(kept, 'object')} {'is' if kept == 1 else 'are'} never "
             "freed; allocate such objects at the program's start."
         )
+    if found.block_pools:
+        blocks = " and ".join(f"{each.count:,} x {each.size:,}" for each in found.block_pools)
+        pools = "A block pool" if len(found.block_pools) == 1 else "Block pools"
+        held = sum(each.total for each in found.block_pools)
+        remedies.append(
+            f"{pools} of {blocks} bytes and a heap of {found.capacity - held:,} bytes serve every "
+            "request."
+        )
     helps = ", ".join(found.served_by) or "none"
     remedies.append(f"Allocators that serve every request in {found.capacity:,} bytes: {helps}.")
     return remedies
@@ -184,6 +192,7 @@ def diagnosis_record(found: Diagnosis) -> dict[str, Any]:
         "free_blocks": found.free_blocks,
         "separators": [asdict(each) for each in found.separators],
         "served_by": list(found.served_by),
+        "block_pools": [{"size": each.size, "count": each.count} for each in found.block_pools],
     }
 
 

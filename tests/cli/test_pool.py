@@ -142,6 +142,10 @@ def test_free_bytes_of_a_heap_that_grows_are_unscaled_and_include_unmapped_bytes
     assert (diagnosis["free_bytes"], diagnosis["largest_free_bytes"]) == (90, 60)
     assert diagnosis["free_blocks"] == 2
     assert diagnosis["verdict"].startswith("Fragmentation: 90 bytes were free in 2 blocks")
+    assert diagnosis["block_pools"] == [{"size": 80, "count": 1}]
+    table = simalloc("pool", path, "-p", "first-fit-ao:growth=1", "--diagnose", "290")
+    help_ = "A block pool of 1 x 80 bytes and a heap of 210 bytes serve every request."
+    assert help_ in " ".join(table.stdout.split())
 
 
 def test_a_pool_that_is_too_small_for_a_request_alone_is_not_called_full(tmp_path):
@@ -149,6 +153,7 @@ def test_a_pool_that_is_too_small_for_a_request_alone_is_not_called_full(tmp_pat
     write_trace(Trace.from_events([0, 1], [0, 0], [5000, 0], name="large"), path)
     [found] = records(str(path), "-p", "freertos-heap-4", "--diagnose", "4K")
     assert found["diagnosis"]["verdict"].startswith("The pool is too small: nothing was live")
+    assert found["diagnosis"]["block_pools"] == []
     table = simalloc("pool", path, "-p", "freertos-heap-4", "--diagnose", "4K")
     assert "none" in table.stdout
 
