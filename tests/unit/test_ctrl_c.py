@@ -77,9 +77,13 @@ SETTINGS = """
     def work():
         hung.touch()
         halt.wait()
-    with ThreadPoolExecutor() as pool:
+    pool = ThreadPoolExecutor()
+    try:
         _wait([pool.submit(work)], halt)
-    raise KeyboardInterrupt  # as its callers do
+    finally:  # as its callers do: the signal may come before the wait
+        halt.set()
+        pool.shutdown()
+    raise KeyboardInterrupt
 """
 
 WORKS = {
