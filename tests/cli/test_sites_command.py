@@ -59,7 +59,7 @@ def test_it_proposes_what_to_put_apart(trace):
         (["--apart", "remember"], "name one with -p"),
         (["--propose"], "name one with -p"),
         (["--wrapper", "("], "'(' is not a regular expression"),
-        (["--least", "nan"], "nan is not a number"),
+        (["--least", "nan"], "'nan' is not a number"),
         (["-p", "first-fit-ao", "--apart", "nobody"], "no call site is in a function 'nobody'"),
         (["-p", "nosuch"], "unknown policy 'nosuch'"),
     ],

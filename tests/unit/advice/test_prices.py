@@ -8,8 +8,8 @@ import pytest
 from simalloc.advice import prices as module
 from simalloc.advice.prices import Prices, prices
 
-MEASURED = Prices(page=1e-7, call=2e-7, request=1e-8)
-KEPT = Prices(page=3e-7, call=4e-7, request=2e-8)
+MEASURED = Prices(page=1e-7, mapping=2e-7, request=1e-8)
+KEPT = Prices(page=3e-7, mapping=4e-7, request=2e-8)
 
 
 @pytest.fixture
