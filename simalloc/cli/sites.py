@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +58,6 @@ def _patterns(_context: Any, _option: Any, patterns: Sequence[str]) -> Sequence[
         except re.error as error:
             raise click.BadParameter(f"{pattern!r} is not a regular expression: {error}") from None
     return patterns
-
-
-def _number(_context: Any, _option: Any, given: float) -> float:
-    if isnan(given):
-        raise click.BadParameter("nan is not a number")
-    return given
 
 
 @click.command(
@@ -157,7 +150,6 @@ def _number(_context: Any, _option: Any, given: float) -> float:
     "--least",
     "least",
     type=Number(0, 100),
-    callback=_number,
     default=1,
     show_default=True,
     metavar="PERCENT",
