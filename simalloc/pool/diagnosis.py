@@ -14,7 +14,7 @@ from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay_all
 from simalloc.policy import Policy, expand_policies
 from simalloc.policy.pool.base import NO_FIGURE
-from simalloc.pool.block_pools import BlockPool, block_pools
+from simalloc.pool.block_pools import BlockPools, block_pools
 from simalloc.pool.trial import PoolTrial
 from simalloc.trace import Op, Trace
 from simalloc.trace.events import allocates
@@ -48,7 +48,7 @@ class Diagnosis:
     `largest_request` is the largest request that would have been served; None: the policy does not
     report it. `served_by` names allocators of boards that serve every request in a pool of the same
     size. With `block_pools`, the same allocator serves every request in the rest of these bytes;
-    empty: at most four pools do not help.
+    None: at most four pools do not help.
     """
 
     policy: Policy
@@ -63,7 +63,7 @@ class Diagnosis:
     largest_request: int | None
     separators: tuple[Separator, ...]
     served_by: tuple[str, ...]
-    block_pools: tuple[BlockPool, ...]
+    block_pools: BlockPools | None
 
     @property
     def verdict(self) -> str:
@@ -136,14 +136,14 @@ def diagnose(
 
 def _helpful_pools(
     trace: Trace, policy: Policy, capacity: int, peak_live: int
-) -> tuple[BlockPool, ...]:
+) -> BlockPools | None:
     """Return the fewest block pools beside which a heap in the remaining bytes is sufficient."""
     for count in range(1, _MAX_BLOCK_POOLS + 1):
         found = block_pools([trace], count, heap_cost=capacity / max(peak_live, 1))
         heap = capacity - found.pool_bytes
         if heap > 0 and PoolTrial.of(policy, [found.rest_of(trace)])(heap).refused == 0:
-            return found.pools
-    return ()
+            return found
+    return None
 
 
 def _with_room(free: NDArray[np.int64], room: int, *, merges: bool) -> NDArray[np.int64]:

@@ -133,13 +133,11 @@ def _remedies(found: Diagnosis) -> list[str]:
             f"Between free blocks, {counted(kept, 'object')} {'is' if kept == 1 else 'are'} never "
             "freed; allocate such objects at the program's start."
         )
-    if found.block_pools:
-        blocks = " and ".join(f"{each.count:,} x {each.size:,}" for each in found.block_pools)
-        pools = "A block pool" if len(found.block_pools) == 1 else "Block pools"
-        held = sum(each.total for each in found.block_pools)
+    if (blocks := found.block_pools) is not None:
+        sizes = " and ".join(f"{each.count:,} x {each.size:,}" for each in blocks.pools)
         remedies.append(
-            f"{pools} of {blocks} bytes and a heap of {found.capacity - held:,} bytes serve every "
-            "request."
+            f"{'A block pool' if len(blocks.pools) == 1 else 'Block pools'} of {sizes} bytes and a "
+            f"heap of {found.capacity - blocks.pool_bytes:,} bytes serve every request."
         )
     helps = ", ".join(found.served_by) or "none"
     remedies.append(f"Allocators that serve every request in {found.capacity:,} bytes: {helps}.")
@@ -192,14 +190,18 @@ def diagnosis_record(found: Diagnosis) -> dict[str, Any]:
         "free_blocks": found.free_blocks,
         "separators": [asdict(each) for each in found.separators],
         "served_by": list(found.served_by),
-        "block_pools": [{"size": each.size, "count": each.count} for each in found.block_pools],
+        "block_pools": _pool_records(found.block_pools) if found.block_pools else [],
     }
 
 
 def block_pools_record(found: BlockPools, rest: Answer) -> dict[str, Any]:
     """Return block pools and the heap beside them as plain values, ready for JSON."""
     return {
-        "pools": [{"size": each.size, "count": each.count} for each in found.pools],
+        "pools": _pool_records(found),
         "pool_bytes": found.pool_bytes,
         "heap_least_bytes": rest.sizes.least if rest.sizes else None,
     }
+
+
+def _pool_records(found: BlockPools) -> list[dict[str, int]]:
+    return [{"size": each.size, "count": each.count} for each in found.pools]
