@@ -19,7 +19,7 @@ from simalloc.advice.circumstances import (
     share_of_malloc,
     unseen_heap,
 )
-from simalloc.advice.costs import MAX
+from simalloc.advice.costs import DEFAULT_BUDGET
 from simalloc.advice.moments import Moment
 from simalloc.advice.outcomes import IN_MEMORY, Setting, in_use
 from simalloc.advice.recorded import Recorded
@@ -76,7 +76,7 @@ def advise(
     process: Recorded,
     *,
     perturb: bool = True,
-    budget: float = MAX,
+    budget: float = DEFAULT_BUDGET,
     limit: int = SHORT,
     progress: Callable[[int], None] | None = None,
 ) -> Advice:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 1000
 """Nanoseconds within which two requests of an arena come at once: a lock is held as long."""
 
-MAX: Final = 400_000
+MAX_EVENTS: Final = 400_000
 """Maximum number of events that are examined, in the middle of the trace."""
 
 
@@ -55,7 +55,7 @@ def at_once(trace: Trace, runs: Mapping[Candidate, Run]) -> dict[Candidate, floa
         if arenas and cache not in beyond:
             beyond[cache] = _wants(trace, cache)
         together = _together(beyond[cache], arenas) if arenas else 0
-        found[candidate] = together / max(min(len(trace), MAX), 1)
+        found[candidate] = together / max(min(len(trace), MAX_EVENTS), 1)
     return found
 
 
@@ -95,13 +95,13 @@ class _Wants(NamedTuple):
 
 
 def _wants(trace: Trace, cache: Cache) -> _Wants:
-    """Return the requests, of up to `MAX` events, that no thread's cache serves."""
+    """Return the requests, of up to `MAX_EVENTS` events, that no thread's cache serves."""
     assert trace.thread is not None, "at_once has looked"
     assert trace.time is not None, "the same"
     threads = np.unique(trace.thread, return_inverse=True)[1].astype(np.int64)
     sizes, owners = _lives(trace, threads)
-    first = max(0, (len(trace) - MAX) // 2)
-    part = slice(first, first + MAX)
+    first = max(0, (len(trace) - MAX_EVENTS) // 2)
+    part = slice(first, first + MAX_EVENTS)
     of_object = trace.object[part] >= 0
     number = trace.object[part][of_object]
     op, thread = trace.op[part][of_object], threads[part][of_object]

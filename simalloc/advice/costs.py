@@ -11,7 +11,7 @@ from simalloc.advice.prices import Prices
 from simalloc.heap import Run
 from simalloc.trace import EventSource
 
-MAX: Final = 0.05
+DEFAULT_BUDGET: Final = 0.05
 """The share of a program's CPU time that a recommended setting costs at most, by default."""
 
 UNCERTAINTY: Final = 2.0

@@ -21,18 +21,18 @@ from simalloc.errors import PolicyError
 
 Ints = NDArray[np.int64]
 
-MAX: Final = 1 << 16
+MAX_BUFFERS: Final = 1 << 16
 """Maximum number of buffers, which planners compare in pairs."""
 
 
 def planned(table: Timetable, rule: str) -> Ints:
     """Return the addresses (int64, bytes) that a planner gives the lives of a trace.
 
-    Raises `PolicyError` for more than `MAX` lives.
+    Raises `PolicyError` for more than `MAX_BUFFERS` lives.
     """
-    if len(table) > MAX:
+    if len(table) > MAX_BUFFERS:
         raise PolicyError(
-            f"a planner compares buffers in pairs and takes up to {MAX:,} objects; "
+            f"a planner compares buffers in pairs and takes up to {MAX_BUFFERS:,} objects; "
             f"this trace has {len(table):,}"
         )
     return RULES[rule](table)

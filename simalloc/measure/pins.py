@@ -18,7 +18,7 @@ from simalloc.shown import ShownAsTable
 from simalloc.trace import EventSource
 from simalloc.trace.source import entries_at
 
-MAX: Final = 10
+MAX_PINS: Final = 10
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def pins(
     run: Run,
     event: int | None = None,
     *,
-    most: int = MAX,
+    most: int = MAX_PINS,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Pins:
     """Return the objects that pin the heap of a run after an event, by default its first peak.
@@ -102,7 +102,7 @@ class PinSearch:
         run: Run,
         event: int | None = None,
         *,
-        most: int = MAX,
+        most: int = MAX_PINS,
         apart: bool = False,
     ) -> None:
         self._source = source

@@ -17,7 +17,7 @@ from simalloc.trace.lives import lives_of
 if TYPE_CHECKING:
     from simalloc.trace.statistics import Lives
 
-MAX: Final = 12
+MAX_UNITS: Final = 12
 _SMALL: Final = 1 << 20
 """Larger requests lie in ranges of their own."""
 _SMALL_PAGE: Final = 2 << 20
@@ -87,7 +87,7 @@ def pinned(
     there = memory[(memory[:, 2] <= event) & (event < memory[:, 3]), :2]
     units = _Units.of(there if page is None else _pages(there, segments, live, page), live)
     empty, half = units.objects == 0, units.half_empty
-    worst = half[np.argsort(-units.free[half], kind="stable")][:MAX]
+    worst = half[np.argsort(-units.free[half], kind="stable")][:MAX_UNITS]
     return Pinned(
         event=event,
         reserved=int(replay.heap[event]),

@@ -37,7 +37,7 @@ class History:
     live: LiveBlocks
     reserved: int
     """Bytes of segments when the snapshot was taken."""
-    max_split: int = entries.MAX
+    max_split: int = entries.MAX_NUMBER
     """Blocks of at least this size are never split, and kept for requests of at least this size."""
 
     def column(self, name: str) -> NDArray[np.int64]:
@@ -193,7 +193,7 @@ def settings_text(settings: object) -> str:
 def max_split(settings: object) -> int:
     """Return the bytes of blocks that are never split under a snapshot's settings."""
     size = settings.get("max_split_size") if isinstance(settings, dict) else None
-    return size if type(size) is int and 0 < size < entries.MAX else entries.MAX
+    return size if type(size) is int and 0 < size < entries.MAX_NUMBER else entries.MAX_NUMBER
 
 
 def live_blocks(segments: Sequence[Any], device: int, pool: Any) -> tuple[LiveBlocks, int]:
@@ -222,6 +222,6 @@ def live_blocks(segments: Sequence[Any], device: int, pool: Any) -> tuple[LiveBl
 
 
 def _number(found: object) -> int:
-    if type(found) is not int or not 0 <= found < entries.MAX:
+    if type(found) is not int or not 0 <= found < entries.MAX_NUMBER:
         raise ValueError(f"{found!r:.40} is not a size or address")
     return found

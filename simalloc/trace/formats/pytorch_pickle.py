@@ -29,8 +29,8 @@ FIELDS: Final = ("action", "address", "size", "stream", "pool", "time", "site", 
 empty_cache was called, 2 if that cannot be known."""
 UNKNOWN: Final = 2
 
-MAX: Final = 2**52
-"""Of a number: more than any address, and microseconds of a century."""
+MAX_NUMBER: Final = 2**52
+"""Numbers are below it: more than any address, and microseconds of a century."""
 _EMPTY_CACHE: Final = ("empty_cache", "emptyCache")
 _MIN: Final = 256 << 20
 _TIMES: Final = 6

@@ -21,7 +21,7 @@ from simalloc.trace.symbols import Place
 
 SECONDS: Final = 0.01
 """Seconds between two observations."""
-MAX: Final = 1000
+MAX_SAMPLES: Final = 1000
 """Maximum number of samples of a process that are kept."""
 
 _KINDS_SECONDS: Final = 0.25
@@ -62,7 +62,7 @@ class Samples:
         if len(self._group) == self._group_length:
             self._kept.append(max(self._group, key=_resident))
             self._group.clear()
-        if len(self._kept) == MAX:
+        if len(self._kept) == MAX_SAMPLES:
             pairs = zip(self._kept[::2], self._kept[1::2], strict=True)
             self._kept = [max(pair, key=_resident) for pair in pairs]
             self._group_length *= 2

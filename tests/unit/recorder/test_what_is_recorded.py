@@ -24,7 +24,7 @@ from simalloc.trace import Op, read_trace
 from simalloc.trace.events import begins
 from simalloc.trace.recorder import Wanted, convert, reason_of
 from simalloc.trace.recorder.built_in import FREE_THREADED
-from simalloc.trace.recorder.resident import MAX, Sample, Samples
+from simalloc.trace.recorder.resident import MAX_SAMPLES, Sample, Samples
 
 
 def test_every_function_and_its_corner_cases(tmp_path):
@@ -119,11 +119,11 @@ def test_a_thread_ends_after_its_destructors(tmp_path):
 
 def test_samples_of_memory_are_bounded_and_keep_the_peak():
     samples = Samples()
-    resident = [100, *range(5 * MAX), 9999999, 7]
+    resident = [100, *range(5 * MAX_SAMPLES), 9999999, 7]
     for event, size in enumerate(resident):
         samples.add(Sample(event, event, size, size))
     kept = samples.kept()
-    assert MAX / 4 < len(kept) <= MAX
+    assert MAX_SAMPLES / 4 < len(kept) <= MAX_SAMPLES
     assert max(sample.resident for sample in kept) == 9999999
     assert [sample.time for sample in kept] == sorted(sample.time for sample in kept)
 
