@@ -6,6 +6,7 @@ The page in docs is tested to be this one (tests/papers/test_planners.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -139,4 +140,4 @@ def _status(found: Found) -> str:
     if found.status == "optimal":
         return "optimal"
     percent = 100 * (found.heap / found.lower - 1)
-    return f"{found.status}, at most {percent:.2g} % above the minimum"
+    return f"{found.status}, at most {ceil(100 * percent) / 100:g} % above the minimum"
