@@ -64,6 +64,12 @@ def page(measured: Measured) -> str:
     highest = {name: max(filter(None, games.values())) for name, games in large.items()}
     worst = max(highest, key=lambda name: highest[name])
     best = min(highest, key=lambda name: highest[name])
+    robson = {
+        name: games["robson"] or 0
+        for name, games in measured.small.items()
+        if small_game(name) == SMALL
+    }
+    rounding = max(robson, key=lambda name: robson[name])
     facts = {
         "exhaustive": measured.exhaustive,
         "exact": sum(row.best == 0 for row in rows),
@@ -90,6 +96,9 @@ def page(measured: Measured) -> str:
         "best_policy": best,
         "best_ratio": f"{highest[best]:.1f}",
         "most": f"{max(heaps):.3f}",
+        "rounding_policy": rounding,
+        "rounding_ratio": f"{robson[rounding]:.1f}",
+        "rounding_bound": f"{robson_bound(*SMALL) / SMALL[0]:.1f}",
         "pages_trace": pages_trace,
         "by_pages": f"{by_pages[pages_trace]:.1f}",
         "figure": FIGURE,
@@ -120,9 +129,9 @@ def helped(measured: Measured) -> list[str]:
 def answer(row: Possible, known: Mapping[str, float]) -> str:
     """Return the smallest knowledge of a trace that closes half of the gap, or an empty text."""
     wasted, best = row.wasted / row.live, row.best / row.live
-    for what, words in KNOWLEDGE.items():
+    for what in KNOWLEDGE:
         if what in known and wasted - known[what] > (wasted - best) / 2:
-            return f"{words} ({100 * wasted:.2f} to {100 * known[what]:.2f} %)"
+            return f"*{what}* ({100 * wasted:.2f} to {100 * known[what]:.2f} %)"
     return ""
 
 
@@ -185,7 +194,8 @@ def games_table(games: Games, sizes: tuple[int, int]) -> Table:
         (policy, *(_times(played[name], 2) for name in ADVERSARIES))
         for policy, played in games.items()
     ]
-    title = f"Peak heap / live bytes, with {_sizes(sizes)}"
+    live, largest = (f"2^{log2(size):.0f}" for size in sizes)
+    title = f"Peak heap / live bytes, with {live} live bytes in objects of up to {largest} bytes"
     return Table(title, ("policy", *ADVERSARIES), cells)
 
 

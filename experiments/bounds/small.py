@@ -169,9 +169,9 @@ def compare_many(instances: int, seed: int, advance: Callable[[float], None]) ->
     missed = sum(one.is_missed for one in compared)
     above = sum(one.least > one.live for one in compared)
     return (
-        f"On {instances:,} instances of up to {MAX_OBJECTS} objects (seed {seed}), the search "
-        f"finds and proves the minimum of {instances - missed:,} and misses {missed:,}. The "
-        f"minimum is above peak live on {above:,} instances"
+        f"The search finds the minimum and proves it on {instances - missed:,} of {instances:,} "
+        f"instances of up to {MAX_OBJECTS} objects (seed {seed}). The minimum is above peak live "
+        f"on {above:,} of them"
     )
 
 
