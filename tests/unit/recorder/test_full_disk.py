@@ -1,29 +1,24 @@
 """When the recording cannot continue the program does, and the recording until then is complete."""
 
 import errno
-import subprocess
 
 import numpy as np
 import pytest
 from recorded import between_marks, compile_program, events_of, read_all, run_recorded, said_by
+from small_disk import small_disk
 
 from simalloc.trace import Op
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    directory = tmp_path / "small"
-    directory.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "none", directory]
-    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
-        pytest.skip("mounting is not permitted here")
-    yield directory
-    subprocess.run(["umount", "--lazy", directory], check=True)
+def full_soon(tmp_path):
+    with small_disk(tmp_path / "small", 120) as folder:
+        yield folder
 
 
-def test_the_disk_fills_up(tmp_path, small_disk):
+def test_the_disk_fills_up(tmp_path, full_soon):
     program = compile_program("ends.c", tmp_path)
-    run = run_recorded([program], small_disk)
+    run = run_recorded([program], full_soon)
     assert run.code == 0
     said = said_by(run.output)
     raw = run.raw
@@ -35,10 +30,10 @@ def test_the_disk_fills_up(tmp_path, small_disk):
     assert raw.counts.read == raw.counts.records
 
 
-def test_the_disk_is_full_from_the_beginning(tmp_path, small_disk):
+def test_the_disk_is_full_from_the_beginning(tmp_path, full_soon):
     program = compile_program("ends.c", tmp_path)
-    (small_disk / "full").write_bytes(bytes(116 << 10))
-    run = run_recorded([program], small_disk)
+    (full_soon / "full").write_bytes(bytes(116 << 10))
+    run = run_recorded([program], full_soon)
     assert run.code == 0
     assert len(said_by(run.output)) > 5000
     assert run.raws == []
