@@ -41,6 +41,7 @@ def facts(lines: Sequence[Line]) -> dict[str, str | int]:
                 for malloc, each in by_malloc.items()
             ]
         ),
+        "servers_apart": _apart(far),
         "servers_advised": len(_pairs(lines)),
         "servers_failures": " ".join(filter(None, map(_claims, _pairs(lines)))),
     }
@@ -62,6 +63,20 @@ def advised_table(lines: Sequence[Line]) -> Table:
 def is_near(line: Line) -> bool:
     """Return whether the median prediction is near the measured median."""
     return abs(missed(line)) <= NEAR
+
+
+def _apart(far: Sequence[Line]) -> str:
+    """State for which differences the ranges of predictions and of measurements are apart."""
+    apart = [
+        f"{line.server} under {_name(line)}"
+        for line in far
+        if max(line.predictions) < min(_heaps(line)) or max(_heaps(line)) < min(line.predictions)
+    ]
+    return (
+        f"Of the {len(far)} differences of more than 5 %, {len(far) - len(apart)} are within "
+        "the variation from run to run, because the range of the predictions overlaps the range "
+        f"of the measurements. The ranges are apart for {listed(apart)}."
+    )
 
 
 def _requests(lines: Sequence[Line]) -> str:
