@@ -4,7 +4,10 @@
 `behaviour` is a digest of what its policies do: the address of each object and the heap after each
 event, on the first `PROBED` events of its `probes`; with `resident`, the resident bytes too. A
 comment or a faster loop leaves the digest as it is. A change of a placement changes it, unless the
-change shows only later in a trace or under other parameters than the default ones.
+change shows only later in a trace or under other parameters than the default ones. A kept file's
+`experiment` is a digest of the Python that measured it, which starts at its `module`
+(`experiments/measuring_code.py`).
+
 `tests/unit/experiments/test_provenance.py` fails when an entry no longer agrees with the code, the
 traces, the kept file or the page. After a file or a page was measured again,
 
@@ -28,6 +31,7 @@ from typing import Any, Final
 import click
 
 from experiments import made
+from experiments.measuring_code import digest_of_code
 from experiments.output import markdown, write_text
 from experiments.run import experiment
 from simalloc.heap import simulate
@@ -61,12 +65,17 @@ state the command, the code and the traces of each file and of each page that an
   include its peak and its end. A comment in the code does not change the digest. A changed
   placement does, unless it shows only later in a trace or under other parameters than the default
   ones.
+- **Experiment** is a digest of the Python that measured a kept file: the experiment's measuring
+  module and the modules of `experiments/` that it imports. Comments, docstrings and the modules
+  that print do not change the digest. A new name does, and the digest is then noted again without
+  another measurement. The Python that makes the pages has no digest; `make papers` repeats it.
 
 The last line of each page contains its command and its digests. A test fails when a digest no
 longer agrees, so neither a kept file nor a page can be older than the code without notice. Files
 without a behaviour have a reason. The digests of files were first noted on 27 November 2026, and
 those of pages on the same day; the files are older, and the tests of the papers recompute a part of
-each.
+each. The Python of each experiment was then compared with that of the file's last measurement: only
+names, words and the division into functions had changed.
 
 """
 
@@ -78,7 +87,10 @@ def entries() -> dict[str, dict[str, Any]]:
 
 def digests(name: str, entry: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests that an entry should have now."""
-    found = {"sha256": hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:_SHORT]}
+    found = {
+        "sha256": hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:_SHORT],
+        "experiment": digest_of_code(entry["module"]),
+    }
     if "group" in entry:
         found["traces"] = traces(entry["group"])
     return found | behaviour_of(entry, policies_of(name, entry))
@@ -137,7 +149,7 @@ def _probe(name: str) -> Trace:
 
 def page(noted: Mapping[str, Mapping[str, Any]], pages: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the page with the tables of all kept files and of all pages."""
-    columns = ["file", "command", "code", "traces", "behaviour"]
+    columns = ["file", "command", "code", "traces", "behaviour", "experiment"]
     rows = [
         [
             f"experiments/{name}",
@@ -145,6 +157,7 @@ def page(noted: Mapping[str, Mapping[str, Any]], pages: Mapping[str, Mapping[str
             entry["code"],
             _source(entry),
             entry.get("behaviour", entry.get("reason", "")),
+            entry["experiment"],
         ]
         for name, entry in noted.items()
     ]

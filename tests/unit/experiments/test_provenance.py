@@ -35,7 +35,7 @@ def test_no_kept_file_is_older_than_what_it_depends_on(name):
 @pytest.mark.parametrize("name", NOTED)
 def test_a_file_without_a_policy_says_why(name):
     assert ("policies" in NOTED[name]) != ("reason" in NOTED[name])
-    assert {"command", "code"} <= NOTED[name].keys()
+    assert {"command", "code", "module"} <= NOTED[name].keys()
     assert ("group" in NOTED[name]) != ("input" in NOTED[name])
 
 
@@ -81,11 +81,12 @@ def test_the_last_line_of_a_page_is_replaced(text, ends):
 def test_a_changed_kept_file_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "FOLDER", tmp_path)
     (tmp_path / "kept.csv").write_text("a,b\n1,2\n")
-    entry = {"policies": ["first-fit-ao"]}
+    entry = {"policies": ["first-fit-ao"], "module": "experiments.growth.measuring"}
     noted = provenance.digests("kept.csv", entry)
     (tmp_path / "kept.csv").write_text("a,b\n1,3\n")
     now = provenance.digests("kept.csv", entry)
     assert noted["behaviour"] == now["behaviour"]
+    assert noted["experiment"] == now["experiment"]
     assert noted["sha256"] != now["sha256"]
 
 
