@@ -101,7 +101,7 @@ def advise(
     moments = _certain(choice, moves)
     spread = share(moves, now) if moves else None
     chosen = bool(moments)
-    verdict = _recommended(choice, moments) if chosen else _unchanged(choice, settings)
+    verdict = _recommended(choice, moments) if chosen else _unchanged(choice, settings, budget)
     said = [
         *verdict,
         *_alternatives(choice, budget),
@@ -169,12 +169,12 @@ def _recommended(choice: Choice, moments: Sequence[Moment]) -> list[str]:
     ]
 
 
-def _unchanged(choice: Choice, settings: Sequence[Setting]) -> list[str]:
+def _unchanged(choice: Choice, settings: Sequence[Setting], budget: float) -> list[str]:
     """Say that nothing is recommended, and what the program holds."""
     if choice.best is not choice.now:
         return [sentences.within_variation(choice), sentences.resident(choice.now)]
     return [
-        sentences.no_change(choice, settings),
+        sentences.no_change(choice, settings, budget),
         sentences.by_moment(choice),
         sentences.resident(choice.now),
     ]

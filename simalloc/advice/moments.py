@@ -36,7 +36,7 @@ class Moment(Enum):
 
 
 _WORDS: Final[Mapping[Moment, str]] = {
-    Moment.PEAK: "at the peak",
+    Moment.PEAK: "at its peak",
     Moment.UNUSED: "when the most memory is unused",
     Moment.MEAN: "on average over time",
 }

@@ -8,7 +8,15 @@ from pathlib import PurePath
 from typing import Final
 
 from simalloc.advice.candidates import GLIBC, PYTHONS_OWN, TRIM, Candidate
-from simalloc.advice.choice import MIN_BYTES, MIN_SECONDS, Choice, helped, waits
+from simalloc.advice.choice import (
+    MIN_BYTES,
+    MIN_SECONDS,
+    Choice,
+    helped,
+    is_able,
+    is_costly,
+    waits,
+)
 from simalloc.advice.circumstances import RemoteFrees, Share
 from simalloc.advice.costs import Cost
 from simalloc.advice.machine import Machine
@@ -49,8 +57,8 @@ def share_of_process(share: Share | None) -> str:
     if share is None:
         return ""
     return (
-        f"At its peak the process has {spelled(share.process)} resident; malloc's heap is "
-        f"{100 * share.of_malloc:.0f} % of it ({spelled(share.heap)}).{_rest(share)}"
+        f"The process's resident memory peaks at {spelled(share.process)}; malloc's heap is "
+        f"{100 * share.of_malloc:.0f} % of it ({spelled(share.heap)}) at that time.{_rest(share)}"
     )
 
 
@@ -69,16 +77,16 @@ def no_setting_can_help(share: Share) -> str:
     """Say that malloc's heap is too small a part of the process."""
     part = f"{max(share.of_malloc, 0.001):.{0 if share.of_malloc >= 0.01 else 1}%}"
     return (
-        f"No change recommended: malloc's heap is {part.replace('%', ' %')} of this process "
-        f"({spelled(share.heap)} of {spelled(share.process)}), so no malloc setting can help."
-        f"{_rest(share)}"
+        f"No change recommended: malloc's heap is {part.replace('%', ' %')} of the process's peak "
+        f"resident memory ({spelled(share.heap)} of {spelled(share.process)}), so no malloc "
+        f"setting can help.{_rest(share)}"
     )
 
 
 def built_in(allocator: str) -> str:
     """Say that the trace lacks what an allocator inside the program served."""
-    remedies = {GO: "", FREE_THREADED: " Record a Python that has the GIL instead."}
-    link = " To compare mallocs, link the program without this allocator, and record it again."
+    remedies = {GO: "", FREE_THREADED: " Record the program under a Python build with the GIL."}
+    link = " To compare mallocs, link the program without this allocator and record it again."
     return (
         f"No verdict: the program contains {allocator}, whose blocks are missing from the "
         f"recording. All figures exclude these blocks.{remedies.get(allocator, link)}"
@@ -91,25 +99,25 @@ def two_mallocs(process: Recorded, allocations: int) -> str:
     return (
         f"No verdict: {other} served {process.second_allocations:,} of the {allocations:,} "
         f"allocations, and {first} served the rest. The models assume that one malloc serves the "
-        f"program. For such a recording, preload a library that also replaces C++'s operators, "
-        f"such as jemalloc or {GLIBC}."
+        f"program. Record the program with a preloaded library that also defines C++'s `operator "
+        f"new` and `delete`, such as jemalloc or {GLIBC}."
     )
 
 
 def unseen(size: float) -> str:
     """Say that the process holds memory of an allocator that no recorded block explains."""
     return (
-        f"No verdict: the process obtained {spelled(size)} from brk that no recorded block "
-        f"explains. Either the recorder does not see the allocator that uses this memory, or the "
-        f"memory was obtained before the recording began."
+        f"No verdict: {spelled(size)} of the process's memory from brk contain no recorded block. "
+        f"Either an allocator that the recorder cannot see uses this memory, or the process "
+        f"obtained it before the recording began."
     )
 
 
 def too_small(events: int, live: int) -> str:
     """Say that a trace has too little to judge by."""
     return (
-        f"No verdict: the trace has only {counted(events, 'event')} and at most {spelled(live)} "
-        f"live. If the program allocates more, the recording missed it."
+        f"No verdict: the trace has only {counted(events, 'event')} and a live peak of "
+        f"{spelled(live)}. If the program allocates more, the recording missed it."
     )
 
 
@@ -121,13 +129,14 @@ def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
         held, live = now.moments[moment], live_at(now, moment)
         ratio = held / live if live else 0
         decimals = 1 if ratio < 10 else 0
-        times = f" ({ratio:,.{decimals}f} times the {spelled(live)} of live bytes)"
+        times = f" ({ratio:,.{decimals}f} times the {spelled(live)} that are live then)"
         said = times if ratio and number == 0 else ""
         changes.append(
             f"from {spelled(held)}{said} to {spelled(best.moments[moment])} {moment.words}"
         )
     return (
-        f"Recommended: `{best.line}`. This setting would reduce resident memory {_listed(changes)}."
+        f"Recommended: `{best.line}`. This setting would reduce the heap's resident memory "
+        f"{_listed(changes)}."
     )
 
 
@@ -136,7 +145,7 @@ def elsewhere(choice: Choice) -> str:
     others = [moment.words for moment in Moment if moment not in choice.moments]
     if not others:
         return ""
-    return f"Resident memory {_listed(others)} changes little."
+    return f"The heap's resident memory changes little {_listed(others)}."
 
 
 def second(choice: Choice, moments: Sequence[Moment]) -> str:
@@ -144,7 +153,10 @@ def second(choice: Choice, moments: Sequence[Moment]) -> str:
     if choice.second is None or not moments:
         return ""
     to = spelled(choice.second.moments[moments[0]])
-    return f"`{choice.second.line}` would reduce resident memory to {to} {moments[0].words}."
+    return (
+        f"The best setting of another malloc, `{choice.second.line}`, would reduce the heap's "
+        f"resident memory to {to} {moments[0].words}."
+    )
 
 
 def by_moment(choice: Choice) -> str:
@@ -159,7 +171,7 @@ def by_moment(choice: Choice) -> str:
         ]
         raises = f", but raise it {_listed(more)}" if more else ""
         change = _change(now, setting, moment)
-        parts.append(f"`{setting.line}` would reduce resident memory {change}{raises}.")
+        parts.append(f"`{setting.line}` would reduce the heap's resident memory {change}{raises}.")
     return " ".join(parts)
 
 
@@ -169,35 +181,37 @@ def _change(now: Setting, setting: Setting, moment: Moment) -> str:
     return f"from {spelled(held)} to {spelled(would_hold)} {moment.words}"
 
 
-def no_change(choice: Choice, settings: Sequence[Setting]) -> str:
+def no_change(choice: Choice, settings: Sequence[Setting], budget: float) -> str:
     """Say that nothing is recommended, and how near the best alternative comes."""
-    return f"No change recommended: {_near(choice, settings)}."
+    return f"No change recommended: {_near(choice, settings, budget)}."
 
 
-def _near(choice: Choice, settings: Sequence[Setting]) -> str:
-    """Return a sentence on the distance of the present setting from the best at the moments."""
+def _near(choice: Choice, settings: Sequence[Setting], budget: float) -> str:
+    """Return a sentence on the savings of settings that can be recommended."""
     now, name = choice.now, choice.now.candidate.name
     of_those = " that can be recommended" if choice.refused or choice.beyond else ""
     least = {
         moment: min(
-            (one.moments[moment] for one in settings if one.candidate.can_be_set),
+            (
+                one.moments[moment]
+                for one in settings
+                if is_able(one, now) and not is_costly(one, budget)
+            ),
             default=now.moments[moment],
         )
         for moment in Moment
     }
     more = {moment: now.moments[moment] - least[moment] for moment in Moment}
     if choice.by_moment:
-        return (
-            f"no setting reduces the memory of {name} at one moment without raising it at another"
-        )
+        return f"every setting that saves memory over {name} at one moment needs more at another"
     if all(value <= 0 for value in more.values()):
         return f"{name} needs the least memory of all settings{of_those or ' tried'}"
     if max(more.values()) < MIN_BYTES:
         kib = round(max(more.values()) / 1024)
-        needs = f"only {kib:,} KiB" if kib else "less than 1 KiB"
-        return f"{name} needs {needs} more than the best alternative{of_those}"
+        saves = f"only {kib:,} KiB" if kib else "less than 1 KiB"
+        return f"the best alternative to {name}{of_those} saves {saves}"
     share = max(more[each] / max(now.moments[each], 1) for each in Moment)
-    return f"{name} needs at most {ceil(100 * share)} % more than the best alternative{of_those}"
+    return f"the best alternative to {name}{of_those} saves at most {ceil(100 * share)} %"
 
 
 def within_variation(choice: Choice) -> str:
@@ -212,7 +226,7 @@ def within_variation(choice: Choice) -> str:
 def resident(now: Setting) -> str:
     """Return a sentence on the resident bytes at the peak, and their live part."""
     holds, live = now.moments[Moment.PEAK], live_at(now, Moment.PEAK)
-    share = f"; {min(100 * live / holds, 100):.0f} % of it is live" if holds else ""
+    share = f"; {min(100 * live / holds, 100):.0f} % of it is live at that time" if holds else ""
     see = (
         " `simalloc sites` shows which code allocated the live bytes."
         if live > MOSTLY_LIVE * holds
@@ -225,7 +239,7 @@ def resident(now: Setting) -> str:
         if unused - idle > MIN_BYTES
         else ""
     )
-    return f"At the peak, {spelled(holds)} of the heap is resident{share}.{see}{most}"
+    return f"The heap's resident memory peaks at {spelled(holds)}{share}.{see}{most}"
 
 
 def cost(best: Setting) -> str:
@@ -262,8 +276,9 @@ def beyond(setting: Setting, budget: float) -> str:
     """Return a sentence on a setting that would save more and costs too much."""
     most = helped_words(setting)
     return (
-        f"`{setting.line}` would reduce resident memory to {most}, but costs "
-        f"{_price(setting.cost)}. The upper limit exceeds the budget of {100 * budget:g} %."
+        f"`{setting.line}` would reduce the heap's resident memory to {most}, but costs "
+        f"{_price(setting.cost)}. The upper end of this cost exceeds the {100 * budget:g} % that "
+        f"--max-cost allows."
     )
 
 
@@ -281,21 +296,21 @@ def refused(setting: Setting, now: Setting) -> str:
     if TRIM in candidate.values:
         every = f"{candidate.trims_every:,}"
         return (
-            f"Calling `malloc_trim(0)` every {every} events would reduce resident memory to "
-            f"{holds}."
+            f"Calling `malloc_trim(0)` every {every} events would reduce the heap's resident "
+            f"memory to {holds}."
         )
     if candidate.allocator == PYTHONS_OWN and "discard_pools" in candidate.values:
         return (
-            f"If Python returned empty pools to the system, resident memory would be {holds}. No "
-            f"setting of Python does this today."
+            f"If Python returned empty pools to the system, the heap's resident memory would be "
+            f"{holds}. No release of Python does this today."
         )
     if candidate.allocator == PYTHONS_OWN and "version" in candidate.values:
         version = candidate.values["version"]
-        return f"With the arenas of Python {version}, resident memory would be {holds}."
+        return f"With the arenas of Python {version}, the heap's resident memory would be {holds}."
     if not waits(setting, now):
         return ""
     return (
-        f"`{setting.line}` would reduce resident memory to {holds}, but "
+        f"`{setting.line}` would reduce the heap's resident memory to {holds}, but "
         f"{100 * (setting.at_once or 0):.0f} % of the requests would contend for an arena (now "
         f"{100 * (now.at_once or 0):.0f} %). Time the program before you use this setting."
     )
@@ -303,10 +318,16 @@ def refused(setting: Setting, now: Setting) -> str:
 
 def in_arenas(found: ThreadArenas) -> str:
     """Return a sentence on the bytes in threads' arenas that are not live."""
-    which = "idle arena contains" if found.idle == 1 else f"{found.idle} idle arenas contain"
-    idle = f"; the {which} {spelled(found.idle_bytes)} of it" if found.idle else ""
+    idle = (
+        f", {spelled(found.idle_bytes)} of it in {counted(found.idle, 'idle arena')} (no request "
+        f"in the last tenth of the events)"
+        if found.idle
+        else ""
+    )
     arenas = counted(found.arenas, "thread arena contains", "thread arenas contain")
-    return f"Under glibc, {arenas} {spelled(found.bytes)} of unused memory{idle}."
+    return (
+        f"Under glibc, {arenas} {spelled(found.bytes)} of resident memory that is not live{idle}."
+    )
 
 
 def variation(share: float | None, events: int) -> str:
@@ -315,7 +336,7 @@ def variation(share: float | None, events: int) -> str:
         return f"Run-to-run variation was not estimated: the trace has more than {events:,} events."
     if share < 0.005:
         return ""
-    return f"Run-to-run variation is up to {100 * share:.0f} % of the peak."
+    return f"Run-to-run variation is up to {100 * share:.0f} % of peak resident memory."
 
 
 def contention(best: Setting) -> str:
@@ -323,8 +344,8 @@ def contention(best: Setting) -> str:
     if best.at_once is not None or best.run.threads == 1 or best.candidate.below == "mimalloc":
         return ""
     return (
-        "Arena contention under this setting is unknown. Time the program before you use the "
-        "setting, or record the program with `--times`."
+        "Arena contention under the recommended setting is unknown. Time the program before you "
+        "use the setting, or record the program with `--times`."
     )
 
 
@@ -353,9 +374,9 @@ def freed_remotely(found: RemoteFrees) -> str:
     """Say that a sequential replay misses memory of mimalloc."""
     rate = "" if found.per_second is None else f" ({found.per_second:,.0f} per second)"
     return (
-        f"Of the frees, {100 * found.share:.0f} %{rate} are made by another thread than the "
-        f"block's allocation. A replay executes one event at a time, so the figures for mimalloc "
-        f"are likely to be too low."
+        f"In {100 * found.share:.0f} % of the frees{rate}, a thread frees a block that another "
+        f"thread allocated. In a program such blocks wait for the allocating thread. In a replay "
+        f"they do not wait, so the figures for mimalloc are likely to be too low."
     )
 
 

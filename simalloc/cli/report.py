@@ -184,7 +184,7 @@ def _natives(source: EventSource, allocators: Sequence[Allocator], most: int) ->
             try:
                 runs += replay_natively(trace, [allocator], repeats=1, progress=advance)
             except SimallocError as error:
-                left_out.append(f"simalloc: {allocator.name} is left out: {error}")
+                left_out.append(f"simalloc: skipped {allocator.name}: {error}")
     for line in left_out:
         echo(line, err=True)
     return runs
@@ -192,8 +192,8 @@ def _natives(source: EventSource, allocators: Sequence[Allocator], most: int) ->
 
 def _left_out(source: EventSource, most: int) -> str:
     return (
-        f"simalloc: {source.name} has more than {most:,} events; left out are real allocators "
-        "(`simalloc native` replays it) and, unless -p names them, the best possible heap and "
+        f"simalloc: {source.name} has more than {most:,} events; omitted: real allocators "
+        "(`simalloc native` replays it) and, unless chosen with -p, the best possible heap and "
         "trees that are never balanced"
     )
 

@@ -18,7 +18,7 @@ DEFAULT: Final = "default"
 """The name of the row without any settings."""
 CAVEAT: Final = (
     "Retries and calls (allocations + frees) are counted on the smallest device. A program that "
-    "reacts to an out-of-memory would make other requests."
+    "reacts to an out-of-memory error would make other requests."
 )
 
 

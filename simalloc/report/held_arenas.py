@@ -18,9 +18,9 @@ def arenas_text(held: HeldArenas) -> str:
     sparse = held.sparse
     blocks, data = sum(each.blocks for each in sparse), sum(each.bytes for each in sparse)
     return (
-        f"Python holds the most unused memory after event {held.event:,}: "
-        f"{len(held.arenas):,} arenas of {held.arena_bytes >> 10:,} KiB. In {len(sparse):,} nearly "
-        f"empty arenas, {blocks:,} blocks ({data:,} bytes) pin "
+        f"After event {held.event:,}, Python has the most mapped memory that is not live: "
+        f"{len(held.arenas):,} arenas of {held.arena_bytes >> 10:,} KiB. In the {len(sparse):,} "
+        f"nearly empty arenas (at most a tenth in use), {blocks:,} blocks ({data:,} bytes) pin "
         f"{len(sparse) * held.arena_bytes:,} bytes."
     )
 

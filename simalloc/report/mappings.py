@@ -12,7 +12,8 @@ from simalloc.report.table import Rounded, Table, Value
 _MIB: Final = 1 << 20
 _MAX: Final = 10
 _NOTE: Final = (
-    "MiB. resident: at the peak of the process. last: resident at the last sample. mapped: peak."
+    "MiB. resident: when the process's resident memory peaks. last: resident at the last sample.\n"
+    "mapped: peak of mapped bytes."
 )
 
 

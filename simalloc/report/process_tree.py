@@ -20,9 +20,12 @@ def process_tree_verdict(tree: ProcessTree) -> str:
     place = int(resident.argmax())
     most = max(tree.processes, key=lambda one: float(one.resident[place]))
     share = float(most.resident[place]) / max(float(resident[place]), 1.0)
-    processes = counted(len(tree.processes), "process peaks", "processes together peak")
+    number = len(tree.processes)
+    heaps = (
+        "heap of 1 process peaks" if number == 1 else f"heaps of {number:,} processes together peak"
+    )
     return (
-        f"{processes} at {spell_bytes(float(resident[place]))} resident, "
+        f"The {heaps} at {spell_bytes(float(resident[place]))} resident, "
         f"{float(tree.seconds[place]):,.2f} s after the start; "
         f"{spell_bytes(float(tree.live[place]))} of it is live. {most.name} (process "
         f"{most.number}) accounts for {spell_percent(share)} of this peak."

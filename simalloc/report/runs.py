@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 MEASURES_NOTES: Final = (
     "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",
-    "#4 peak heap / peak live - 1. Bytes are the program's.",
+    "#4 peak heap / peak live - 1. Bytes are divided by the scale.",
 )
 
 LARGEST_FREE_NOTES: Final = (
     "Largest free block after each event: minimum, mean over the events, and final size. Under a",
-    "capacity the bytes that can still be mapped count as one block. Bytes are the program's.",
+    "capacity the bytes that can still be mapped count as one block. Bytes are divided by scale.",
 )
 
 _NAMED: Final = 6

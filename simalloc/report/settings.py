@@ -24,8 +24,14 @@ _WIDTH: Final = 100
 _MIB: Final = 1 << 20
 
 _MOMENTS: Final = (
-    "Resident memory in MiB, including headers, tables and the data of the malloc's library.",
-    "unused: when the most memory is unused. mean: over time, or over events without times.",
+    "Resident memory of the heap in MiB, including headers, tables and the data of the library.",
+    "unused: when the current malloc holds the most memory that is not live.",
+    "mean: over time, or over events if the trace has no times.",
+)
+_POSSIBLE: Final = "best possible: the smallest heap if all requests are known in advance."
+_RARE: Final = (
+    "calls: system calls that map, unmap or purge memory, or move the break.\n"
+    "faults: pages that became resident."
 )
 _COSTS: Final = (
     "CPU %: estimated cost over the current setting, as a percentage of the program's CPU time.\n"
@@ -35,8 +41,8 @@ _AT_ONCE: Final = (
     "contended: percentage of requests that reach an arena within 1 us of another thread's request."
 )
 _UNWRITTEN: Final = (
-    "The process held less than the model, which assumes that every requested byte is written. "
-    "The program left bytes unwritten, or freed them between two samples."
+    "The process held less than its heap in the model, which assumes that every requested byte is "
+    "written. The program left bytes unwritten, or freed them between two samples."
 )
 _NO_TIMES: Final = "Arena contention is unknown because the trace was recorded without --times."
 
@@ -69,6 +75,8 @@ def settings_table(
     notes = (
         *([machine.text] if machine else []),
         *_MOMENTS,
+        *([_POSSIBLE] if possible else []),
+        *([_RARE] if wide else []),
         *([_COSTS] if "CPU %" in columns else []),
         *([_AT_ONCE] if "contended" in columns else []),
         *([_at_start(natives)] if natives else []),
@@ -160,7 +168,10 @@ def footprints_table(
         best = min(of_it, key=lambda one: one.moments[advice.moment])
         shown.setdefault(id(best), ("best of this malloc", best))
     both = advice.best is advice.now
-    shown[id(advice.best)] = (f"{now} and recommended" if both else "recommended", advice.best)
+    shown[id(advice.best)] = (
+        f"{now}, no change recommended" if both else "recommended",
+        advice.best,
+    )
     run = advice.now.run
     rows: list[Sequence[Value]] = [
         ("live bytes", "", *_bytes_of(run.max_live_bytes, mean_live(run), run.final_live_bytes),
@@ -187,7 +198,8 @@ def footprints_table(
         for native in natives
     ]
     columns = (
-        "malloc", "note", "peak resident", "mean resident", "final resident", f"peak against {now}",
+        "malloc", "note", "peak resident", "mean resident", "final resident",
+        f"peak against {now} malloc",
         "peak mapped", "final mapped",
     )  # fmt: skip
     return Table("", columns, rows)
@@ -332,18 +344,18 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
     served = f"{process.allocator} {process.version}".rstrip()
     served += " with PYTHONMALLOC=malloc" if now.candidate.python else ""
     peak, final = spell_mib(int(real.max())), spell_mib(int(real[-1]))
-    measured = f"{peak} resident at the peak, {final} at the end"
-    modelled = f"{spell_mib(now.peak_bytes)} and {spell_mib(now.final_bytes)}"
+    measured = f"peak {peak}, {final} at the end"
+    modelled = f"peak {spell_mib(now.peak_bytes)}, {spell_mib(now.final_bytes)} at the end"
     line = now.resident.timeline
     events = line.interval * np.arange(len(line.heap_high))
     over_time = _most_in_spans(process.event, real, now.run.events)
     model = _most_in_spans(events, line.heap_high, now.run.events)
     top = max(*over_time, *model)
     return [
-        f"Recorded process ({served}): {measured}, including",
-        f"code, stacks and shared libraries. Model: {modelled}. Both on one scale:",
+        f"Resident memory of the process, measured ({served}): {measured}.",
+        f"Resident memory of its heap, by the model of this malloc: {modelled}. Both on one scale:",
         f"  process  {bars(over_time, top)}",
-        f"  model    {bars(model, top)}",
+        f"  heap     {bars(model, top)}",
         *([_UNWRITTEN] if real.max() < now.peak_bytes else []),
     ]
 

@@ -68,7 +68,7 @@ def sites_table(
     end = (None,) if asked else ()
     lines.append((f"all {len(rows):,}", None, *(round(whole[name]) for name in shown), *end))
     left = len(rows) - len(lines) + 1
-    notes = [f"{left:,} more; --most shows them."] if left else []
+    notes = [f"{left:,} more rows; --most shows them."] if left else []
     notes += [] if event is None else [f"The heap is that after event {event:,}."]
     columns = ["function", "%", *(_WORDS[name] for name in shown), *(["lifetime"] if asked else [])]
     return Table(title, columns, lines, notes)
@@ -159,7 +159,7 @@ def apart_table(found: Apart) -> Table:
 def proposal_text(proposal: Proposal) -> str:
     """Return a proposal in words, without a full stop."""
     found = proposal.apart
-    when = "when the saving is largest" if found.counts_then else "at the peak"
+    when = "when the saving is largest" if found.counts_then else "at its peak"
     shorter = proposal.events < proposal.of_events
     part = f" of the first {proposal.events:,} events" if shorter else ""
     return (

@@ -74,7 +74,7 @@ def _bytes(size: float | None) -> Value:
 
 
 def _notes(wastes: Sequence[Waste]) -> list[str]:
-    notes = ["Bytes of the program. simalloc waste --help explains the columns."]
+    notes = ["simalloc waste --help explains the columns."]
     if any(waste.resident is not None for waste in wastes):
         notes.append("The columns 'free: ...' split cached and free bytes by page state.")
     if any(waste.event is None for waste in wastes):

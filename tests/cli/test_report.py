@@ -48,7 +48,7 @@ def test_the_page_answers_the_question(page):
         assert part in text
     assert "ptmalloc:" not in text.partition("Where the bytes are")[2].partition("<h3>")[0]
     reasons = text.partition('<ul class="reasons">')[2].partition("</ul>")[0]
-    assert "At the peak, " in reasons
+    assert "resident memory peaks at " in reasons
     assert reasons.count("<li>") == reasons.count("</li>") >= 2
     assert text.count("<canvas tabindex") == 2
     assert not re.search(r"\$\w", text), "every placeholder is filled"
@@ -124,7 +124,7 @@ def test_a_long_trace_is_read_piece_by_piece(tmp_path, monkeypatch):
     together = simulate_all(trace, [run.policy for run in found.runs])
     assert [run.peak_heap_bytes for run in found.runs] == [run.peak_heap_bytes for run in together]
     text = page_of([found], "simalloc report start.npz").decode()
-    ranking = text.split("in theory</h3>")[1].split("<h3>")[0]
+    ranking = text.split("Placement policies</h3>")[1].split("<h3>")[0]
     assert "the best possible heap, real allocators and trees" in ranking
     assert "known in advance" not in ranking
 
@@ -151,7 +151,7 @@ def test_what_a_long_trace_goes_without_is_said(tmp_path, monkeypatch):
     given = str(tmp_path / "start.npz")
     result = report(given, "-p", "abt-ff", "-o", f"{given}.html")
     assert result.exit_code == 0
-    assert "left out are real allocators" in result.stderr
+    assert "omitted: real allocators" in result.stderr
     text = (tmp_path / "start.npz.html").read_text("utf-8")
     assert "abt-ff</th>" in text
     assert "abt-bf</th>" not in text
@@ -309,7 +309,7 @@ def test_two_traces_of_one_name_are_told_apart_and_one_given_twice_is_one(tmp_pa
     done = report("a/t.npz", "b/t.npz", "./a/t.npz", "--no-native", "-o", output, cwd=tmp_path)
     assert done.exit_code == 0, done.stderr
     text = output.read_text("utf-8")
-    assert "All traces" in text
+    assert "Placement policies on all traces" in text
     assert re.findall('<a href="#trace-[0-9]">(.*?)</a>', text) == ["t", "t (2)"]
 
 

@@ -165,9 +165,9 @@ def _theory(all_findings: Sequence[Findings | DeviceFindings]) -> str:
     if len(heaps) <= 1:
         return ""
     return (
-        "<section><h2>All traces under policies alone</h2>\n"
-        "<p>Peak mapped bytes of each policy above peak live, in percent (measure #4). Policies "
-        "are sorted by their mean.</p>\n"
+        "<section><h2>Placement policies on all traces</h2>\n"
+        "<p>By how many percent the peak heap (mapped bytes) of each policy exceeds peak live "
+        "(measure #4). Policies are sorted by their mean.</p>\n"
         f'<div class="wide">{overview_table(heaps)}</div></section>'
     )
 

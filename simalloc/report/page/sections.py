@@ -87,7 +87,7 @@ def _heap_sections(findings: Findings, key: str) -> list[tuple[str, str]]:
         ("Where the bytes are", _wastes(findings)),
         ("Which code", _code_of(findings, key)),
         ("Every malloc and setting", _settings(findings)),
-        ("Policies alone, in theory", _ranking(findings)),
+        ("Placement policies", _ranking(findings)),
         ("Free blocks", _free_blocks(findings)),
         ("The trace", _trace(findings)),
         ("Reproduce this page", _again(findings)),
@@ -159,8 +159,8 @@ def _settings(findings: Findings) -> str:
         else ""
     )
     return (
-        "<p>Resident memory at the peak, when the most memory is unused, on average over time, and "
-        f"after the last event.{fewer}</p>\n"
+        "<p>Resident memory of the heap: its peak, when the most memory is unused, on average over "
+        f"time, and after the last event.{fewer}</p>\n"
         f'<div class="wide">{html(table)}</div>'
     )
 
@@ -175,7 +175,7 @@ def _ranking(findings: Findings) -> str:
         )
     return (
         f"<p>{escape(theory(findings))} Figures are mapped bytes. {_scales(findings.runs)} The "
-        f"realloc rule is “{run.realloc.value}”.</p>"
+        f"realloc rule is “{run.realloc.value}” (<code>simalloc run --help</code>).</p>"
         "<p>The bars show the peak heap of each policy; the darker part is peak live. A heap of "
         f"more than {LONGEST_BAR} times peak live has a pointed bar. #1 is the mean of heap / live "
         "− 1 over events, #2 is heap / live − 1 at peak live, #3 is heap / live − 1 at the peak "
@@ -188,12 +188,12 @@ def _scales(runs: Sequence[Run]) -> str:
     """Return a sentence on the scales: one for all runs, or the number of rows for each."""
     scales = sorted({run.scale for run in runs})
     if len(scales) == 1:
-        return f"Sizes are scaled by {scales[0]}."
+        return f"The replay multiplies sizes by {scales[0]} and divides the figures again."
     rows = [
         f"by {scale} in {counted(sum(run.scale == scale for run in runs), 'row')}"
         for scale in scales
     ]
-    return f"Sizes are scaled {', '.join(rows)}."
+    return f"The replay multiplies sizes {', '.join(rows)} and divides the figures again."
 
 
 def _maps(findings: Findings, key: str) -> str:
@@ -224,9 +224,10 @@ def _pins(mapped: Mapped, key: str) -> str:
     opened = " open" if share >= _MUCH_FREE else ""
     return (
         f"<h4>{escape(mapped.name)} ({mapped.role})</h4>\n"
-        f"<p>At its first peak, after event {found.event:,}, the heap has "
-        f"{spell_bytes(found.heap_bytes)}: {spell_bytes(found.live_bytes)} live and "
-        f"{spell_bytes(found.free_bytes)} free ({spell_percent(share)}).</p>\n"
+        f"<p>The mapped bytes of the heap first peak after event {found.event:,}, at "
+        f"{spell_bytes(found.heap_bytes)}. Of these, {spell_bytes(found.live_bytes)} are live and "
+        f"{spell_bytes(found.free_bytes)} ({spell_percent(share)}) are in free blocks. The rest is "
+        "cached blocks, headers, rounding and tables.</p>\n"
         f'<details{opened}><summary>objects that pin free memory</summary><div class="pair">\n'
         f"{tables}</div></details>"
     )

@@ -72,9 +72,8 @@ def about_trace(findings: Findings) -> Iterator[str]:
     )
     kinds, all_kinds = sizes.covering[0], sizes.covering[-1]
     yield (
-        f"{counted(kinds, 'size makes', 'sizes make')} up 90 % of the objects; "
-        f"{counted(all_kinds, 'size occurs', 'sizes occur')}. The largest object has "
-        f"{spell_bytes(sizes.largest)}."
+        f"{kinds:,} of the {counted(all_kinds, 'size')} {'makes' if kinds == 1 else 'make'} up "
+        f"90 % of the objects. The largest object has {spell_bytes(sizes.largest)}."
     )
     left = statistics.never_freed
     if left.objects:

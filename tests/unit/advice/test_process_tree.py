@@ -52,7 +52,7 @@ def test_a_folder_becomes_one_page(tmp_path):
     done = simalloc("report", str(folder))
     assert done.exit_code == 0, done.stderr
     text = (tmp_path / "tree.html").read_text("utf-8")
-    assert "2 processes together peak at " in text
+    assert "The heaps of 2 processes together peak at " in text
     assert "1 small process" in text
     assert text.count(HEADING) == 1
 

@@ -92,7 +92,8 @@ def test_python_of_today_is_what_others_are_compared_with():
     some = [one for one in tried if one.name in {"pymalloc", "pymalloc:discard_pools=on", "glibc"}]
     advice = advise(trace, settings_of(trace, some), recorded(trace.provenance))
     assert advice.now.candidate.name == "pymalloc"
-    said = "If Python returned empty pools to the system, resident memory would be 1.04 MiB "
+    said = "If Python returned empty pools to the system, the heap's resident memory would be "
+    said += "1.04 MiB "
     assert said in advice.text
     assert advice.line in {"", "export PYTHONMALLOC=malloc"}
 

@@ -61,7 +61,7 @@ def test_what_is_held_while_idle_counts_although_the_end_is_clean():
     for moment in advice.moments:
         assert advice.now.moments[moment] == pytest.approx(2.29 * 2**20, rel=0.01)
         assert advice.best.moments[moment] < 0.15 * 2**20
-    assert "Resident memory at the peak changes little." in advice.text
+    assert "The heap's resident memory changes little at its peak." in advice.text
 
 
 def forty_threads():
@@ -111,7 +111,7 @@ def sampled(trace, *resident):
 def test_where_malloc_is_a_small_part_of_the_process_no_setting_can_help():
     trace = read_trace(REPORTS / "two_large_blocks.txt")
     advice = verdict(sampled(trace, 200 << 20, 201 << 20))
-    assert advice.text.startswith("No change recommended: malloc's heap is 2 % of this process (")
+    assert advice.text.startswith("No change recommended: malloc's heap is 2 % of the process's ")
     assert "so no malloc setting can help." in advice.text
     assert advice.line == ""
     most = verdict(sampled(trace, 5 << 20, 5 << 20))
@@ -171,15 +171,16 @@ def test_what_costs_more_than_the_budget_is_named_and_not_recommended():
     assert "more page faults" in cheap.text
     dear = costly(trace, 0.05)
     assert dear.line == ""
-    assert f"`{cheap.line}` would reduce resident memory to " in dear.text
-    assert "The upper limit exceeds the budget of 5 %." in dear.text
+    assert "glibc needs the least memory of all settings that can be recommended." in dear.text
+    assert f"`{cheap.line}` would reduce the heap's resident memory to " in dear.text
+    assert "The upper end of this cost exceeds the 5 % that --max-cost allows." in dear.text
 
 
 @pytest.mark.parametrize(
     ("allocator", "remedy"),
     [
         (GO, ""),
-        (FREE_THREADED, "Record a Python that has the GIL instead."),
+        (FREE_THREADED, "Record the program under a Python build with the GIL."),
         ("jemalloc", "link the program without this allocator"),
     ],
 )
@@ -219,5 +220,5 @@ def test_memory_from_brk_that_no_block_explains_gets_no_verdict():
 
     assert with_brk(7 << 20).line in THRESHOLDS
     advice = with_brk(12 << 20)
-    assert advice.text.startswith("No verdict: the process obtained 8.18 MiB from brk that no ")
+    assert advice.text.startswith("No verdict: 8.18 MiB of the process's memory from brk ")
     assert advice.line == ""

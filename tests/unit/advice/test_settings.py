@@ -68,7 +68,7 @@ def test_the_verdict_names_a_line_that_helps(idle):
     advice = advise(trace, glibc, recorded({"malloc": "glibc 2.36"}))
     assert advice.line == "export MALLOC_ARENA_MAX=1"
     assert advice.text.startswith(
-        f"Recommended: `{advice.line}`. This setting would reduce resident memory "
+        f"Recommended: `{advice.line}`. This setting would reduce the heap's resident memory "
     )
     assert "or record the program with `--times`" in advice.text
     assert " thread arenas contain " in advice.text
@@ -129,7 +129,10 @@ def test_what_cannot_be_advised_is_not_called_the_best(idle):
     tried = [user_candidate("glibc"), user_candidate("glibc:malloc_trim=1000")]
     text = advise(trace, settings_of(trace, tried), recorded({})).text
     assert text.startswith("No change recommended: glibc needs the least memory of all settings")
-    assert "Calling `malloc_trim(0)` every 1,000 events would reduce resident memory to " in text
+    assert (
+        "Calling `malloc_trim(0)` every 1,000 events would reduce the heap's resident memory to "
+        in text
+    )
 
 
 @pytest.mark.parametrize(("most", "is_less"), [(200 << 20, False), (5 << 20, True)])
@@ -139,7 +142,7 @@ def test_the_process_stands_beside_the_model(most, is_less):
     process = recorded({"resident": samples})
     lines = model_beside_real(settings_of(trace, [user_candidate("glibc")]), process)
     assert ("█" in lines[2], lines[3].endswith("█")) == (not is_less, is_less)
-    assert any("held less than the model, which assumes" in line for line in lines) == is_less
+    assert any("held less than its heap in the model, which" in line for line in lines) == is_less
 
 
 @pytest.mark.parametrize(
