@@ -74,8 +74,8 @@ def _apart(far: Sequence[Line]) -> str:
     ]
     return (
         f"Of the {len(far)} differences of more than 5 %, {len(far) - len(apart)} are within "
-        "the variation from run to run, because the range of the predictions overlaps the range "
-        f"of the measurements. The ranges are apart for {listed(apart)}."
+        "run-to-run variation, because the range of the predictions overlaps the range of the "
+        f"measurements. The ranges do not overlap for {listed(apart)}."
     )
 
 
