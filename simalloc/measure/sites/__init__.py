@@ -6,7 +6,7 @@ from simalloc.measure.sites.frames import Frame, call_path, folded
 from simalloc.measure.sites.holding import At, held_under
 from simalloc.measure.sites.pinned import held_by
 from simalloc.measure.sites.profile import ASKED, HELD, By, Profile, Row, profile_of, rows_of
-from simalloc.measure.sites.tree import Tree, Way, tree_of
+from simalloc.measure.sites.tree import Tree, Way, tree_of, trees_of
 from simalloc.measure.sites.usage import usage_of
 
 __all__ = [
@@ -31,5 +31,6 @@ __all__ = [
     "profile_of",
     "rows_of",
     "tree_of",
+    "trees_of",
     "usage_of",
 ]

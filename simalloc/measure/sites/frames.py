@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from simalloc.trace.sites import PATH, site_name, spelled
@@ -113,8 +114,18 @@ def _shortened(path: list[Frame]) -> list[Frame]:
 
 def short_name(provenance: Mapping[str, Any], site: int) -> str:
     """Return the name of a site with a few frames, from the innermost one outside of wrappers."""
-    path = without_pythons_own(folded(call_path(provenance, site)))[:_SHORT]
-    return PATH.join(spelled(frame.short) for frame in path)
+    return _short_path(call_path(provenance, site))
+
+
+def short_names(provenance: Mapping[str, Any], sites: Sequence[int]) -> list[str]:
+    """Return the names of several sites, as `short_name` does of one; "" for site 0."""
+    paths = call_paths(provenance, sites)
+    return [_short_path(path) if site else "" for site, path in zip(sites, paths, strict=True)]
+
+
+def _short_path(path: Sequence[Frame]) -> str:
+    frames = islice(_without_pythons_own(folded(path)), _SHORT)
+    return PATH.join(spelled(frame.short) for frame in frames)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -137,7 +148,12 @@ def without_pythons_own(path: Sequence[Frame]) -> list[Frame]:
     An import inside an import takes five frames of `importlib`, between which the modules are lost.
     The innermost frame always stays.
     """
-    return [path[0], *(frame for frame in path[1:] if not _is_pythons_own(frame))]
+    return list(_without_pythons_own(path))
+
+
+def _without_pythons_own(path: Sequence[Frame]) -> Iterator[Frame]:
+    yield path[0]
+    yield from (frame for frame in islice(path, 1, None) if not _is_pythons_own(frame))
 
 
 @lru_cache(maxsize=1 << 16)

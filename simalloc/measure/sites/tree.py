@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,35 +49,37 @@ class Tree:
 
 def tree_of(profile: Profile, way: Way = "top-down") -> Tree:
     """Return the paths of a profile as a tree, without callers in Python's import system."""
+    return trees_of({"": profile}, way)[""]
+
+
+def trees_of(profiles: Mapping[str, Profile], way: Way = "top-down") -> dict[str, Tree]:
+    """Return the trees of profiles of the same paths: they share all but the totals."""
     nodes: dict[tuple[int, Frame], int] = {}
     frames = [_WHOLE]
     parents = [-1]
-    at, of = array("q"), array("q")  # a node, and the number of a path through it
-    ends = np.zeros(len(profile), np.int64)
-    for number, path in enumerate(map(without_pythons_own, profile.paths)):
+    paths = next(iter(profiles.values())).paths
+    ends = np.zeros(len(paths), np.int64)
+    for number, path in enumerate(map(without_pythons_own, paths)):
         steps = [path[0], *map(_caller, path[1:])]
         node = 0
-        at.append(node)
-        of.append(number)
         for frame in reversed(steps) if way == "top-down" else steps:
             below = nodes.setdefault((node, frame), len(frames))
             if below == len(frames):
                 frames.append(frame)
                 parents.append(node)
             node = below
-            at.append(node)
-            of.append(number)
         ends[number] = node
-    nodes_at, paths = np.frombuffer(at, np.int64), np.frombuffer(of, np.int64)
-    return Tree(
-        frames,
-        np.array(parents),
-        {
-            name: _summed(values[paths], nodes_at, len(frames))
-            for name, values in profile.values.items()
-        },
-        ends,
-    )
+    above = np.array(parents)
+    levels = _levels(parents)
+    return {
+        name: Tree(
+            frames,
+            above,
+            {each: _summed(values, ends, above, levels) for each, values in profile.values.items()},
+            ends,
+        )
+        for name, profile in profiles.items()
+    }
 
 
 @lru_cache(maxsize=1 << 16)
@@ -86,7 +87,25 @@ def _caller(frame: Frame) -> Frame:
     return frame._replace(line=0)
 
 
-def _summed(values: NDArray[Any], at: NDArray[np.int64], count: int) -> NDArray[Any]:
-    found = np.zeros(count, values.dtype)
-    np.add.at(found, at, values)
+def _levels(parents: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Return the nodes of each depth, from the whole down."""
+    depths = [0] * len(parents)
+    for node, parent in enumerate(parents[1:], 1):
+        depths[node] = depths[parent] + 1
+    depth = np.array(depths)
+    by_depth = np.argsort(depth, kind="stable")
+    return np.split(by_depth, np.cumsum(np.bincount(depth))[:-1])
+
+
+def _summed(
+    values: NDArray[Any],
+    ends: NDArray[np.int64],
+    parents: NDArray[np.int64],
+    levels: Sequence[NDArray[np.int64]],
+) -> NDArray[Any]:
+    """Return the sums of the paths through each node: those that end in it, and its children's."""
+    found = np.zeros(len(parents), values.dtype)
+    np.add.at(found, ends, values)
+    for nodes in reversed(levels[1:]):
+        np.add.at(found, parents[nodes], found[nodes])
     return found

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simalloc.measure.sites import Frame, Profile, Tree, Way, tree_of
+from simalloc.measure.sites import Frame, Profile, Tree, Way, trees_of
 from simalloc.report.browser.embedded import embedded_json
 
 _ASKED: Final = {
@@ -34,7 +34,7 @@ def flame_data(profiles: Mapping[str, Profile]) -> dict[str, Any]:
     first = next(iter(profiles.values()))
     names = [*(name for name in _HELD if name in first.values), *_ASKED]
     frames: dict[Frame, int] = {}
-    whole = {way: {policy: tree_of(one, way) for policy, one in profiles.items()} for way in _WAYS}
+    whole = {way: trees_of(profiles, way) for way in _WAYS}
     trees = {way: _tree(whole[way], frames, names) for way in _WAYS}
     ends = next(iter(whole["top-down"].values())).ends
     kept = trees["top-down"].pop("kept")

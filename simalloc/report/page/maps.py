@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from simalloc.measure import DeviceMap, Stays
-from simalloc.measure.sites.frames import short_name
+from simalloc.measure.sites.frames import short_names
 from simalloc.report.browser.cells import AGE_DECADES, cells, packed, raster
 from simalloc.report.browser.embedded import embedded_json
 from simalloc.report.page.code import code_map_data
@@ -42,11 +42,10 @@ def _code_of(mapped: Mapped, findings: Findings) -> dict[str, Any]:
     if findings.code is None or mapped.code is None:
         return {}
     used, sites = np.unique(findings.code.site[mapped.stays.since], return_inverse=True)
-    provenance = findings.trace.provenance
     return {
         "sites": sites.tolist(),
         "numbers": used.tolist(),
-        "places": [short_name(provenance, site) if site else "" for site in used.tolist()],
+        "places": short_names(findings.trace.provenance, used.tolist()),
         "code": code_map_data(mapped.code, findings.code.names, mapped.map, _LEVEL),
     }
 
@@ -72,7 +71,7 @@ def device_map_data(shown: DeviceMap, trace: Trace, oldest: float, top: float) -
         ],
         "stays": _columns(stays),
         "sites": sites.tolist(),
-        "places": [short_name(trace.provenance, site) if site else "" for site in used.tolist()],
+        "places": short_names(trace.provenance, used.tolist()),
     }
 
 
