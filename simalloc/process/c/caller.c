@@ -56,11 +56,27 @@ static bool waits(const struct user_regs_struct *registers, const struct allocat
             place != HEAP_HEADER_SMALL && place != HEAP_HEADER);
 }
 
+/* Returns whether a thread gives up its processor in a call of sched_yield that is not the
+ * allocator's: an allocator yields while it waits for a lock. A thread that only yields is nearly
+ * always stopped in this call if the processors are busy. The function has no frame, so the address
+ * to which it returns is on top of the stack. */
+static bool yields(const struct thread *thread, const struct user_regs_struct *registers,
+                   const struct allocator_memory *memory)
+{
+    if (registers->orig_rax != SYS_sched_yield)
+        return false;
+    errno = 0;
+    uint64_t caller =
+        (uint64_t)ptrace(PTRACE_PEEKDATA, thread->number, (void *)registers->rsp, NULL);
+    return errno == 0 && !is_in(caller, memory->code, memory->code_count);
+}
+
 static bool is_amid(const struct thread *thread, const struct allocator_memory *memory)
 {
     struct user_regs_struct registers;
     return thread->state == THREAD_STOPPED && get_registers(thread->number, &registers) &&
-           !waits(&registers, memory) && is_in(registers.rip, memory->code, memory->code_count);
+           is_in(registers.rip, memory->code, memory->code_count) && !waits(&registers, memory) &&
+           !yields(thread, &registers, memory);
 }
 
 int tracer_leave(struct tracer *tracer, const struct allocator_memory *memory)
