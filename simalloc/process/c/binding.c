@@ -15,6 +15,21 @@ typedef struct {
     Py_buffer *views;
 } Memory;
 
+/* Releases columns that do not fit together, and raises ValueError with the reason. */
+static PyObject *refuse(struct column *columns, size_t count, const char *reason)
+{
+    columns_release(columns, count);
+    PyErr_SetString(PyExc_ValueError, reason);
+    return NULL;
+}
+
+/* Returns None if `error` is 0, or else raises OSError with this errno. */
+static PyObject *none_or_error(int error)
+{
+    errno = error;
+    return error != 0 ? PyErr_SetFromErrno(PyExc_OSError) : Py_NewRef(Py_None);
+}
+
 static struct memory *memory_of(PyObject *object)
 {
     return &((Memory *)object)->memory;
@@ -215,50 +230,39 @@ static void stop_dealloc(PyObject *object)
 
 static PyObject *stop_settle(PyObject *object, PyObject *args)
 {
-    struct column columns[] = {{.name = "locks", .width = 8}};
-    struct column code = {.name = "code", .width = 8};
+    struct column columns[] = {{.name = "locks", .width = 8}, {.name = "code", .width = 8}};
     PyObject *given[2];
     Py_ssize_t locks, words;
     int rounds;
     if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
-        !columns_hold(columns, given, 1, &locks))
+        !columns_hold_two(columns, given, 1, 2, &locks, &words))
         return NULL;
-    if (!columns_hold(&code, &given[1], 1, &words)) {
-        columns_release(columns, 1);
-        return NULL;
-    }
     Py_BEGIN_ALLOW_THREADS
-    rounds = tracer_settle(tracer_of(object), columns[0].view.buf, (size_t)locks, code.view.buf,
-                           (size_t)words / 2);
+    rounds = tracer_settle(tracer_of(object), columns[0].view.buf, (size_t)locks,
+                           columns[1].view.buf, (size_t)words / 2);
     Py_END_ALLOW_THREADS
-    columns_release(&code, 1);
-    columns_release(columns, 1);
+    columns_release(columns, 2);
     return PyLong_FromLong(rounds);
 }
 
 /* Lets threads leave the allocator, and chooses one for calls. */
 static PyObject *stop_leave(PyObject *object, PyObject *args)
 {
-    struct column code = {.name = "code", .width = 8}, data = {.name = "data", .width = 8};
+    struct column columns[] = {{.name = "code", .width = 8}, {.name = "data", .width = 8}};
     PyObject *given[2];
     Py_ssize_t code_words, data_words;
     if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
-        !columns_hold(&code, &given[0], 1, &code_words))
+        !columns_hold_two(columns, given, 1, 2, &code_words, &data_words))
         return NULL;
-    if (!columns_hold(&data, &given[1], 1, &data_words)) {
-        columns_release(&code, 1);
-        return NULL;
-    }
-    struct allocator_memory memory = {code.view.buf, (size_t)code_words / 2, data.view.buf,
-                                      (size_t)data_words / 2};
+    struct allocator_memory memory = {columns[0].view.buf, (size_t)code_words / 2,
+                                      columns[1].view.buf, (size_t)data_words / 2};
     int amid;
     Py_BEGIN_ALLOW_THREADS
     amid = tracer_leave(tracer_of(object), &memory);
     Py_END_ALLOW_THREADS
     const struct thread *outside = amid < 0 ? NULL : tracer_outside(tracer_of(object), &memory);
     ((Stop *)object)->caller = outside == NULL ? 0 : outside->number;
-    columns_release(&data, 1);
-    columns_release(&code, 1);
+    columns_release(columns, 2);
     return Py_BuildValue("(ii)", amid, (int)((Stop *)object)->caller);
 }
 
@@ -292,8 +296,7 @@ static PyObject *stop_write(PyObject *object, PyObject *args)
     Py_ssize_t count;
     if (!PyArg_ParseTuple(args, "Ky#", &address, &bytes, &count))
         return NULL;
-    errno = tracer_write(tracer_of(object), address, bytes, (size_t)count);
-    return errno != 0 ? PyErr_SetFromErrno(PyExc_OSError) : Py_NewRef(Py_None);
+    return none_or_error(tracer_write(tracer_of(object), address, bytes, (size_t)count));
 }
 
 static PyObject *stop_pointers(PyObject *object, PyObject *unused)
@@ -393,134 +396,95 @@ static PyObject *copy(PyObject *module, PyObject *args)
 {
     struct column columns[] = {{.name = "start", .width = 8},
                                {.name = "length", .width = 8},
-                               {.name = "place", .width = 8}};
-    struct column into = {.name = "into", .width = 1, .writable = true};
-    PyObject *given[3], *target;
+                               {.name = "place", .width = 8},
+                               {.name = "into", .width = 1, .writable = true}};
+    PyObject *given[4];
     int process;
     Py_ssize_t count, room;
-    int64_t missing = 0;
+    int64_t missing;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iOOOO", &process, &given[0], &given[1], &given[2], &target) ||
-        !columns_hold(columns, given, 3, &count))
+    if (!PyArg_ParseTuple(args, "iOOOO", &process, &given[0], &given[1], &given[2], &given[3]) ||
+        !columns_hold_two(columns, given, 3, 4, &count, &room))
         return NULL;
-    if (!columns_hold(&into, &target, 1, &room)) {
-        columns_release(columns, 3);
-        return NULL;
-    }
-    bool fit = ranges_fit(columns[1].view.buf, columns[2].view.buf, count, room);
-    if (fit) {
-        Py_BEGIN_ALLOW_THREADS
-        missing = copy_ranges(process, columns[0].view.buf, columns[1].view.buf,
-                              columns[2].view.buf, (size_t)count, into.view.buf);
-        Py_END_ALLOW_THREADS
-    }
-    columns_release(&into, 1);
-    columns_release(columns, 3);
-    if (!fit) {
-        PyErr_SetString(PyExc_ValueError, "a range of more than 1 GiB, or beyond the array");
-        return NULL;
-    }
+    if (!ranges_fit(columns[1].view.buf, columns[2].view.buf, count, room))
+        return refuse(columns, 4, "a range of more than 1 GiB, or beyond the array");
+    Py_BEGIN_ALLOW_THREADS
+    missing = copy_ranges(process, columns[0].view.buf, columns[1].view.buf, columns[2].view.buf,
+                          (size_t)count, columns[3].view.buf);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, 4);
     return missing < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLongLong(missing);
 }
 
 static PyObject *pages(PyObject *module, PyObject *args)
 {
-    struct column columns[] = {{.name = "had", .width = 1},
+    struct column columns[] = {{.name = "into", .width = 1, .writable = true},
+                               {.name = "had", .width = 1},
                                {.name = "now", .width = 1, .writable = true}};
-    struct column into = {.name = "into", .width = 1, .writable = true};
-    PyObject *given[2], *target;
-    int process, pagemap, error = 0;
+    PyObject *given[3];
+    int process, pagemap, error;
     unsigned long long start;
     Py_ssize_t count, room;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iiKOOO", &process, &pagemap, &start, &target, &given[0],
-                          &given[1]) ||
-        !columns_hold(columns, given, 2, &count))
+    if (!PyArg_ParseTuple(args, "iiKOOO", &process, &pagemap, &start, &given[0], &given[1],
+                          &given[2]) ||
+        !columns_hold_two(columns, given, 1, 3, &room, &count))
         return NULL;
-    if (!columns_hold(&into, &target, 1, &room)) {
-        columns_release(columns, 2);
-        return NULL;
-    }
-    bool fits = room / PAGE_BYTES == count && room % PAGE_BYTES == 0;
-    if (fits) {
-        struct pages copied = {process, pagemap, start, (size_t)count, into.view.buf,
-                               columns[0].view.buf, columns[1].view.buf};
-        Py_BEGIN_ALLOW_THREADS
-        error = copy_pages(&copied);
-        Py_END_ALLOW_THREADS
-    }
-    columns_release(&into, 1);
-    columns_release(columns, 2);
-    if (!fits) {
-        PyErr_SetString(PyExc_ValueError, "states of more or fewer pages than the array has");
-        return NULL;
-    }
-    errno = error;
-    return error != 0 ? PyErr_SetFromErrno(PyExc_OSError) : Py_NewRef(Py_None);
+    if (room / PAGE_BYTES != count || room % PAGE_BYTES != 0)
+        return refuse(columns, 3, "states of more or fewer pages than the array has");
+    struct pages copied = {process, pagemap, start, (size_t)count, columns[0].view.buf,
+                           columns[1].view.buf, columns[2].view.buf};
+    Py_BEGIN_ALLOW_THREADS
+    error = copy_pages(&copied);
+    Py_END_ALLOW_THREADS
+    columns_release(columns, 3);
+    return none_or_error(error);
 }
 
 static PyObject *words(PyObject *module, PyObject *args)
 {
-    struct column columns[] = {{.name = "address", .width = 8},
+    struct column columns[] = {{.name = "known", .width = 8, .writable = true},
+                               {.name = "address", .width = 8},
                                {.name = "word", .width = 8, .writable = true}};
-    struct column known = {.name = "known", .width = 8, .writable = true};
     PyObject *given[3];
     Py_ssize_t count, room;
-    int process, pagemap, error = -1;
+    int process, pagemap, error;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iiOOO", &process, &pagemap, &given[2], &given[0], &given[1]) ||
-        !columns_hold(columns, given, 2, &count))
+    if (!PyArg_ParseTuple(args, "iiOOO", &process, &pagemap, &given[0], &given[1], &given[2]) ||
+        !columns_hold_two(columns, given, 1, 3, &room, &count))
         return NULL;
-    if (!columns_hold(&known, &given[2], 1, &room)) {
-        columns_release(columns, 2);
-        return NULL;
-    }
-    bool fits = (size_t)room * 8 == sizeof(struct known_pages);
-    if (fits) {
-        Py_BEGIN_ALLOW_THREADS
-        error = copy_words(process, pagemap, known.view.buf, columns[0].view.buf, (size_t)count,
-                           columns[1].view.buf);
-        Py_END_ALLOW_THREADS
-    }
-    columns_release(&known, 1);
-    columns_release(columns, 2);
-    if (!fits) {
-        PyErr_SetString(PyExc_ValueError, "known pages of another length");
-        return NULL;
-    }
-    if (error < 0)
-        return PyErr_SetFromErrno(PyExc_OSError);
-    Py_RETURN_NONE;
+    if ((size_t)room * 8 != sizeof(struct known_pages))
+        return refuse(columns, 3, "known pages of another length");
+    Py_BEGIN_ALLOW_THREADS
+    error = copy_words(process, pagemap, columns[0].view.buf, columns[1].view.buf, (size_t)count,
+                       columns[2].view.buf) < 0
+                ? errno
+                : 0;
+    Py_END_ALLOW_THREADS
+    columns_release(columns, 3);
+    return none_or_error(error);
 }
 
 static PyObject *starts(PyObject *module, PyObject *args)
 {
-    struct column found = {.name = "found", .width = 8, .writable = true};
-    struct column bytes = {.name = "bytes", .width = 1};
+    struct column columns[] = {{.name = "bytes", .width = 1},
+                               {.name = "found", .width = 8, .writable = true}};
     unsigned long long base, end, step;
-    PyObject *target, *given;
-    Py_ssize_t capacity, length;
+    PyObject *given[2];
+    Py_ssize_t length, capacity;
     ptrdiff_t count;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OKKKO", &given, &base, &end, &step, &target) ||
-        !columns_hold(&found, &target, 1, &capacity))
+    if (!PyArg_ParseTuple(args, "OKKKO", &given[0], &base, &end, &step, &given[1]) ||
+        !columns_hold_two(columns, given, 1, 2, &length, &capacity))
         return NULL;
-    if (!columns_hold(&bytes, &given, 1, &length)) {
-        columns_release(&found, 1);
-        return NULL;
-    }
     if (base % 16 != 0 || end % 16 != 0 || step == 0 || end < base ||
-        end - base > (uint64_t)length) {
-        columns_release(&bytes, 1);
-        columns_release(&found, 1);
-        PyErr_SetString(PyExc_ValueError, "a range that is not aligned, or beyond the bytes");
-        return NULL;
-    }
+        end - base > (uint64_t)length)
+        return refuse(columns, 2, "a range that is not aligned, or beyond the bytes");
     Py_BEGIN_ALLOW_THREADS
-    count = chain_starts(bytes.view.buf, base, end, step, found.view.buf, (size_t)capacity);
+    count = chain_starts(columns[0].view.buf, base, end, step, columns[1].view.buf,
+                         (size_t)capacity);
     Py_END_ALLOW_THREADS
-    columns_release(&bytes, 1);
-    columns_release(&found, 1);
+    columns_release(columns, 2);
     return count < 0 ? PyErr_NoMemory() : PyLong_FromSsize_t(count);
 }
 
