@@ -166,8 +166,7 @@ def test_a_model_goes_on_from_the_heap_at_the_start_as_the_process_does(compiled
 
 
 def test_threads_that_only_yield_do_not_delay_the_end_of_a_recording(compiled, tmp_path):
-    threads = 8  # more than the processors, so that each is nearly always stopped in sched_yield
-    with running(compiled("continued"), threads) as target:
+    with running(compiled("yielding")) as target:
         for _ in range(3):
             with attached(target, tmp_path):
                 pass

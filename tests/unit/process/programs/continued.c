@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
-#include <stdatomic.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct call {
 
 static void *block[BLOCKS];
 static struct call calls[CALLS];
-static _Atomic int turn; /* the thread whose turn it is, plus 1, or 0 */
+static sem_t requested[MAX_THREADS], obeyed;
 static struct call *request;
 static uint32_t state = 4711;
 
@@ -61,10 +61,9 @@ static void carry_out(struct call *call)
 static void *obey(void *number)
 {
     for (;;) {
-        while (atomic_load(&turn) != (int)(intptr_t)number + 1)
-            sched_yield();
+        sem_wait(&requested[(intptr_t)number]);
         carry_out(request);
-        atomic_store(&turn, 0);
+        sem_post(&obeyed);
     }
     return NULL;
 }
@@ -76,9 +75,8 @@ static void let(struct call *call)
         carry_out(call);
         return;
     }
-    atomic_store(&turn, call->thread + 1);
-    while (atomic_load(&turn) != 0)
-        sched_yield();
+    sem_post(&requested[call->thread]);
+    sem_wait(&obeyed);
 }
 
 /* Small blocks fill the fast lists, which a large request would empty. */
@@ -118,8 +116,11 @@ int main(int count, char **words)
     char line[16];
     pthread_t thread;
     setvbuf(stdout, NULL, _IONBF, 0);
-    for (intptr_t i = 1; i < threads && i < MAX_THREADS; i++)
+    sem_init(&obeyed, 0, 0);
+    for (intptr_t i = 1; i < threads && i < MAX_THREADS; i++) {
+        sem_init(&requested[i], 0, 0);
         pthread_create(&thread, NULL, obey, (void *)i);
+    }
     for (int i = 0; i < FIRST; i++) {
         only_small = i > FIRST - SMALL;
         step(&calls[i], threads);
