@@ -134,7 +134,6 @@ def _max_unused_in(
 ) -> int:
     """Return the same, of events in intervals that begin at `starts`, at multiples of `length`."""
     simulation = setting.simulation()
-    figures = len(simulation.figure_names())
     begun = live_at_start(setting.source.provenance).last_event
     wanted = set(starts.tolist())
     best, found, done = -np.inf, 0, 0
@@ -147,7 +146,7 @@ def _max_unused_in(
                 if (done + first) // length * length not in wanted or not len(some.op):
                     replay(simulation, some)
                     continue
-                sight = Sight.empty(len(some.op), figures)
+                sight = Sight.empty(len(some.op))
                 columns = sight._asdict()
                 replay(simulation, some, columns.pop("address"), columns)
                 unused = sight.resident / setting.scale - sight.live

@@ -28,7 +28,7 @@ class Sight(NamedTuple):
     (`Family.spell_location`); `address` is -1 after events that leave no object. `mapped`,
     `resident` and `largest_free`, the size of the largest free block, are scaled bytes; the last
     two are 0 unless measured. `live` is in program bytes. `figures` has a row an event: what the
-    allocator itself reports.
+    allocator itself reports, or nothing if its figures were not requested.
     """
 
     address: NDArray[np.int64]
@@ -43,8 +43,8 @@ class Sight(NamedTuple):
     figures: NDArray[np.int64]
 
     @classmethod
-    def empty(cls, events: int, figures: int) -> Sight:
-        """Return room for `events` events."""
+    def empty(cls, events: int, figures: int = 0) -> Sight:
+        """Return room for `events` events, and for all figures of the allocator or none."""
         columns = {name: np.empty(events, np.int64) for name in cls._fields[:-1]}
         return cls(**columns, figures=np.empty((events, figures), np.int64))
 
@@ -99,7 +99,7 @@ class Watched:
         Only those events are watched, so that it takes less than `sights`.
         """
         found = np.zeros(len(counts), np.int64)
-        sight = Sight.empty(1, len(self.names))
+        sight = Sight.empty(1)
         columns = sight._asdict()
         address = columns.pop("address")
         done = 0

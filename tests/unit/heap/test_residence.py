@@ -130,6 +130,22 @@ def test_both_engines_see_the_same_after_each_event(name):
     assert core[0].resident.max() > 0
 
 
+def test_resident_bytes_are_the_same_with_the_allocators_figures_and_without():
+    random = np.random.default_rng(4)
+    size = random.choice([10, 3000, 128 << 10, 200_000, 1_000_003, 40 << 20], 200)
+    op = np.repeat([Op.MALLOC, Op.FREE], 200)
+    number = np.concatenate([np.arange(200), random.permutation(200)])
+    trace = Trace.from_events(op, number, np.append(size, np.zeros(200, int)))
+    setting = Setting.of(trace, "ptmalloc:trim_threshold=64K", resident=True)
+    watched = Watched(setting)
+    (sight,) = watched.sights()
+    without = Watched(setting).resident_after(np.arange(1, len(trace) + 1))
+    np.testing.assert_array_equal(without, sight.resident)
+    total = sight.figures[:, watched.names.index("resident_total")]
+    np.testing.assert_array_equal(total, sight.resident)
+    assert sight.resident.max() > 1 << 30
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("policy", ["ptmalloc", "jemalloc", "musl", "best-fit-ao"])
 def test_what_is_never_written_of_an_object_is_not_resident(policy, engine):

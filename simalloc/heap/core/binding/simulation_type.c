@@ -254,13 +254,14 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
         .region = columns[REGION].view.buf,
         .number = columns[NUMBER].view.buf,
         .offset = columns[OFFSET].view.buf,
-        .figures = columns[FIGURES].view.buf,
+        .figures = figures == 0 ? NULL : columns[FIGURES].view.buf,
     };
     bool is_whole = events->sight == NULL ||
                     (sight->resident != NULL && sight->live != NULL &&
                      sight->largest_free != NULL && sight->free_blocks != NULL &&
                      sight->region != NULL && sight->number != NULL && sight->offset != NULL &&
-                     figures == count * (Py_ssize_t)report_width(replay->family, replay->heap));
+                     (figures == 0 || figures == count * (Py_ssize_t)report_width(
+                                                             replay->family, replay->heap)));
     if (is_whole && events->count <= self->events - replay->measures.events)
         return true;
     PyErr_Format(PyExc_ValueError,

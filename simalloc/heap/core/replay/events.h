@@ -41,7 +41,7 @@ struct sight {
     int64_t *region;   /* region of the object, from the family (struct location) */
     int64_t *number;
     int64_t *offset;
-    uint64_t *figures; /* a row an event, with the figures that the family reports */
+    uint64_t *figures; /* a row an event, with the figures that the family reports; or NULL */
 };
 
 #define PART_OF(column, first) ((column) == NULL ? NULL : &(column)[first])

@@ -67,7 +67,7 @@ static void note(const struct replay *replay, const struct events *event, uint32
     sight->region[row] = location.region;
     sight->number[row] = location.number;
     sight->offset[row] = location.offset;
-    if (family->report != NULL)
+    if (family->report != NULL && sight->figures != NULL)
         family->report(heap, &sight->figures[row * report_width(family, heap)]);
 }
 

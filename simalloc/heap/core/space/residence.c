@@ -116,11 +116,24 @@ static uint64_t pages_in(const struct page_group *group)
     return count;
 }
 
+/* Returns a word whose bits from `first` to before `end`, 64 at most, are set. */
+static inline uint64_t bits_between(unsigned first, unsigned end)
+{
+    return (end == 64 ? UINT64_MAX : (UINT64_C(1) << end) - 1) & UINT64_MAX << first;
+}
+
+/* The first page behind the word of a page, or `end` if it is in the same word. */
+static inline unsigned end_in_word(unsigned page, unsigned end)
+{
+    unsigned next = page / 64 * 64 + 64;
+    return next < end ? next : end;
+}
+
 /* Changes the pages from `first` to before `end` of one word, and counts. */
 static void set_in_word(struct residence *residence, uint64_t *word, unsigned first, unsigned end,
                         bool resident)
 {
-    uint64_t mask = (end == 64 ? UINT64_MAX : (UINT64_C(1) << end) - 1) & UINT64_MAX << first;
+    uint64_t mask = bits_between(first, end);
     uint64_t changed = mask & (resident ? ~*word : *word);
     uint64_t count = (uint64_t)__builtin_popcountll(changed);
     *word ^= changed;
@@ -145,10 +158,9 @@ static bool set_pages(struct residence *residence, struct page_group *group, uns
     if ((group->of_pages == NULL || group->of_pages == ALL_RESIDENT) && !spell_out(group))
         return false;
     uint64_t *bits = group->of_pages;
-    for (unsigned page = first; page < end;) {
-        unsigned stop = page / 64 * 64 + 64 < end ? page / 64 * 64 + 64 : end;
+    for (unsigned page = first, stop; page < end; page = stop) {
+        stop = end_in_word(page, end);
         set_in_word(residence, &bits[page / 64], page % 64, (stop - 1) % 64 + 1, resident);
-        page = stop;
     }
     return true;
 }
@@ -219,8 +231,11 @@ static uint64_t count_in_group(const struct page_group *group, unsigned first, u
         return end - first;
     const uint64_t *bits = group->of_pages;
     uint64_t count = 0;
-    for (unsigned page = first; page < end; page++)
-        count += bits[page / 64] >> page % 64 & 1;
+    for (unsigned page = first, stop; page < end; page = stop) {
+        stop = end_in_word(page, end);
+        uint64_t mask = bits_between(page % 64, (stop - 1) % 64 + 1);
+        count += (uint64_t)__builtin_popcountll(bits[page / 64] & mask);
+    }
     return count;
 }
 
