@@ -36,7 +36,9 @@ SHORT: Final = 2_000_000
 
 @dataclass(frozen=True)
 class Advice:
-    """The verdict: `sentences`, and the `line` to paste (empty for no change).
+    """The verdict: `paragraphs` of sentences, and the `line` to paste (empty for no change).
+
+    The first paragraph is the decision. Each further one has one kind of statement.
 
     `now` is the program's setting, if that `is_known`, and `best` the recommended one (`now` for no
     change), which helps at `moments`, the one with the most bytes first. The best of other mallocs
@@ -45,7 +47,7 @@ class Advice:
     `share` is the share of malloc's heap in the process.
     """
 
-    sentences: Sequence[str]
+    paragraphs: Sequence[Sequence[str]]
     line: str
     spread: float | None
     now: Setting
@@ -53,6 +55,11 @@ class Advice:
     moments: Sequence[Moment]
     is_known: bool
     share: Share | None
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences of all paragraphs."""
+        return [sentence for paragraph in self.paragraphs for sentence in paragraph]
 
     @property
     def text(self) -> str:
@@ -95,7 +102,7 @@ def advise(
         sentences.released(*distance(process), process.allocator),
     ]
     if refusal := _refusal(source, now, process, part):
-        return Advice(_said([refusal, *circumstances]), "", None, now, now, (), known, part)
+        return Advice(_said([[refusal], circumstances]), "", None, now, now, (), known, part)
     choice = choose(settings, now, budget)
     moves = variation(source.in_memory(), now, choice.best, progress=progress) if perturb else None
     moments = _certain(choice, moves)
@@ -104,15 +111,15 @@ def advise(
     verdict = _recommended(choice, moments) if chosen else _unchanged(choice, settings, budget)
     said = [
         *verdict,
-        *_alternatives(choice, budget),
-        sentences.share_of_process(part),
-        sentences.variation(spread, limit),
-        _arenas(source, now, moments, progress),
-        *circumstances,
-        _remote(source, settings),
+        _alternatives(choice, budget),
+        [sentences.share_of_process(part)],
+        [sentences.variation(spread, limit)],
+        [_arenas(source, now, moments, progress)],
+        circumstances,
+        [_remote(source, settings)],
     ]
     return Advice(
-        sentences=_said(said),
+        paragraphs=_said(said),
         line=choice.best.line if chosen else "",
         spread=spread,
         now=now,
@@ -143,8 +150,9 @@ def _refusal(source: EventSource, now: Setting, process: Recorded, part: Share |
     return ""
 
 
-def _said(said: Sequence[str]) -> list[str]:
-    return [sentence for sentence in said if sentence]
+def _said(paragraphs: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the paragraphs without empty sentences, and without those that have no other."""
+    return [said for each in paragraphs if (said := [sentence for sentence in each if sentence])]
 
 
 def _certain(choice: Choice, moves: Variation | None) -> list[Moment]:
@@ -158,26 +166,25 @@ def _certain(choice: Choice, moves: Variation | None) -> list[Moment]:
     ]
 
 
-def _recommended(choice: Choice, moments: Sequence[Moment]) -> list[str]:
+def _recommended(choice: Choice, moments: Sequence[Moment]) -> list[list[str]]:
+    """Return the paragraphs on a recommended setting: effect, cost, other mallocs, contention."""
     best = choice.best
     return [
-        sentences.recommended(choice, moments),
-        sentences.elsewhere(choice),
-        sentences.cost(best),
-        sentences.second(choice, moments),
-        sentences.contention(best),
+        [sentences.recommended(choice, moments), sentences.elsewhere(choice)],
+        [sentences.cost(best)],
+        [sentences.second(choice, moments)],
+        [sentences.contention(best)],
     ]
 
 
-def _unchanged(choice: Choice, settings: Sequence[Setting], budget: float) -> list[str]:
-    """Say that nothing is recommended, and what the program holds."""
-    if choice.best is not choice.now:
-        return [sentences.within_variation(choice), sentences.resident(choice.now)]
-    return [
-        sentences.no_change(choice, settings, budget),
-        sentences.by_moment(choice),
-        sentences.resident(choice.now),
-    ]
+def _unchanged(choice: Choice, settings: Sequence[Setting], budget: float) -> list[list[str]]:
+    """Return the paragraphs that recommend no change, and state what the program holds."""
+    decision = (
+        [sentences.within_variation(choice)]
+        if choice.best is not choice.now
+        else [sentences.no_change(choice, settings, budget), sentences.by_moment(choice)]
+    )
+    return [decision, [sentences.resident(choice.now)]]
 
 
 def _alternatives(choice: Choice, budget: float) -> list[str]:

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import Final
+
 import click
 
 from simalloc.printable import printable
+
+_MAX_WIDTH: Final = 100
+"""Characters of a line of prose on a wide terminal."""
 
 
 def echo(text: object = "", *, err: bool = False) -> None:
     """Write a line to stdout or stderr, without the control characters of names that it quotes."""
     click.echo(printable(str(text)), err=err)  # noqa: TID251 - the one place that may
+
+
+def echo_paragraph(text: str) -> None:
+    """Write a paragraph to stdout: wrapped on a terminal, else as one line, which `grep` finds."""
+    if sys.stdout.isatty():
+        width = min(get_terminal_size().columns, _MAX_WIDTH)
+        text = fill(printable(text), width, break_long_words=False, break_on_hyphens=False)
+    echo(text)

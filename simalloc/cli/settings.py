@@ -33,7 +33,7 @@ from simalloc.advice import (
 )
 from simalloc.advice.sentences import left_out
 from simalloc.cli import completing
-from simalloc.cli.messages import echo
+from simalloc.cli.messages import echo, echo_paragraph
 from simalloc.cli.number import Number
 from simalloc.cli.options import format_option
 from simalloc.cli.progress import progress
@@ -237,20 +237,25 @@ def _print(found: _Found, form: Format, *, native: bool) -> None:
     used = advice.now
     if used.candidate.python and len(source) <= IN_MEMORY:
         _print_arenas(source.in_memory(), used, form)
-    echo(advice.text)
+    paragraphs = [" ".join(each) for each in advice.paragraphs]
     if not begun:
-        _print_apart(source, used)
+        paragraphs += _on_separate_arenas(source, used)
+    for paragraph in paragraphs:
+        echo()
+        echo_paragraph(paragraph)
     if advice.line:
         echo(f"\n  {advice.line}")
 
 
-def _print_apart(source: EventSource, used: Setting) -> None:
-    """Print the code whose objects should have a separate arena, if that saves enough."""
+def _on_separate_arenas(source: EventSource, used: Setting) -> list[str]:
+    """Return sentences on code whose objects should have a separate arena, if that saves enough."""
     with progress(f"{source.name}: separate arenas", events_of_best_apart(source)) as advance:
         found = best_apart(source, used.run, most=1, progress=advance)
-    for proposal in found:
-        if is_worth(proposal.apart.together_bytes, proposal.apart.saved):
-            echo(f"{proposal_text(proposal)}.")
+    return [
+        f"{proposal_text(proposal)}."
+        for proposal in found
+        if is_worth(proposal.apart.together_bytes, proposal.apart.saved)
+    ]
 
 
 def _print_arenas(trace: Trace, used: Setting, form: Format) -> None:

@@ -1,11 +1,14 @@
 """`simalloc settings`, as other programs call it."""
 
 import json
+import sys
+from io import StringIO
 
 import numpy as np
 import pytest
 from command import simalloc
 
+from simalloc.cli.settings import command
 from simalloc.trace import Op, Trace, write_trace
 
 
@@ -48,6 +51,27 @@ def test_it_ends_in_a_verdict(trace):
     assert "arena_max=3" in done.stdout
     last = done.stdout.strip().splitlines()[-1]
     assert last.startswith(("No change recommended:", "  export ", "export "))
+
+
+class Terminal(StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("columns", "width"), [(60, 60), (140, 100)])
+def test_a_terminal_shows_the_verdict_in_paragraphs_that_fit(trace, monkeypatch, columns, width):
+    sentences = json.loads(settings(trace, "--format", "json").stdout)["verdict"]
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", str(columns))
+    command.main([trace], standalone_mode=False)
+    _, *paragraphs = sys.stdout.getvalue().split("\n\n")
+    first = next(i for i, text in enumerate(paragraphs) if text.startswith("Recommended: "))
+    *verdict, line = paragraphs[first:]
+    assert len(verdict) > 2
+    assert " ".join(" ".join(verdict).split()) == " ".join(sentences)
+    assert all(text.rstrip().endswith(".") for text in verdict)
+    assert max(len(each) for text in verdict for each in text.splitlines()) <= width
+    assert line.startswith("  export ")
 
 
 def test_one_object_has_the_machine_the_verdict_and_the_rows(trace):
