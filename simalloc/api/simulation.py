@@ -12,7 +12,7 @@ from simalloc.heap import Run
 from simalloc.heap import simulate as replay
 from simalloc.heap import simulate_all as replay_all
 from simalloc.heap.run_options import RunKeywords
-from simalloc.policy import AnyPolicy, Grid, expand_policies
+from simalloc.policy import AnyPolicy, Grid, expand_policies, split_names
 from simalloc.progress import progress as any_progress
 
 
@@ -80,9 +80,9 @@ def simulate_all(
     traces : one or more of Trace, TraceFile, str or path
         Traces as for `simulate`.
     policies : Policy, str, sequence or mapping, default "all"
-        Policies as for `simulate`, patterns such as `"best-fit-*"`, groups such as
-        `"@johnstone-wilson"`, or a mapping from names to grids of parameters such as
-        `{"first-fit-ao": {"growth": ["4K", "64K"]}}`.
+        Policies as for `simulate`, lists such as `"first-fit-ao,jemalloc"`, patterns such as
+        `"best-fit-*"`, groups such as `"@johnstone-wilson"`, or a mapping from names to grids of
+        parameters such as `{"first-fit-ao": {"growth": ["4K", "64K"]}}`.
     progress : bool, optional
         Show a progress bar. By default the bar is shown in notebooks only.
     scale, realloc, page, resident, writes, occupied, on_refusal, engine
@@ -118,7 +118,9 @@ def simulate_all(
 def _check_one(policy: object) -> None:
     """Raise `PolicyError` for several policies: a list, a group or a pattern."""
     several = bool(policy) and isinstance(policy, (list, tuple, dict, set))
-    if several or (isinstance(policy, str) and (policy == "all" or set("*?[@") & set(policy))):
+    if isinstance(policy, str):
+        several = policy == "all" or bool(set("*?[@") & set(policy)) or len(split_names(policy)) > 1
+    if several:
         raise PolicyError("simulate() takes one policy; use simulate_all() for several")
 
 

@@ -11,6 +11,7 @@ import click
 from simalloc.advice.before_after import BeforeAfter, before_after
 from simalloc.cli import completing
 from simalloc.cli.options import format_option, rows_option
+from simalloc.cli.policy_option import one_policy_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
 from simalloc.files import keep_apart, replacing
@@ -34,13 +35,7 @@ from simalloc.trace.catalogue import find_trace, load
 )
 @click.argument("before", metavar="BEFORE", shell_complete=completing.traces)
 @click.argument("after", metavar="AFTER", shell_complete=completing.traces)
-@click.option(
-    "-p",
-    "--policy",
-    shell_complete=completing.policies,
-    metavar="NAME",
-    help="Replay both under this policy. Default: the malloc of each recording.",
-)
+@one_policy_option("Replay both under this policy. Default: the malloc of each recording.")
 @rows_option("functions")
 @click.option(
     "-o",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TextIO, Unpack
 import click
 
 from simalloc.cli import completing
+from simalloc.cli.policy_option import one_policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
     of_option,
@@ -48,16 +49,7 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
     "  simalloc place threads.txt.zst -p ptmalloc:arena_max=2 -o placed.csv --every 100",
 )
 @click.argument("trace", metavar="TRACE", shell_complete=completing.traces)
-@click.option(
-    "-p",
-    "--policy",
-    "policies",
-    shell_complete=completing.policies,
-    required=True,
-    multiple=True,
-    metavar="NAME",
-    help="The policy that places the objects.",
-)
+@one_policy_option("The policy that places the objects.", required=True)
 @click.option(
     "-o",
     "--output",
@@ -84,7 +76,7 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
 @start_option
 def command(
     trace: str,
-    policies: Sequence[str],
+    policy: str,
     output: Path | None,
     every: int,
     of: Quantity,
@@ -99,11 +91,9 @@ def command(
     2928 in arena 1 of glibc. It is `-` after an event that leaves no object, and `x` after a
     request that was refused.
     """
-    if len(policies) > 1:
-        raise click.UsageError(f"place takes one policy, and got {' and '.join(policies)}.")
     source, heap = starts.opened(trace)
     options = measuring(RunOptions(**asked), ["resident", of])
-    setting = Setting.of(source, policies[0], options, start=heap)
+    setting = Setting.of(source, policy, options, start=heap)
     with (
         progress(source.name, len(source)) as advance,
         _opened(output) as stream,

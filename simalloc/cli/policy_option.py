@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -10,8 +10,7 @@ from typing import Any, Final
 import click
 
 from simalloc.cli import completing
-from simalloc.policy import is_policy_name
-from simalloc.policy.description import split_at_commas
+from simalloc.policy import is_policy_name, split_names
 
 _SPELLINGS: Final = ("-p", "--policy")
 
@@ -32,19 +31,29 @@ def policy_option(what: str, *, required: bool = False) -> Callable[[Any], Any]:
     )
 
 
-def split_names(text: str) -> list[str]:
-    """Return the policies of a list such as `ptmalloc:arena_max=2,top_pad=0,jemalloc`.
+def one_policy_option(
+    what: str, *, required: bool = False, default: str | None = None
+) -> Callable[[Any], Any]:
+    """Return the option -p of a command that takes one policy; `what` is its help text."""
+    return click.option(
+        *_SPELLINGS,
+        multiple=True,
+        required=required,
+        metavar="NAME[:PARAMETER=VALUE,...]",
+        shell_complete=completing.policies,
+        callback=lambda context, _option, texts: _only(context, texts) or default,
+        help=f"{what}  [default: {default}]" if default else what,
+    )
 
-    A comma is followed by another policy, or by another parameter of the same.
-    """
-    names: list[str] = []
-    for part in split_at_commas(text):
-        goes_on = names and "=" in part and not is_policy_name(part)
-        if goes_on:
-            names[-1] += f",{part}"
-        else:
-            names.append(part)
-    return names
+
+def _only(context: click.Context, texts: Sequence[str]) -> str | None:
+    """Return the one policy in the texts, or None without texts."""
+    names = [name for text in texts for name in split_names(text)]
+    if len(names) > 1:
+        raise click.UsageError(
+            f"{context.info_name} takes one policy, and got {' and '.join(names)}.", context
+        )
+    return names[0] if names else None
 
 
 class PolicyCommand(click.Command):

@@ -15,6 +15,7 @@ from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.number import Number
 from simalloc.cli.options import format_option, rows_option
+from simalloc.cli.policy_option import one_policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import of_option, page_option
 from simalloc.errors import SimallocError
@@ -69,13 +70,7 @@ def _patterns(_context: Any, _option: Any, patterns: Sequence[str]) -> Sequence[
     "  simalloc sites my-program.npz -p ptmalloc --export heap.pb.gz && go tool pprof heap.pb.gz",
 )
 @click.argument("trace", metavar="TRACE", shell_complete=completing.traces)
-@click.option(
-    "-p",
-    "--policy",
-    shell_complete=completing.policies,
-    metavar="NAME",
-    help="Examine the heap under this policy.",
-)
+@one_policy_option("Examine the heap under this policy.")
 @click.option(
     "--at",
     type=click.Choice(["worst", "peak", "end"]),

@@ -9,6 +9,7 @@ import click
 
 from simalloc.cli import completing
 from simalloc.cli.messages import echo
+from simalloc.cli.policy_option import one_policy_option
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap.run_options import RunKeywords
 from simalloc.heap.watch.steps import take_steps
@@ -23,13 +24,9 @@ from simalloc.trace.catalogue import load
     "  simalloc steps espresso -p binary-buddy --events 1 40 -o steps.svg",
 )
 @click.argument("trace", shell_complete=completing.traces)
-@click.option(
-    "-p",
-    "--policy",
-    shell_complete=completing.policies,
+@one_policy_option(
+    "The policy that places the objects, for example first-fit-lifo:growth=1K.",
     default="first-fit-ao",
-    show_default=True,
-    help="The policy that places the objects, for example first-fit-lifo:growth=1K.",
 )
 @click.option(
     "--events",

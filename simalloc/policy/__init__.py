@@ -11,7 +11,7 @@ from simalloc.policy.catalogue import (
     spell,
     spell_exactly,
 )
-from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name
+from simalloc.policy.choice import ALL, Grid, expand_policies, is_policy_name, split_names
 from simalloc.policy.description import Policy
 from simalloc.policy.families import FAMILIES, Family, HeapFamily
 from simalloc.policy.mechanism import with_and_without_mechanism
@@ -67,5 +67,6 @@ __all__ = [
     "spell",
     "spell_exactly",
     "spell_value",
+    "split_names",
     "with_and_without_mechanism",
 ]

@@ -11,7 +11,7 @@ from typing import Any, Final
 from simalloc.errors import PlanError, PolicyError
 from simalloc.plural import kind_of
 from simalloc.policy.catalogue import CATALOGUE, GROUPS, HEAP_POLICIES, find_policy, spell_exactly
-from simalloc.policy.description import Policy
+from simalloc.policy.description import Policy, split_at_commas
 from simalloc.policy.user import UserPolicy, is_user_policy, user_policy
 
 ALL: Final = "all"
@@ -34,15 +34,20 @@ def listed(value: Any) -> list[Any]:
 def expand_policies(policies: object, folder: Path | None = None) -> tuple[Policy, ...]:
     """Return the policies that names, patterns and grids of parameters stand for.
 
-    They are given as one or several of `Policy`, policies in Python, and names, which may be groups
-    such as `@johnstone-wilson`, patterns such as `first-fit-*`, or `all`; or as a mapping from
-    these to grids, for the policy with every combination of the values. Files of policies are
-    looked for from `folder`. Raises `PlanError` with the wrong key.
+    They are given as one or several of `Policy`, policies in Python, and texts, which may be lists
+    such as `first-fit-ao,jemalloc`, groups such as `@johnstone-wilson`, patterns such as
+    `first-fit-*`, or `all`; or as a mapping from names, groups and patterns to grids, for the
+    policy with every combination of the values. Files of policies are searched from `folder`.
+    Raises `PlanError` with the wrong key.
     """
     pairs: list[tuple[Any, Any]] = (
         [*policies.items()]
         if isinstance(policies, dict)
-        else [(one, {}) for one in listed(policies)]
+        else [
+            (one, {})
+            for item in listed(policies)
+            for one in (split_names(item) if isinstance(item, str) else [item])
+        ]
     )
     found: list[Policy] = []
     for name, grid in pairs:
@@ -52,6 +57,20 @@ def expand_policies(policies: object, folder: Path | None = None) -> tuple[Polic
     if not found:
         raise PlanError("no policies are given", key=("policies",))
     return tuple(_unique(found))
+
+
+def split_names(text: str) -> list[str]:
+    """Return the policies of a list such as `ptmalloc:arena_max=2,top_pad=0,jemalloc`.
+
+    A comma is followed by another policy, or by another parameter of the same policy.
+    """
+    names: list[str] = []
+    for part in split_at_commas(text):
+        if names and "=" in part and not is_policy_name(part):
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names
 
 
 def is_policy_name(text: str) -> bool:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from simalloc.errors import PolicyError
-from simalloc.policy.description import Policy, read_parameters
+from simalloc.policy.description import Policy, read_parameters, split_at_commas
 from simalloc.policy.families import HeapFamily
 from simalloc.policy.modules import modules_in
 from simalloc.policy.parts import Value
@@ -112,10 +112,20 @@ def find_policy(text: AnyPolicy, **parameters: Value) -> Policy:
     name, _, tail = text.strip().partition(":")
     if name.startswith("@"):
         raise PolicyError(f"{name} is a group, but one policy is required")
+    if _names_several(text):
+        raise PolicyError(f"{text} names several policies, but one is required")
     if name not in CATALOGUE:
         raise PolicyError(f"unknown policy {name!r}; {_hint(name)}")
     given = read_parameters(text, tail)
     return CATALOGUE[name].with_parameters(**{**given, **parameters})
+
+
+def _names_several(text: str) -> bool:
+    """Return whether a text is a list of policies, a pattern or `all`."""
+    name = text.partition(":")[0]
+    _, *rest = (part.partition(":")[0] for part in split_at_commas(text))
+    is_list = any(each in CATALOGUE for each in rest)
+    return is_list or name == "all" or bool(set(",*?[") & set(name))
 
 
 _ALSO_CALLED: Final = {"glibc": ["ptmalloc"], "malloc": ["ptmalloc"], "python": ["pymalloc"]}

@@ -76,10 +76,18 @@ def test_what_cannot_be_is_said(run, mistake, words):
         mistake(run)
 
 
-@pytest.mark.parametrize("several", [["best-fit-ao"], "best-fit-*", "@gabber", "all"])
+@pytest.mark.parametrize(
+    "several", [["best-fit-ao"], "best-fit-*", "@gabber", "all", "tlsf,jemalloc"]
+)
 def test_one_policy_is_simulated_and_several_are_simulated_by_another_function(several):
     with pytest.raises(PolicyError, match=r"use simulate_all\(\) for several"):
         simalloc.simulate("make", several)
+
+
+def test_a_text_can_list_several_policies():
+    runs = simalloc.simulate_all("make", "first-fit-ao:growth=8K,fit=best,tlsf,first-fit-l*")
+    texts = [str(run.policy) for run in runs]
+    assert texts == ["first-fit-ao:fit=best,growth=8K", "tlsf", "first-fit-lifo"]
 
 
 def test_a_parameter_of_a_policy_is_no_option_of_a_run():
