@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from simalloc.api.traces import Source, read_trace
 from simalloc.errors import SimallocError
-from simalloc.heap import Realloc, simulate_all
+from simalloc.heap import Realloc, Run, simulate_all
 from simalloc.machine import core_count
-from simalloc.measure import atlas
+from simalloc.measure import Atlas, atlas
 from simalloc.policy import AnyPolicy, expand_policies
 from simalloc.progress import progress as any_progress
+from simalloc.trace import Trace
 
 if TYPE_CHECKING:
     from simalloc.report.explore.explored import Explored
@@ -33,7 +34,9 @@ def explore(
 
     The maps zoom to single blocks. The pointer shows the object, size, age and, if the trace has
     it, the call site of a block. Buttons move to the heap's peak, and from there to each object
-    that separates free blocks. Where scripts do not run, as on GitHub, a picture is shown.
+    that separates free blocks. Where scripts do not run, as on GitHub, a picture is shown. If most
+    of the live bytes are mapped apart, as under jemalloc, the map omits addresses that are never
+    used.
 
     The kernel computes the views. It keeps about 29 bytes an event, and 32 more for each policy.
 
@@ -66,9 +69,15 @@ def explore(
             runs = simulate_all(
                 replayed, described, scale=scale, realloc=realloc, addresses=True, progress=bar
             )
-        atlases = list(others.map(partial(atlas, replayed), runs))
+        atlases = list(others.map(partial(_atlas, replayed), runs))
         Explorer, Explored = drawing.result()  # noqa: N806 - classes
     return Explorer([Explored(replayed, one) for one in atlases])
+
+
+def _atlas(trace: Trace, run: Run) -> Atlas:
+    """Return a run's atlas, folded if most of the live bytes are mapped apart."""
+    found = atlas(trace, run)
+    return found.folded() if 2 * found.apart > run.max_live_bytes else found
 
 
 def _import_drawing() -> tuple[type[Explorer], type[Explored]]:

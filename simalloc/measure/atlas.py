@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simalloc.heap import MAPPED_FROM, Run
 from simalloc.measure._c import fill_window
+from simalloc.measure.folded_map import CHUNK, Folding, union, used_cells
 from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_of, most_at_once
 from simalloc.measure.stays import Stays, stays_of
 from simalloc.trace import EventSource
@@ -31,6 +32,37 @@ class Atlas:
     stays: Stays
     edges: NDArray[np.int64]
     """Start of each kind: kind `k` is at `edges[k]` to `edges[k + 1] - 1`."""
+    folding: Folding | None = None
+    """The chunks of memory that follow each other in a folded atlas, else None."""
+
+    @property
+    def height(self) -> float:
+        """The highest address of the map, in bytes of the program."""
+        return self.folding.height / self.run.scale if self.folding else self.run.peak_heap_bytes
+
+    @property
+    def apart(self) -> int:
+        """The most bytes that objects have at once in memory that is mapped apart."""
+        frame = frame_of(self.run, None, None, 1, 1)
+        return most_at_once(self._apart.requested, self._apart.since, self._apart.until, frame)
+
+    def folded(self) -> Atlas:
+        """Return the atlas without the chunks of addresses in which no object ever lies.
+
+        Its addresses are positions in the chunks that remain (`folded_map`).
+        """
+        first = self.stays.placed // CHUNK
+        size = np.maximum(self.stays.requested * self.stays.scale, 1)
+        folding = union(first, (self.stays.placed + size - 1) // CHUNK + 1, self.stays.since)
+        stays = replace(self.stays, placed=folding.folded(self.stays.placed))
+        return replace(self, stays=stays, folding=folding)
+
+    def position(self, address: float) -> float:
+        """Return the position of an object's address on the map, in bytes of the program."""
+        if self.folding is None:
+            return address
+        scaled = np.array([round(address * self.run.scale)])
+        return float(self.folding.folded(scaled)[0]) / self.run.scale
 
     def window(
         self,
@@ -40,8 +72,11 @@ class Atlas:
         columns: int = COLUMNS,
         rows: int = ROWS,
     ) -> HeapMap:
-        """Return the map that `heap_map` returns, in time proportional to the window's contents."""
-        frame = frame_of(self.run, events, addresses, columns, rows)
+        """Return the map that `heap_map` returns, in time proportional to the window's contents.
+
+        A folded atlas returns the map that `folded_map` returns.
+        """
+        frame = frame_of(self.run, events, addresses or (0, self.height), columns, rows)
         stays = self.stays
         ranges = self.ranges(frame.first_event, frame.last_event)
 
@@ -59,12 +94,12 @@ class Atlas:
                 scale=stays.scale,
             )
 
-        return filled_map(
-            self.run,
-            frame,
-            fill,
-            most_at_once(self._apart.requested, self._apart.since, self._apart.until, frame),
-        )
+        apart = most_at_once(self._apart.requested, self._apart.since, self._apart.until, frame)
+        found = filled_map(self.run, frame, fill, apart)
+        if self.folding is None:
+            return found
+        used = used_cells(found, self.folding, self.run.scale)
+        return replace(found, heap=np.full(len(found.heap), self.height), mapped=used)
 
     @cached_property
     def _apart(self) -> Stays:

@@ -129,7 +129,9 @@ def folded_map(
         watch(source, run, [folded], progress=progress)
     drawn = drawing.map()
     return (
-        replace(drawn, heap=np.full(len(drawn.heap), top), mapped=_used(drawn, folding, run.scale)),
+        replace(
+            drawn, heap=np.full(len(drawn.heap), top), mapped=used_cells(drawn, folding, run.scale)
+        ),
         longest.stays(source),
     )
 
@@ -181,12 +183,13 @@ class _Folded:
             watcher.see(folded)
 
 
-def _used(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:
+def used_cells(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:
     """Return a mask of the cells in chunks that were used by then: (rows, columns)."""
     rows, columns = drawn.live.shape
     if not len(folding.since):
         return np.zeros((rows, columns), np.bool_)
-    edges = (drawn.cell_bytes * scale * np.arange(rows) / CHUNK).astype(np.int64)
+    low = drawn.lowest_address + drawn.cell_bytes * np.arange(rows)
+    edges = (low * scale / CHUNK).astype(np.int64)
     since = folding.used_since(np.minimum(edges, int(folding.before[-1]) - 1))
     ends = drawn.first_event + drawn.cell_events * np.arange(1, columns + 1)
     used: NDArray[np.bool_] = since[:, None] < ends[None, :]

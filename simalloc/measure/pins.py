@@ -75,17 +75,19 @@ def pins(
     event: int | None = None,
     *,
     most: int = MAX_PINS,
+    apart: bool = False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Pins:
     """Return the objects that pin the heap of a run after an event, by default its first peak.
 
-    `most` is the maximum number of objects. `progress` is called with the number of events done
+    `most` is the maximum number of objects. With `apart`, objects in memory that is mapped apart
+    from the heap are included. `progress` is called with the number of events done
     since its last call. Raises `SimallocError` if the run is not of the trace or the event does not
     exist, and `ValueError` if `most` is negative.
     """
     if most < 0:
         raise ValueError(f"most is {most}; it takes 0 or more")
-    search = PinSearch(source, run, event, most=most)
+    search = PinSearch(source, run, event, most=most, apart=apart)
     watch(source, run, observers=[search], progress=progress)
     return search.pins()
 

@@ -68,8 +68,8 @@ class Explored:
         most = self.run.events
         first = min(max(floor(left), 0), most)
         last = min(max(ceil(right), first), most)
-        lowest = min(max(low, 0.0), self.run.peak_heap_bytes)
-        highest = min(max(high, lowest), self.run.peak_heap_bytes)
+        lowest = min(max(low, 0.0), self.atlas.height)
+        highest = min(max(high, lowest), self.atlas.height)
         shown = self.atlas.window(
             events=(first, last),
             addresses=(lowest, highest),
@@ -101,7 +101,7 @@ class Explored:
         """Return the objects that pin the heap at its first peak, the worst first."""
         if not self.run.events:
             return {"event": 0, "heap": 0, "live": 0, "free": 0, "pins": []}, []
-        found = pins(self.trace, self.run)
+        found = pins(self.trace, self.run, apart=self.atlas.folding is not None)
         return {
             "event": found.event,
             "heap": found.heap_bytes,
@@ -111,10 +111,11 @@ class Explored:
         }, []
 
     def _pin(self, pin: Pin, event: int) -> dict[str, Any]:
-        place = self.atlas.at(event, pin.address)
+        position = self.atlas.position(pin.address)
+        place = self.atlas.at(event, position)
         return {
             "object": pin.object,
-            "address": pin.address,
+            "address": position,
             "size": pin.requested,
             "since": pin.since,
             "until": self.run.events if place is None else int(self.atlas.stays.until[place]),

@@ -10,7 +10,8 @@ import pytest
 import simalloc
 from simalloc.heap import simulate
 from simalloc.measure import atlas
-from simalloc.report.explore.explored import Explored
+from simalloc.measure.folded_map import folded_map
+from simalloc.report.explore.explored import OVERVIEW, Explored
 from simalloc.trace import Op, Trace
 from simalloc.trace.catalogue import load
 
@@ -137,3 +138,20 @@ def test_planes_hold_share_and_age():
     assert share[0].tolist() == [255, 0, 255]
     assert age[0, 1] == 0
     assert share[12].tolist() == [255, 0, 0]
+
+
+def test_memory_that_is_mapped_apart_is_folded_and_has_pins():
+    pytest.importorskip("anywidget", reason="the explorer needs the extra `notebook`")
+    trace = load("make").prefix(3_000)
+    (one,) = simalloc.explore(trace, "jemalloc")._runs
+    columns, rows = OVERVIEW
+    expected, _ = folded_map(trace, one.run, columns=columns, rows=rows, named=0)
+    for name in ("live", "age", "heap", "mapped"):
+        np.testing.assert_array_equal(getattr(one.overview, name), getattr(expected, name))
+    answer, _ = one.pins()
+    assert answer["pins"]
+    for pin in answer["pins"]:
+        found, _ = one.block(answer["event"], pin["address"], near=0.0)
+        assert found["block"]["object"] == pin["object"]
+    high, _ = one.window(0, 3000, 0, 1e15, 10, 10, oldest=10.0)
+    assert high["raster"]["cellBytes"] * high["raster"]["rows"] >= one.atlas.height
