@@ -1,5 +1,6 @@
 /* Allocates with threads that take turns, waits, and goes on.
  *
+ * Its arguments are the number of threads and the number of places for blocks, BLOCKS at most.
  * It makes `FIRST` calls and prints "ready PID". After a line of input it makes the others, prints
  * all as "CALL THREAD OLD SIZE ALIGNMENT NEW", with addresses of the program, then "done". Threads
  * are numbered from 0, the first one, in the order of their creation. */
@@ -25,6 +26,7 @@ struct call {
 };
 
 static void *block[BLOCKS];
+static uint32_t places = BLOCKS;
 static struct call calls[CALLS];
 static sem_t requested[MAX_THREADS], obeyed;
 static struct call *request;
@@ -93,7 +95,7 @@ static size_t draw_size(void)
 /* Draws a call on one of the places for blocks, and lets a thread carry it out. */
 static void step(struct call *call, int threads)
 {
-    void **place = &block[draw(BLOCKS)];
+    void **place = &block[draw(places)];
     *call = (struct call){.thread = (int)draw((uint32_t)threads), .old = *place};
     if (*place == NULL) {
         uint32_t kind = draw(10);
@@ -113,6 +115,8 @@ static void step(struct call *call, int threads)
 int main(int count, char **words)
 {
     int threads = count > 1 ? atoi(words[1]) : 1;
+    if (count > 2)
+        places = (uint32_t)atoi(words[2]);
     char line[16];
     pthread_t thread;
     setvbuf(stdout, NULL, _IONBF, 0);
