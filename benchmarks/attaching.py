@@ -42,6 +42,13 @@ class Outcome:
     """Frees and reallocs of unknown blocks, and frees that were not seen."""
 
 
+def size_of(loaded: Loaded) -> str:
+    """Return the mappings and the resident bytes that the program has now."""
+    process = LiveProcess(loaded.child.pid)
+    resident = process.resident_bytes or 0
+    return f"{len(process.mappings())} mappings and {resident / 2**20:.1f} MiB"
+
+
 def record_once(loaded: Loaded, wanted: Wanted, seconds: float, found: Outcome) -> None:
     """Record the program for some seconds, and check the recording."""
     number = loaded.child.pid
@@ -75,6 +82,7 @@ def main(cycles: int, threads: int, mebibytes: int, seconds: float, depth: int, 
     with under_load(threads, mebibytes) as loaded:
         time.sleep(2)
         alone = loaded.rate(3)
+        sizes = [size_of(loaded)]
         cpu = time.process_time()
         while found.cycles < cycles:
             found.cycles += 1
@@ -83,6 +91,7 @@ def main(cycles: int, threads: int, mebibytes: int, seconds: float, depth: int, 
                 record_once(loaded, Wanted(depth=depth, every=every), seconds, found)
             except SimallocError as error:
                 found.errors.append(str(error))
+            sizes.append(size_of(loaded))
         cpu = time.process_time() - cpu
         after = loaded.rate(3)
     click.echo(f"{found.cycles} recordings of {threads} threads, {found.records:,} records, "
@@ -92,6 +101,8 @@ def main(cycles: int, threads: int, mebibytes: int, seconds: float, depth: int, 
                f"longest {1e3 * max(found.pauses, default=0.0):.0f} ms")  # fmt: skip
     click.echo(f"blocks a second: {alone:,.0f} before, {median(found.rates or [0.0]):,.0f} "
                f"while recorded, {after:,.0f} afterwards")  # fmt: skip
+    click.echo(f"the program has {sizes[0]} resident before, {sizes[1]} after the first "
+               f"recording, {sizes[-1]} after the last")  # fmt: skip
     click.echo(f"CPU of a cycle: {1e3 * cpu / max(found.cycles, 1):.0f} ms, with reading it")
     for text in dict.fromkeys(found.errors):
         click.echo(text)
