@@ -61,7 +61,8 @@ class CoreFile(Target):
             raise ProcessError(f"{path} is not a core file: it has only {self._size} bytes")
         self._segments: list[_Segment] = []
         self._files: list[tuple[int, int, int, str]] = []
-        self._threads: list[Thread] = []
+        self._pointers: dict[int, int] = {}
+        """The thread pointers, by the numbers of the threads."""
         try:
             self._read_headers()
         except struct.error:
@@ -78,7 +79,12 @@ class CoreFile(Target):
 
     def threads(self) -> list[Thread]:
         """Return the threads."""
-        return self._threads
+        pointers = np.array(list(self._pointers.values()), np.uint64)
+        right = self.are_thread_pointers(pointers).tolist()
+        return [
+            Thread(number, pointer if is_right else None)
+            for (number, pointer), is_right in zip(self._pointers.items(), right, strict=True)
+        ]
 
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
         """Return every page as present: a core file does not say which were."""
@@ -193,15 +199,37 @@ class CoreFile(Target):
     def _read_notes(self, offset: int, size: int) -> None:
         if size > _MAX_NOTES:
             raise ProcessError(f"{self.name} is a damaged core file: its notes are too long")
-        for kind, content in _notes(self._read(offset, size)):
+        for kind, content in self._notes(self._read(offset, size)):
             if kind == _NT_PRSTATUS and len(content) >= _FS_BASE + 8:
                 (number,) = struct.unpack_from("<i", content, _THREAD_NUMBER)
-                (pointer,) = struct.unpack_from("<Q", content, _FS_BASE)
-                self._threads.append(Thread(number, pointer or None))
+                (self._pointers[number],) = struct.unpack_from("<Q", content, _FS_BASE)
             elif kind == _NT_PRPSINFO and len(content) >= 56:
                 self.command = content[40:56].partition(b"\0")[0].decode("utf-8", "replace")
             elif kind == _NT_FILE:
-                self._files = _mapped_files(content)
+                self._files = self._mapped_files(content)
+
+    def _notes(self, notes: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yield the type and content of each note."""
+        at = 0
+        while at + 12 <= len(notes):
+            name, size, kind = struct.unpack_from("<III", notes, at)
+            content = at + 12 + -(-name // 4) * 4
+            if content + size > len(notes):
+                raise ProcessError(f"{self.name} is a damaged core file: a note is cut off")
+            yield kind, notes[content : content + size]
+            at = content + -(-size // 4) * 4
+
+    def _mapped_files(self, content: bytes) -> list[tuple[int, int, int, str]]:
+        """Read NT_FILE: start, end, offset and path of each mapped file, by address."""
+        count, page = struct.unpack_from("<QQ", content, 0)
+        names = content[16 + 24 * count :].split(b"\0")[:-1]
+        if len(names) < count:
+            raise ProcessError(f"{self.name} is a damaged core file: its list of files is cut off")
+        found = []
+        for number, name in zip(range(count), names, strict=False):
+            start, end, offset = struct.unpack_from("<QQQ", content, 16 + 24 * number)
+            found.append((start, end, offset * page, name.decode("utf-8", "replace")))
+        return sorted(found)
 
     def _mapping(self, one: _Segment) -> Mapping:
         letters = "".join(
@@ -212,30 +240,3 @@ class CoreFile(Target):
             _, _, offset, name = self._files[place]
             return Mapping(one.start, one.end, f"{letters}p", offset, 1, name)
         return Mapping(one.start, one.end, f"{letters}p")
-
-
-def _notes(notes: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the type and content of each note."""
-    at = 0
-    while at + 12 <= len(notes):
-        name, size, kind = struct.unpack_from("<III", notes, at)
-        content = at + 12 + -(-name // 4) * 4
-        if content + size > len(notes):
-            return
-        yield kind, notes[content : content + size]
-        at = content + -(-size // 4) * 4
-
-
-def _mapped_files(content: bytes) -> list[tuple[int, int, int, str]]:
-    """Read NT_FILE: start, end, offset and path of each mapped file, by address."""
-    if len(content) < 16:
-        return []
-    count, page = struct.unpack_from("<QQ", content, 0)
-    if count > (len(content) - 16) // 24:
-        return []
-    names = content[16 + 24 * count :].split(b"\0")
-    found = []
-    for number, name in zip(range(count), names, strict=False):
-        start, end, offset = struct.unpack_from("<QQQ", content, 16 + 24 * number)
-        found.append((start, end, offset * page, name.decode("utf-8", "replace")))
-    return sorted(found)

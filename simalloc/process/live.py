@@ -118,8 +118,7 @@ class LiveProcess(Target):
             if not self._pointers.get(number):
                 self._pointers[number] = max(0, _robust_list(number) - ROBUST_LIST)
         pointers = np.array([self._pointers[number] for number in numbers], np.uint64)
-        own, again = self.words(pointers), self.words(pointers + np.uint64(16))
-        right = (own == pointers) & (again == pointers) & (pointers != 0)
+        right = self.are_thread_pointers(pointers)
         return [
             Thread(number, int(pointer) if is_right else None)
             for number, pointer, is_right in zip(numbers, pointers, right, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from simalloc.process.glibc.capture import Capture
@@ -30,21 +31,30 @@ def no_heap(target: Target, found: Capture) -> str:
             f"{found.unused[0].file} is empty. Try again when the program has begun its work; if "
             "it has, it has an allocator of its own, which is not known"
         )
-    what = f"{target.name} ({target.command}) has no heap of glibc's malloc"
+    return f"{target.name} ({target.command}) has no heap of glibc's malloc{_why(target, paths)}"
+
+
+def _why(target: Target, paths: Sequence[str]) -> str:
+    """Return the end of the sentence on a target without glibc's malloc; `paths` are its files."""
     if any(path.endswith("/libc.so") or "/ld-musl-" in path for path in paths):
-        return f"{what}: its C library is musl. Try it on a system with glibc"
+        return ": its C library is musl. Try it on a system with glibc"
     if _is_go(target):
         return (
-            f"{what}: it is a Go program, whose heap belongs to Go's runtime. "
+            ": it is a Go program, whose heap belongs to Go's runtime. "
             "Use Go's own heap profile: net/http/pprof and `go tool pprof`"
+        )
+    if target.process is None and not paths:
+        return (
+            " that can be found, because it does not list the files that were mapped. Let the "
+            "kernel or gdb's `gcore` write a new one"
         )
     if not any(".so" in path for path in paths):
         return (
-            f"{what}: it is linked statically with another C library, such as musl, or with an "
+            ": it is linked statically with another C library, such as musl, or with an "
             "allocator that is not known. Link it with glibc, and try again"
         )
     return (
-        f"{what} that is known. Known are 2.31 to 2.44 of 64-bit programs on x86-64; "
+        " that is known. Known are 2.31 to 2.44 of 64-bit programs on x86-64; "
         f"`pmap -x {target.process or 'PID'}` prints the process's mappings"
     )
 

@@ -110,6 +110,15 @@ class Target(ABC):
     def threads(self) -> list[Thread]:
         """Return the threads, as they are now."""
 
+    def are_thread_pointers(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return a mask of the addresses where glibc's block of a thread begins.
+
+        The block contains its own address as its first and its third word.
+        """
+        first, third = self.words(address), self.words(address + np.uint64(16))
+        found: NDArray[np.bool_] = (first == address) & (third == address) & (address != 0)
+        return found
+
     @abstractmethod
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
         """Return the states of pages; `start` and `end` are multiples of a page."""

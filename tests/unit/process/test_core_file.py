@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from core_writer import damaged, write_core
+from core_writer import FILE, PRSTATUS, damaged, write_core
 from process_programs import running
 
 from simalloc.errors import SimallocError
@@ -14,6 +14,8 @@ from simalloc.process import CoreFile, LiveProcess, take_snapshot
 from simalloc.process.glibc.capture import capture
 
 CORES = 60
+FS_BASE = 112 + 21 * 8
+"""Offset in NT_PRSTATUS."""
 
 
 @pytest.fixture(scope="module", params=["few", "threads", "pieces", "mappings"])
@@ -113,6 +115,47 @@ def test_a_file_that_is_no_core_file_is_refused(whole, tmp_path, offset, content
     path.write_bytes(whole[:offset] + content + whole[offset + len(content) :])
     with pytest.raises(SimallocError, match=message):
         take_snapshot(CoreFile(path))
+
+
+def place_of_note(whole, kind):
+    """Return the offset of the head of the first note of a kind in a core file."""
+    at, size = (struct.unpack_from("<Q", whole, 64 + field)[0] for field in (8, 32))
+    end = at + size
+    while at < end:
+        name, length, found = struct.unpack_from("<III", whole, at)
+        if found == kind:
+            return at
+        at += 12 + -(-name // 4) * 4 + -(-length // 4) * 4
+    raise AssertionError("the core file has no such note")
+
+
+LYING_NOTES = [
+    (FILE, 0, "<I", 0xFFFFFFFF, "a note is cut off"),
+    (FILE, 4, "<I", 0x7FFFFFFF, "a note is cut off"),
+    (FILE, 4, "<I", 4, "headers end early"),
+    (FILE, 20, "<Q", 1 << 63, "list of files is cut off"),
+    (FILE, 20, "<Q", 0, "does not list the files that were mapped"),
+    (PRSTATUS, 4, "<I", 0xFFFFFFFF, "a note is cut off"),
+]
+
+
+@pytest.mark.parametrize(("kind", "field", "form", "value", "message"), LYING_NOTES)
+def test_a_core_file_whose_notes_lie_is_refused(whole, tmp_path, kind, field, form, value, message):
+    path, content = tmp_path / "core", bytearray(whole)
+    struct.pack_into(form, content, place_of_note(whole, kind) + field, value)
+    path.write_bytes(content)
+    with pytest.raises(SimallocError, match=message):
+        take_snapshot(CoreFile(path))
+
+
+@pytest.mark.parametrize("pointer", [1, 4096, 1 << 47, 1 << 63, (1 << 64) - 8])
+def test_a_thread_pointer_that_lies_is_not_followed(whole, tmp_path, pointer):
+    path, content = tmp_path / "core", bytearray(whole)
+    struct.pack_into("<Q", content, place_of_note(whole, PRSTATUS) + 20 + FS_BASE, pointer)
+    path.write_bytes(content)
+    core = CoreFile(path)
+    assert core.threads()[0].pointer is None
+    assert "No thread caches were found" in " ".join(take_snapshot(core).problems)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9])
