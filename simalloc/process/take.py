@@ -249,6 +249,11 @@ def _problems(found: Capture) -> list[str]:
                     f"The arena at {arena.state.address:#x} ({arena.state.system_mem:,} bytes) "
                     f"{what}: {arena.problem}."
                 )
+        if heap.stray is not None:
+            said.append(
+                f"The list of arenas leads to {heap.stray:#x} instead of back to the main arena. "
+                "Some arenas may be missing from all figures."
+            )
         if heap.slot is None and heap.parameters.cache_count:
             said.append("No thread caches were found: their blocks are counted as live.")
         chunk = np.array([block.address for block in found.mapped.blocks], np.uint64)

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import tempfile
 import tokenize
@@ -61,16 +62,19 @@ MALLOC_INFO = b"""<malloc version="1">
 <total type="mmap" count="1" size="200704"/>
 </malloc>
 """
+FIRST_SEGMENT = 64 + 56 + 8
+"""Where a core file has the offset of its memory, behind headers and notes."""
 WORDS = (0, 1, 8, 1 << 12, 1 << 31, 1 << 47, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 
 
 def check_core(number):
     """Read a mutated core file, or expect a `SimallocError`."""
     rng = random.Random(f"core {number}")
-    content = _core()
-    heads = 512
+    threads = rng.choice((1, 4))
+    content = _core(threads)
+    (heads,) = struct.unpack_from("<Q", content, FIRST_SEGMENT)
     if rng.random() < 0.5:
-        places = rng.choices(_words(), k=rng.choice((1, 2, 10, 100)))
+        places = rng.choices(_words(threads), k=rng.choice((1, 2, 10, 100)))
         values = [rng.choice((*WORDS, rng.getrandbits(64))) for _ in places]
         content = damaged(content, np.array(places), np.array(values, np.uint64))
     else:
@@ -160,7 +164,7 @@ def _array(rng, member):
 
 
 @cache
-def _core():
+def _core(threads):
     """Return a core file of a program whose blocks are in all kinds of lists."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "continued"
@@ -170,15 +174,15 @@ def _core():
         command = [compiler, "-O1", "-pthread", source, "-o", program]
         subprocess.run(command, env=environment, check=True)
         path = Path(folder) / "core"
-        with running(program, "1", _BLOCKS, env=environment) as target:
+        with running(program, str(threads), _BLOCKS, env=environment) as target:
             write_core(path, LiveProcess(target.process))
         return path.read_bytes()
 
 
 @cache
-def _words():
+def _words(threads):
     """Return the places of the words of the core file that are not 0, of lists among them."""
-    return np.flatnonzero(np.frombuffer(_core(), np.uint64)).tolist()
+    return np.flatnonzero(np.frombuffer(_core(threads), np.uint64)).tolist()
 
 
 @cache
@@ -187,7 +191,7 @@ def _snapshot():
     stream = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "core"
-        path.write_bytes(_core())
+        path.write_bytes(_core(1))
         save_snapshot(take_snapshot(CoreFile(path)), stream)
     with zipfile.ZipFile(stream) as archive:
         return {name: archive.read(name) for name in archive.namelist()}

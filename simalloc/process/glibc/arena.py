@@ -127,7 +127,7 @@ def copy_heaps(
     seen: set[int] = set()
     while True:
         owner, previous, size, writable = _heap_info(target, base)
-        if owner != state.address or not 0 < size <= grain or size % PAGE:
+        if owner != state.address or not 0 < size <= grain or size % PAGE or writable > grain:
             raise WalkError("A heap does not belong to its arena", base)
         if base % grain or base in seen:
             raise WalkError("The heaps of an arena have no end", base)
@@ -305,5 +305,6 @@ def _mark_fast(found: Walk, *, masked: bool) -> None:
 def _check_sum(found: Walk) -> None:
     missing = found.state.system_mem - found.size_in_pieces
     if not 0 <= missing <= found.holes:
-        what = f"The pieces of an arena have {-missing:,} bytes more than it counts,"
+        more = "fewer" if missing > 0 else "more"
+        what = f"The pieces of an arena have {abs(missing):,} bytes {more} than it counts,"
         raise WalkError(what, found.state.address)

@@ -15,7 +15,7 @@ from simalloc.process.glibc.reading import (
     heap_of,
     start_reading,
 )
-from simalloc.process.glibc.state import arenas_of, find_libcs
+from simalloc.process.glibc.state import find_libcs
 from simalloc.process.glibc.tables import Lists
 from simalloc.process.mappings import Mapping
 from simalloc.process.target import Target, Thread
@@ -66,7 +66,7 @@ class HeldHeaps:
 def _copied(reading: Reading, held: Target) -> Lists:
     """Copy the arenas of a malloc, and return its caches."""
     reading.target = held
-    reading.order = arenas_of(held, reading.libc)
+    reading.read_order()
     if reading.slot is None:
         reading.find_slot()
     _, lists = copy_stopped(reading, reading.order, None)

@@ -12,7 +12,7 @@ from simalloc.process.glibc.arena import ArenaCopy, Walk, copy_heaps, walk_arena
 from simalloc.process.glibc.chunks import WalkError
 from simalloc.process.glibc.layouts import HEAP_BYTES, PARAMETERS, Parameters
 from simalloc.process.glibc.main_arena import copy_main
-from simalloc.process.glibc.state import Libc, State, arenas_of
+from simalloc.process.glibc.state import Libc, State, arenas_of, stray_link
 from simalloc.process.glibc.tables import (
     Lists,
     Slot,
@@ -57,6 +57,8 @@ class Heap:
     """The arena's address of each thread, by the thread's number; 0 for a thread without one."""
     elsewhere: NDArray[np.uint64]
     """Chunks in caches that are in no arena: from 2.43 on, blocks that were mapped alone."""
+    stray: int | None
+    """As `stray_link` returns it."""
 
 
 @dataclass
@@ -75,8 +77,15 @@ class Reading:
     walks: dict[int, Walk] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
     order: list[State] = field(default_factory=list)
+    stray: int | None = None
+    """As in `Heap`."""
     thread_arenas: dict[int, int] | None = None
     """As in `Heap`, or None if the caller has not read it yet."""
+
+    def read_order(self) -> None:
+        """Read the ring of arenas as it is now."""
+        self.order = arenas_of(self.target, self.libc)
+        self.stray = stray_link(self.order)
 
     def find_slot(self) -> bool:
         """Search for the place of the thread caches; return whether it was found."""
@@ -192,7 +201,7 @@ def start_reading(
         return None
     others = [one for one in used if one is not libc]
     reading = Reading(target, libc, parameters, target.threads(), others)
-    reading.order = arenas_of(target, libc)
+    reading.read_order()
     for _ in range(tries):
         if reading.find_slot():
             break
@@ -274,7 +283,7 @@ def heap_of(reading: Reading) -> Heap:
         reading.read_thread_arenas()
     return Heap(
         reading.libc, reading.parameters, arenas, reading.masked, reading.slot,
-        reading.thread_arenas or {}, _elsewhere(arenas),
+        reading.thread_arenas or {}, _elsewhere(arenas), reading.stray,
     )  # fmt: skip
 
 

@@ -145,16 +145,24 @@ def find_libcs(target: Target, mappings: Sequence[Mapping]) -> list[Libc]:
 
 
 def arenas_of(target: Target, libc: Libc) -> list[State]:
-    """Return the arenas of a malloc, the main one first, as far as their ring can be followed."""
+    """Return the arenas of a malloc, the main one first, as far as their ring leads to arenas."""
     states = [read_state(target, libc.arena, libc.layout)]
     seen = {libc.arena}
-    while states[-1].next not in seen and len(states) < _MAX_ARENAS:
-        address = states[-1].next
-        if address % 16 or address % 4096 not in HEAP_HEADERS:
+    while (address := states[-1].next) not in seen and len(states) < _MAX_ARENAS:
+        if address % 4096 not in HEAP_HEADERS:
+            break
+        state = read_state(target, address, libc.layout)
+        if state.system_mem == 0:
             break
         seen.add(address)
-        states.append(read_state(target, address, libc.layout))
+        states.append(state)
     return states
+
+
+def stray_link(states: Sequence[State]) -> int | None:
+    """Return where the ring of these arenas leads, or None if it leads back to the main arena."""
+    last = states[-1].next
+    return None if last == states[0].address else last
 
 
 def data_areas(mappings: Sequence[Mapping]) -> Iterator[tuple[str, int, int]]:

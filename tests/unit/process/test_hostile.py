@@ -1,5 +1,6 @@
 """Lists without an end, threads that come and go, and a process whose libc is gone."""
 
+import io
 import os
 import shutil
 import time
@@ -10,8 +11,20 @@ import pytest
 from core_writer import damaged, write_core
 from process_programs import running
 
-from simalloc.process import CoreFile, LiveProcess, ProcessError, take_snapshot
+from simalloc.process import (
+    CoreFile,
+    LiveProcess,
+    ProcessError,
+    save_snapshot,
+    take_snapshot,
+    write_blocks,
+)
 from simalloc.process.glibc.capture import capture
+from simalloc.process.glibc.chunks import BINNED, LIVE
+from simalloc.process.glibc.layouts import BINS, HEAP_HEADERS
+
+WORD_LIMIT = 1 << 64
+"""One more than the largest word."""
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +121,81 @@ def test_a_cache_without_an_end_whose_count_is_huge(core_of_threads, tmp_path):
     words |= dict(zip(link.tolist(), masked.tolist(), strict=True))
     snapshot = snapshot_of_damaged(core_of_threads, words, tmp_path / "core")
     assert snapshot is None or snapshot.problems
+
+
+def all_bins_in_one_ring(arena):
+    heads = [arena.state.layout.head(arena.state.address, number) for number in range(1, BINS + 1)]
+    pairs = zip(heads, [*heads[1:], heads[0]], strict=True)
+    return {
+        at: value for head, after in pairs for at, value in ((head + 16, after), (after + 24, head))
+    }
+
+
+def two_chunks_in_a_ring(arena):
+    one, other = arena.walk.address[arena.walk.kind == BINNED][:2].tolist()
+    return {one + 16: other, one + 24: other, other + 16: one, other + 24: one}
+
+
+def a_chunk_that_ends_before_it_begins(arena):
+    live = arena.walk.address[arena.walk.kind == LIVE]
+    return {int(live[len(live) // 2]) + 8: WORD_LIMIT - 64 + 1}
+
+
+def a_chunk_that_ends_at_address_0(arena):
+    live = arena.walk.address[arena.walk.kind == LIVE]
+    return {int(live[len(live) // 2]) + 8: WORD_LIMIT - int(live[len(live) // 2]) + 1}
+
+
+def more_bytes_than_addresses(arena):
+    place = arena.state.address + arena.state.layout.system_mem
+    return {place: WORD_LIMIT - 4096, place + 8: WORD_LIMIT - 1}
+
+
+def a_top_at_the_last_address(arena):
+    return {arena.state.address + arena.state.layout.top: WORD_LIMIT - 16}
+
+
+def the_next_arena_has_no_address(arena):
+    return {arena.state.address + arena.state.layout.next: (1 << 63) + HEAP_HEADERS[0]}
+
+
+def the_next_arena_is_absent(arena):
+    return {arena.state.address + arena.state.layout.next: (1 << 46) + HEAP_HEADERS[0]}
+
+
+def the_next_arena_is_itself(arena):
+    return {arena.state.address + arena.state.layout.next: arena.state.address}
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["main", "other"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        all_bins_in_one_ring,
+        two_chunks_in_a_ring,
+        a_chunk_that_ends_before_it_begins,
+        a_chunk_that_ends_at_address_0,
+        more_bytes_than_addresses,
+        a_top_at_the_last_address,
+        the_next_arena_has_no_address,
+        the_next_arena_is_absent,
+        the_next_arena_is_itself,
+    ],
+)
+def test_a_damaged_arena_is_a_problem(core_of_threads, tmp_path, damage, number):
+    (heap,) = capture(CoreFile(core_of_threads)).heaps
+    words = damage(heap.arenas[number])
+    snapshot = snapshot_of_damaged(core_of_threads, words, tmp_path / "core")
+    assert snapshot.problems
+    save_snapshot(snapshot, io.BytesIO())
+    write_blocks(snapshot, io.StringIO())
+
+
+def test_a_heap_of_more_writable_bytes_than_addresses_is_a_problem(core_of_threads, tmp_path):
+    (heap,) = capture(CoreFile(core_of_threads)).heaps
+    (piece,) = heap.arenas[1].walk.pieces
+    words = {piece.start + 24: WORD_LIMIT - 1}
+    assert snapshot_of_damaged(core_of_threads, words, tmp_path / "core").problems
 
 
 def test_an_arena_that_is_larger_than_memory(core, tmp_path):
