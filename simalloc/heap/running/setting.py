@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
+from simalloc.errors import SimallocError
 from simalloc.heap._core import Simulation
 from simalloc.heap.needed import require_for
 from simalloc.heap.run_options import Realloc, RunKeywords, RunOptions
@@ -140,7 +141,11 @@ class Setting:
             **self._decider(),
         )
         if self.start is not None:
-            simulation.begin_with(*self.start.columns(self.started_threads))
+            try:
+                simulation.begin_with(*self.start.columns(self.started_threads))
+            except ValueError as error:
+                name = self.start.name
+                raise SimallocError(f"no run begins with the heap of {name}: {error}") from None
         return simulation
 
     def _decider(self) -> dict[str, Any]:

@@ -9,8 +9,12 @@ import pytest
 from command import simalloc
 from process_programs import running
 
+from simalloc.errors import SimallocError
+from simalloc.heap import simulate
+from simalloc.heap.start import Start
 from simalloc.memory import VARIABLE
-from simalloc.process import LiveProcess, save_snapshot, take_snapshot
+from simalloc.process import LiveProcess, load_snapshot, save_snapshot, take_snapshot
+from simalloc.trace import Trace
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +111,17 @@ def test_a_header_of_gigabytes_is_refused(members, tmp_path):
     changed = saved(np.full(65 << 20, ord(" "), np.uint8))
     why = refusal(members, tmp_path / "heap.npz", **{"header.npy": changed})
     assert "more than 67,108,864" in why
+
+
+def test_a_heap_beyond_the_end_of_addresses_is_refused(members, tmp_path):
+    segments = np.load(io.BytesIO(members["state_segments.npy"]))
+    segments[0, 2:] = (1 << 62) + (1 << 60)
+    path = tmp_path / "heap.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, saved(segments) if name == "state_segments.npy" else content)
+    start = Start.of(load_snapshot(path))
+    trace = Trace.from_events([0], [0], [8])
+    for engine in ("core", "reference"):
+        with pytest.raises(SimallocError, match=r"the heap would exceed 2\*\*62 bytes"):
+            simulate(start.before(trace), "ptmalloc:version=2.36", start=start, engine=engine)

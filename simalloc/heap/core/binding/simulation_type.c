@@ -1,6 +1,7 @@
 #include "binding/simulation_type.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "binding/find_family.h"
 #include "binding/parameters.h"
@@ -285,6 +286,15 @@ static void find_columns(const struct column *columns, PyObject **given, PyObjec
 /* The parts of a heap that a run begins with. */
 enum { START_PARTS = 7 };
 
+/* Raises the error of a run that cannot begin with its heap, which had a failure or NULL. */
+static void refuse_start(const char *failure)
+{
+    if (failure == NULL)
+        failure = "the capacity is less than the heap";
+    bool is_memory = strcmp(failure, OUT_OF_MEMORY) == 0;
+    PyErr_SetString(is_memory ? PyExc_MemoryError : PyExc_ValueError, failure);
+}
+
 static PyObject *simulation_begin_with(PyObject *object, PyObject *args)
 {
     struct replay *replay = simulation_idle(object);
@@ -312,9 +322,7 @@ static PyObject *simulation_begin_with(PyObject *object, PyObject *args)
                                    parts[4], parts[5], parts[6]};
         done = replay->family->begin_with(replay->heap, &start);
         if (!done)
-            PyErr_Format(PyExc_MemoryError, "%s", replay->heap->failure != NULL
-                                                      ? replay->heap->failure
-                                                      : "the capacity is less than the heap");
+            refuse_start(replay->heap->failure);
     }
     columns_release(columns, held);
     if (!done)
