@@ -8,7 +8,7 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.process.mappings import PAGE, Mapping
-from simalloc.process.region import PRESENT
+from simalloc.process.region import ABSENT, PRESENT, up
 from simalloc.process.target import ProcessError, Target, Thread
 
 _ELF_64_LITTLE: Final = b"\x7fELF\x02\x01"
@@ -87,8 +87,16 @@ class CoreFile(Target):
         ]
 
     def pages(self, start: int, end: int) -> NDArray[np.uint8]:
-        """Return every page as present: a core file does not say which were."""
-        return np.full((end - start) // PAGE, PRESENT, np.uint8)
+        """Return the stored pages as present: a core file does not say which were resident."""
+        states = np.full((end - start) // PAGE, ABSENT, np.uint8)
+        at = bisect_right(self._segments, start, key=attrgetter("start"))
+        for one in self._segments[max(at - 1, 0) :]:
+            if one.start >= end:
+                break
+            first = max(one.start - start, 0) // PAGE
+            last = max(up(one.start + one.stored) - start, 0) // PAGE
+            states[first:last] = PRESENT
+        return states
 
     def copy(
         self,

@@ -15,8 +15,8 @@ from simalloc.process.mappings import PAGE
 ABSENT: Final = 0
 SWAPPED: Final = 1
 PRESENT: Final = 2
-"""The states of a page, as the kernel numbers them. An absent page reads as zero; a page of a core
-file counts as present."""
+"""The states of a page, as the kernel numbers them. An absent page reads as zero; a page that a
+core file stores counts as present."""
 
 _SLACK: Final = 1 << 20
 """Bytes by which the memory for a copy is longer than it must be, beside an eighth."""

@@ -57,6 +57,8 @@ def _roots(
         return
     words = region.words
     place = pointers_to(region, runs, _LEAF_WORDS * 8)
+    if not len(place):
+        return
     place = place[_in_sparse_window(words, place)]
     seen: set[int] = set()
     for at in place.tolist():

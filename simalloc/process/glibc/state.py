@@ -22,10 +22,12 @@ from simalloc.process.glibc.layouts import (
     Parameters,
     StateLayout,
 )
-from simalloc.process.mappings import Mapping
-from simalloc.process.region import Region
+from simalloc.process.mappings import PAGE, Mapping
+from simalloc.process.region import ABSENT, Region
 from simalloc.process.target import Target, in_any
 
+_WORDS: Final = PAGE // 8
+"""Words in a page."""
 _FAR_BELOW: Final = 0x2000
 """The farthest that parameters are looked for before their arena."""
 _MAX_ARENAS: Final = 1 << 16
@@ -190,12 +192,14 @@ def data_areas(mappings: Sequence[Mapping]) -> Iterator[tuple[str, int, int]]:
 
 
 def _states(target: Target, region: Region, layout: StateLayout) -> list[int]:
-    """Return the addresses in a region where a main arena is."""
+    """Return the addresses in a region where a main arena is.
+
+    It begins in a page that is not absent, because the program loader writes its link to itself.
+    """
     words = region.words
-    count = len(words) - layout.size // 8
-    if count <= 0:
-        return []
-    place = np.arange(0, count, 2)
+    pages = np.flatnonzero(region.pages != ABSENT)
+    place = (pages[:, None] * _WORDS + np.arange(0, _WORDS, 2)).reshape(-1)
+    place = place[place < len(words) - layout.size // 8]
     address = np.uint64(region.start) + place.astype(np.uint64) * np.uint64(8)
     following = words[place + layout.next // 8]
     system = words[place + layout.system_mem // 8]

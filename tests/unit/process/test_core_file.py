@@ -6,12 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from core_writer import FILE, PRSTATUS, damaged, write_core
+from core_writer import FILE, PAGE, PRSTATUS, damaged, write_core
 from process_programs import running
 
 from simalloc.errors import SimallocError
 from simalloc.process import CoreFile, LiveProcess, take_snapshot
 from simalloc.process.glibc.capture import capture
+from simalloc.process.region import ABSENT
 
 CORES = 60
 FS_BASE = 112 + 21 * 8
@@ -156,6 +157,25 @@ def test_a_thread_pointer_that_lies_is_not_followed(whole, tmp_path, pointer):
     core = CoreFile(path)
     assert core.threads()[0].pointer is None
     assert "No thread caches were found" in " ".join(take_snapshot(core).problems)
+
+
+def test_pages_that_the_file_does_not_store_are_absent(whole, tmp_path):
+    (count,) = struct.unpack_from("<H", whole, 56)
+    last = 64 + 56 * (count - 1)
+    start, stored, size = struct.unpack_from("<Q8xQQ", whole, last + 16)
+    content = bytearray(whole)
+    struct.pack_into("<Q", content, last + 40, size + (1 << 30))
+    path = tmp_path / "core"
+    path.write_bytes(content)
+    core = CoreFile(path)
+    pages = core.pages(start, start + size + (1 << 30)) != ABSENT
+    assert pages[: stored // PAGE].all()
+    assert not pages[stored // PAGE :].any()
+    assert (core.pages(start - PAGE, start + PAGE) != ABSENT).tolist()[1:] == [True]
+    (tmp_path / "before").write_bytes(whole)
+    before = take_snapshot(CoreFile(tmp_path / "before"))
+    for one, other in zip(columns(take_snapshot(core)), columns(before), strict=True):
+        assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9])
