@@ -203,7 +203,9 @@ def _near(choice: Choice, settings: Sequence[Setting], budget: float) -> str:
     }
     more = {moment: now.moments[moment] - least[moment] for moment in Moment}
     if choice.by_moment:
-        return f"every setting that saves memory over {name} at one moment needs more at another"
+        return (
+            f"no setting reduces the memory of {name} at one moment without raising it at another"
+        )
     if all(value <= 0 for value in more.values()):
         return f"{name} needs the least memory of all settings{of_those or ' tried'}"
     if max(more.values()) < MIN_BYTES:

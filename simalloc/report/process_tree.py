@@ -27,7 +27,7 @@ def process_tree_verdict(tree: ProcessTree) -> str:
     return (
         f"The {heaps} at {spell_bytes(float(resident[place]))} resident, "
         f"{float(tree.seconds[place]):,.2f} s after the start; "
-        f"{spell_bytes(float(tree.live[place]))} of it is live. {most.name} (process "
+        f"{spell_bytes(float(tree.live[place]))} are live at that time. {most.name} (process "
         f"{most.number}) accounts for {spell_percent(share)} of this peak."
     )
 
