@@ -105,27 +105,53 @@ def block_pools(
         If `count` is not from 1 to 64, or `alignment` is not a power of two.
 
     """
-    if not 1 <= count <= 64:
-        raise ValueError(f"the number of block pools is {count}; it takes 1 to 64")
-    if alignment < 1 or alignment & (alignment - 1):
-        raise ValueError(f"the alignment of blocks is {alignment}; it takes a power of two")
-    lives = [_Lives.of(trace, alignment) for trace in traces]
-    sizes = _kept_sizes(np.concatenate([each.size for each in lives]))
-    counts = np.zeros((len(sizes), len(sizes)), np.int64)
-    rest = np.zeros(len(sizes) + 1, np.int64)
-    for each in lives:
-        counts = np.maximum(counts, each.peak_counts(sizes))
-        rest = np.maximum(rest, each.peak_rests(sizes))
-    weighted = np.rint(rest * heap_cost).astype(np.int64)
-    chosen = _choose(sizes, counts, weighted, min(count, len(sizes)))
-    pools = tuple(BlockPool(int(sizes[last]), int(counts[first, last])) for first, last in chosen)
-    largest = chosen[-1][1] + 1 if chosen else 0
-    return BlockPools(
-        pools,
-        rest_bytes=int(rest[largest]),
-        rest_largest=int(sizes[-1]) if largest < len(sizes) else 0,
-        peak_live_bytes=max(each.peak for each in lives),
-    )
+    return BlockPoolChoices.of(traces, alignment).choose(count, heap_cost)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPoolChoices:
+    """The peaks of some traces from which block pools of any number are chosen.
+
+    `counts[i, j]` is the peak number of live objects of the i-th to the j-th of the `sizes`, and
+    `rest[i]` is the peak of the live bytes of all sizes but the first i.
+    """
+
+    sizes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    rest: NDArray[np.int64]
+    peak_live_bytes: int
+
+    @classmethod
+    def of(cls, traces: Sequence[Trace], alignment: int = ALIGNMENT) -> BlockPoolChoices:
+        """Return the peaks of some traces; raises `ValueError` as `block_pools` does."""
+        if alignment < 1 or alignment & (alignment - 1):
+            raise ValueError(f"the alignment of blocks is {alignment}; it takes a power of two")
+        lives = [_Lives.of(trace, alignment) for trace in traces]
+        sizes = _kept_sizes(np.concatenate([each.size for each in lives]))
+        counts = np.zeros((len(sizes), len(sizes)), np.int64)
+        rest = np.zeros(len(sizes) + 1, np.int64)
+        for each in lives:
+            counts = np.maximum(counts, each.peak_counts(sizes))
+            rest = np.maximum(rest, each.peak_rests(sizes))
+        return cls(sizes, counts, rest, max(each.peak for each in lives))
+
+    def choose(self, count: int, heap_cost: float = 1.0) -> BlockPools:
+        """Return the best `count` pools; raises `ValueError` as `block_pools` does."""
+        if not 1 <= count <= 64:
+            raise ValueError(f"the number of block pools is {count}; it takes 1 to 64")
+        sizes = self.sizes
+        weighted = np.rint(self.rest * heap_cost).astype(np.int64)
+        chosen = _choose(sizes, self.counts, weighted, min(count, len(sizes)))
+        pools = tuple(
+            BlockPool(int(sizes[last]), int(self.counts[first, last])) for first, last in chosen
+        )
+        largest = chosen[-1][1] + 1 if chosen else 0
+        return BlockPools(
+            pools,
+            rest_bytes=int(self.rest[largest]),
+            rest_largest=int(sizes[-1]) if largest < len(sizes) else 0,
+            peak_live_bytes=self.peak_live_bytes,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from simalloc.heap.running.setting import Setting
 from simalloc.heap.running.strides import replay_all
 from simalloc.policy import Policy, expand_policies
 from simalloc.policy.pool.base import NO_FIGURE
-from simalloc.pool.block_pools import BlockPools, block_pools
+from simalloc.pool.block_pools import BlockPoolChoices, BlockPools
 from simalloc.pool.trial import PoolTrial
 from simalloc.trace import Op, Trace
 from simalloc.trace.events import allocates
@@ -138,8 +138,9 @@ def _helpful_pools(
     trace: Trace, policy: Policy, capacity: int, peak_live: int
 ) -> BlockPools | None:
     """Return the fewest block pools beside which a heap in the remaining bytes is sufficient."""
+    choices = BlockPoolChoices.of([trace])
     for count in range(1, _MAX_BLOCK_POOLS + 1):
-        found = block_pools([trace], count, heap_cost=capacity / max(peak_live, 1))
+        found = choices.choose(count, heap_cost=capacity / max(peak_live, 1))
         heap = capacity - found.pool_bytes
         if heap > 0 and PoolTrial.of(policy, [found.rest_of(trace)])(heap).refused == 0:
             return found
