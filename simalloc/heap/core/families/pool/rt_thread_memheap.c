@@ -87,7 +87,8 @@ static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
     struct heap *heap = &state->pool.heap;
     uint64_t header = heap->setting.payload, visited;
     if (held >= state->available) {
-        differs_from(heap, held - state->available + 1);
+        if (heap_is_free(heap, pool_last(heap))) /* only then a larger pool has more available */
+            differs_from(heap, held - state->available + 1);
         return NO_BLOCK;
     }
     uint32_t id = first_of(state, held, &visited);
@@ -160,7 +161,8 @@ static bool grow(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
     uint32_t above = heap->blocks[id].next;
     uint64_t room = heap_is_free(heap, above) ? holds(heap, above) + old : 0;
     if (room <= held + state->least) {
-        note_unsplit(heap, above, held + state->least - room + 1);
+        if (room > 0)
+            note_unsplit(heap, above, held + state->least - room + 1);
         return false;
     }
     take_out(heap, above);
@@ -178,8 +180,10 @@ static void shrink(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t header = heap->setting.payload;
-    if (held + header + state->least >= holds(heap, id))
+    if (held + header + state->least >= holds(heap, id)) {
+        note_unsplit(heap, id, held + header + state->least - holds(heap, id) + 1);
         return;
+    }
     uint32_t rest = pool_split(&state->pool, id, header + held);
     heap_mark(heap, rest, STATE_WASTE);
     state->available += holds(heap, rest);
@@ -203,12 +207,12 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->request.size > word_max(heap) - 4095) /* it would corrupt the real heap */
         return NO_BLOCK;
     uint64_t held = rounded(state, heap->request.size);
-    if (id == pool_last(heap))
-        differs_from(heap, 1); /* the following code reads the size of the block */
     if (!is_aligned && held <= holds(heap, id)) {
         shrink(state, id, held);
         return id;
     }
+    if (!is_aligned)
+        note_unsplit(heap, id, held - holds(heap, id));
     if (!is_aligned && grow(state, id, held))
         return id;
     uint32_t moved = serve(state, held);
