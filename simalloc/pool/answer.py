@@ -73,10 +73,9 @@ def answer(
             f"{names}: {trial.peak_live:,} bytes are live at the peak; pools are searched for "
             f"up to {MAX_LIVE >> 30} GiB of live bytes"
         )
-    low = trial.first_size
-    most = max(LARGEST * max(low, trial.peak_live), 1 << 16)
+    most = max(LARGEST * max(trial.low, trial.peak_live), 1 << 16)
     high_water = _high_water(trial)
-    sizes = find_sizes(trial, low, most, lambda share: advance(0.95 * share))
+    sizes = find_sizes(trial, trial.first_size, most, lambda share: advance(0.95 * share))
     safe = [] if sizes is None else _safe_runs(trial, sizes.safe)
     works = trial(high_water).refused == 0
     advance(0.05)
@@ -100,7 +99,7 @@ def curve(traces: Sequence[Trace], found: Answer, points: int = 48) -> tuple[lis
     The sizes go from the peak of live bytes to a little above the safe size.
     """
     trial = PoolTrial.of(found.policy, traces)
-    low = trial.first_size
+    low = trial.low
     high = max(int(1.1 * found.sizes.safe), low + 1) if found.sizes else 2 * low
     sizes = sorted({round(low + (high - low) * at / (points - 1)) for at in range(points)})
     sizes = sorted({size // trial.grain * trial.grain for size in sizes})

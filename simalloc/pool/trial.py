@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+import numpy as np
 
 from simalloc.errors import PolicyError
 from simalloc.heap.running.setting import Setting
@@ -56,13 +58,25 @@ class PoolTrial:
         return max((int(trace.replayed.live.max(initial=0)) for trace in self.traces), default=0)
 
     @cached_property
-    def first_size(self) -> int:
-        """The smallest size that may serve every request.
+    def low(self) -> int:
+        """The peak of live bytes, which no pool without other memory can be smaller than.
 
-        Beside other regions or a second pool, the pool may be smaller than the peak of live bytes.
+        Beside other regions or a second pool, the pool may be smaller.
         """
         has_more = getattr(self.policy.description, "has_more_memory", False)
         return max(self.min_capacity, 1 if has_more else self.peak_live, 1)
+
+    @cached_property
+    def first_size(self) -> int:
+        """The smallest size to try: smaller pools cannot hold the blocks of all live objects."""
+        if getattr(self.policy.description, "has_more_memory", False):
+            return self.low
+        try:
+            description = self.with_capacity(self.low).description
+        except PolicyError:  # larger than the allocator's own limit
+            return self.low
+        block_bytes = getattr(description, "block_bytes", int)
+        return max(self.low, *(_peak_of_blocks(trace, block_bytes) for trace in self.traces))
 
     def with_capacity(self, capacity: int) -> Policy:
         """Return the policy in a pool of some bytes; raises `PolicyError` if it cannot be made."""
@@ -129,6 +143,14 @@ class PoolTrial:
         """The events of each trace with the columns that the policy depends on."""
         columns = self.policy.description.read_columns
         return tuple(_with_columns(trace, columns) for trace in self.traces)
+
+
+def _peak_of_blocks(trace: Trace, block_bytes: Callable[[int], int]) -> int:
+    """Return the peak of the live bytes if each object takes the bytes of its smallest block."""
+    sizes, which = np.unique(trace.size, return_inverse=True)
+    blocks = np.array([block_bytes(size) if size > 0 else 0 for size in sizes.tolist()], np.int64)
+    taken = Trace.from_events(trace.op, trace.object, blocks[which])
+    return int(taken.replayed.live.max(initial=0))
 
 
 def _with_columns(trace: Trace, columns: Sequence[str]) -> ReplayedEvents:

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,6 +142,24 @@ def test_a_pool_that_is_said_to_decide_alike_does(name, data):
         others = larger.description.core_parameters()
         if {key for key in known if known[key] != others[key]} <= follows:
             assert placed(trace, larger)[0] == placed(trace, policy)[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+def test_no_block_is_smaller_than_its_description_says(name, data):
+    policy, trace = data.draw(policies(name)), data.draw(programs())
+    setting = Setting.of(trace, policy, realloc=Realloc.IN_PLACE, on_refusal="stop")
+    simulation = setting.simulation()
+    replay_all(simulation, setting)
+    figures = simulation.figures()
+    served = trace.prefix(int(figures["events"] - figures["refused"]))
+    count = simulation.block_count()
+    address, size, slot = (np.zeros(count, np.int64) for _ in range(3))
+    simulation.blocks(0, address, size, slot)
+    live = dict(zip(served.replayed.slot.tolist(), served.size.tolist(), strict=True))
+    held = dict(sorted(zip(slot.tolist(), size.tolist(), strict=True)))  # LVGL's own block: slot 0
+    for at in held.keys() & live.keys():
+        assert live[at] == 0 or held[at] >= policy.description.block_bytes(live[at])
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_LARGEST])

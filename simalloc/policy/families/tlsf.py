@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from simalloc.errors import PolicyError
 from simalloc.policy.families.base import HeapFamily
 from simalloc.policy.parts import Aligning, Amount, Overhead, Unit
-from simalloc.policy.parts.tlsf_lists import control_bytes, core_parameters
+from simalloc.policy.parts.tlsf_lists import block_bytes, control_bytes, core_parameters
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,10 @@ class Tlsf(HeapFamily):
     def has_more_memory(self) -> bool:
         """True if the allocator has memory besides the pool."""
         return self.pool2 > 0
+
+    def block_bytes(self, size: int) -> int:
+        """Return the bytes of the smallest block of a pool that can hold an object."""
+        return block_bytes(self.word, size) if self.is_pool else size
 
     @property
     def _doublings(self) -> int:

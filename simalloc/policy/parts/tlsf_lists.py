@@ -14,6 +14,11 @@ def control_bytes(word: int, doublings: int, division: int) -> int:
     return 4 * word + -(-bitmaps // word) * word + doublings * (word << division)
 
 
+def block_bytes(word: int, size: int) -> int:
+    """Return the bytes of the smallest block for `size` bytes: whole words behind a header."""
+    return word + max(SMALLEST_BLOCK * word, -(-size // word) * word)
+
+
 def core_parameters(*, control: int, top: int, division: int = 5) -> dict[str, int | str]:
     """Return the core's parameters of a TLSF in a pool, as in Conte's TLSF.
 

@@ -98,6 +98,15 @@ class Pool(Family):
         """The smallest pool that the allocator can be made in."""
         return 1
 
+    def block_bytes(self, size: int) -> int:
+        """Return the bytes of the smallest block that can hold an object of `size` bytes.
+
+        No pool with fewer bytes than the smallest blocks of all live objects serves a program, so
+        smaller pools need no replay. The result does not decrease with the pool's size. An
+        allocator that does not define it returns the object's bytes.
+        """
+        return size
+
     @property
     def mechanism(self) -> bool:
         """Always on: headers and tables are located in the pool."""

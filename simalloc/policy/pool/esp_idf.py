@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Annotated, ClassVar, Final
 
 from simalloc.policy.parts import Range
-from simalloc.policy.parts.tlsf_lists import control_bytes, core_parameters
+from simalloc.policy.parts.tlsf_lists import block_bytes, control_bytes, core_parameters
 from simalloc.policy.pool.base import Pool
 
 _HEAP: Final = 20
@@ -51,6 +51,10 @@ class EspIdf(Pool):
     def payload(self) -> int:
         """The header."""
         return self.word
+
+    def block_bytes(self, size: int) -> int:
+        """Return the smallest block of TLSF."""
+        return block_bytes(self.word, size)
 
     def _own_parameters(self) -> dict[str, int | str]:
         heap = self.available - _HEAP

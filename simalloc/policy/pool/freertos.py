@@ -40,6 +40,10 @@ class FreeRtos(Pool):
         """The header: two words, rounded up."""
         return round_up(2 * self.word, self.align)
 
+    def block_bytes(self, size: int) -> int:
+        """Return the header and the object, rounded up."""
+        return round_up(self.payload + size, self.align)
+
     def _own_parameters(self) -> dict[str, int | str]:
         return {"word": self.word, "alignment": self.align, "skew": self.skew}
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from simalloc.policy.parts.tlsf_lists import SMALLEST_BLOCK, control_bytes, core_parameters
+from simalloc.policy.parts.tlsf_lists import (
+    SMALLEST_BLOCK,
+    block_bytes,
+    control_bytes,
+    core_parameters,
+)
 from simalloc.policy.pool.base import Pool, Word
 
 
@@ -36,6 +41,10 @@ class Lvgl(Pool):
         """Return the offset; `z` is the fixed address, outside of the pool, of no bytes."""
         del region
         return "z" if number else str(offset)
+
+    def block_bytes(self, size: int) -> int:
+        """Return the smallest block of TLSF."""
+        return block_bytes(self.word, size)
 
     @property
     def _first_power(self) -> int:

@@ -61,6 +61,10 @@ class Lwip(Pool):
         """A block of the least size."""
         return self.payload + round_up(12, self.align)
 
+    def block_bytes(self, size: int) -> int:
+        """Return the header and the rounded size."""
+        return self.payload + round_up(max(size, 12), self.align)
+
     @property
     def _max_index(self) -> int:
         is_short = self.available <= _SHORT if self.idx is Index.AUTO else self.idx is Index.SHORT

@@ -53,6 +53,10 @@ class NewlibNano(Pool):
         """The minimum chunk, and bytes lost to alignment."""
         return round_up(self.start, self.word) - self.start + (12 if self.word == 4 else 16)
 
+    def block_bytes(self, size: int) -> int:
+        """Return the size word and whole words."""
+        return self.word + round_up(size, self.word)
+
     def _own_parameters(self) -> dict[str, int | str]:
         is_old = self.version is Version.OLD
         return {"word": self.word, "skew": self.start, "old": int(is_old)}

@@ -65,6 +65,10 @@ class Nuttx(Pool):
         """The heap's structure, two guards and a chunk."""
         return self._start + 4 * self._field + self._min + self.align
 
+    def block_bytes(self, size: int) -> int:
+        """Return the size field and the object, rounded up."""
+        return max(self._min, round_up(self._field + size, self.align))
+
     @property
     def _field(self) -> int:
         return 2 if self.small else self.word

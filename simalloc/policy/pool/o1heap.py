@@ -37,5 +37,9 @@ class O1heap(Pool):
         """The structure and one fragment."""
         return self.instance + self.grain
 
+    def block_bytes(self, size: int) -> int:
+        """Return a power of two, header included."""
+        return max(self.grain, 1 << (size + self.payload - 1).bit_length())
+
     def _own_parameters(self) -> dict[str, int | str]:
         return {"word": self.word, "instance": self.instance}

@@ -49,6 +49,10 @@ class Picolibc(Pool):
         first = self.start + self.word
         return round_up(first, self.align) - first + 2 * max(self.word, self.align)
 
+    def block_bytes(self, size: int) -> int:
+        """Return the size word and the object, rounded up."""
+        return round_up(self.word + size, self.align)
+
     def _own_parameters(self) -> dict[str, int | str]:
         is_old = self.version is Version.OLD
         return {

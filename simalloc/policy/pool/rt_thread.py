@@ -56,6 +56,10 @@ class RtThread(Pool):
         """The control block, two headers, the least block, and what may be lost to alignment."""
         return round_up(self.control, self.align) + 3 * self.payload + 2 * self.align
 
+    def block_bytes(self, size: int) -> int:
+        """Return the header and the rounded size."""
+        return self.payload + round_up(size, self.align)
+
     def _own_parameters(self) -> dict[str, int | str]:
         return {
             "word": self.word,

@@ -46,6 +46,10 @@ class RtThreadMemheap(Pool):
         """Two headers and the least block."""
         return 2 * self.payload + round_up(self.least, self.align) + self.align
 
+    def block_bytes(self, size: int) -> int:
+        """Return the header and the rounded size."""
+        return self.payload + max(self.least, round_up(size, self.align))
+
     def _own_parameters(self) -> dict[str, int | str]:
         return {
             "word": self.word,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from simalloc.policy.pool.base import Pool, Word
+from simalloc.policy.pool.base import Pool, Word, round_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +36,10 @@ class ThreadX(Pool):
     def min_capacity(self) -> int:
         """TX_BYTE_POOL_MIN."""
         return 100
+
+    def block_bytes(self, size: int) -> int:
+        """Return the header and whole words."""
+        return self.payload + round_up(size, self.word)
 
     def _own_parameters(self) -> dict[str, int | str]:
         return {"word": self.word, "checked": self.checked}

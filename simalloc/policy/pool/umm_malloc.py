@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from simalloc.errors import PolicyError
 from simalloc.policy.parts import Range
-from simalloc.policy.pool.base import Pool
+from simalloc.policy.pool.base import Pool, round_up
 
 
 class Port(Enum):
@@ -65,6 +65,10 @@ class UmmMalloc(Pool):
     def min_capacity(self) -> int:
         """The first block and the last, which are the allocator's, and one between."""
         return 3 * self.block
+
+    def block_bytes(self, size: int) -> int:
+        """Return whole blocks, header included."""
+        return round_up(size + self.payload, self.block)
 
     def _own_parameters(self) -> dict[str, int | str]:
         defrags = self.port is Port.ESP and self.realloc is Moves.DEFRAG

@@ -78,6 +78,10 @@ class Zephyr(Pool):
         """The header of a chunk, and what k_malloc puts behind it."""
         return self._header + self._front
 
+    def block_bytes(self, size: int) -> int:
+        """Return the units of a chunk, header included."""
+        return round_up(self.payload + size, _UNIT)
+
     @property
     def _front(self) -> int:
         return self.word if self.through is Through.K_MALLOC else 0
