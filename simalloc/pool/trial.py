@@ -162,6 +162,7 @@ def _replay(trace: Trace, policy: Policy, events: ReplayedEvents) -> tuple[int, 
     """Return the first refused event, and by how many bytes a pool may grow and behave the same."""
     setting = Setting.of(trace, policy, on_refusal="stop")
     simulation = setting.simulation()
+    simulation.measure_nothing()
     for part in parts_of(events, policy):
         if replay(simulation, part) < len(part.op):
             break

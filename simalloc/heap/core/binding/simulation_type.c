@@ -402,6 +402,16 @@ static PyObject *simulation_change_form(PyObject *object, PyObject *unused)
     return PyBool_FromLong(change != NULL);
 }
 
+static PyObject *simulation_measure_nothing(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    struct replay *replay = simulation_idle(object);
+    if (replay == NULL)
+        return NULL;
+    replay->is_trial = true;
+    Py_RETURN_NONE;
+}
+
 static PyObject *figure_name(const struct family *family, const struct heap *heap, size_t number)
 {
     if (number < family->figure_count)
@@ -474,6 +484,9 @@ static PyMethodDef simulation_methods[] = {
      "Free blocks that no search finds, and their scaled bytes."},
     {"change_form", simulation_change_form, METH_NOARGS,
      "Keep the free blocks in another form, for tests; False: the family has one only."},
+    {"measure_nothing", simulation_measure_nothing, METH_NOARGS,
+     "Carry out the events of a heap that may refuse requests without measuring it, which is faster: "
+     "of figures(), only events, refused, first_refused and same_for are kept."},
     {"block_count", simulation_block_count, METH_NOARGS, "Blocks that tile the heap now."},
     {"blocks", simulation_blocks, METH_VARARGS,
      "blocks(first, address, size, slot) -> how many\n--\n\n"

@@ -22,6 +22,7 @@ struct replay {
     struct heap *heap; /* the family's state begins with it */
     enum realloc_rule realloc_rule;
     bool checked; /* verify the whole heap after each event */
+    bool is_trial; /* the first refused request is all that is wanted: measure nothing */
     measure_function *measure; /* the variant for this processor, independent of the family's
                                 * variant */
     bool measures_largest_free; /* the last of the series */

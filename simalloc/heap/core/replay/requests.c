@@ -301,43 +301,68 @@ static void end_exhausted(struct replay *replay)
     replay->refusals.is_over = true;
 }
 
-static void carry_out_batch(struct replay *replay, const struct events *events, struct batch *batch)
+/* Carries out an event. Returns false if the run ends before it, for lack of memory for the
+ * allocator itself. */
+ALWAYS_INLINE bool carry_out_event(struct replay *replay, const struct events *events, size_t event,
+                                   bool has_columns)
 {
     struct heap *heap = replay->heap;
     struct refusals *refusals = &replay->refusals;
+    uint8_t op = events->op[event];
+    uint32_t slot = events->slot[event];
+    uint32_t *object = &replay->objects.blocks[slot];
+    bool left_out = is_left_out(replay, op, *object);
+    if (op == OP_FREE && *object == NO_BLOCK && !left_out)
+        heap_fail(heap, INVALID_EVENTS);
+    take_request(replay, events, event, has_columns);
+    refusals->is_latest = heap->has_refused = false;
+    if (heap->failure == NULL && !left_out)
+        carry_out(replay, op, object, heap->may_refuse ? refusals->sizes[slot] : 0);
+    if (heap->failure == heap_exhausted) {
+        end_exhausted(replay);
+        return false;
+    }
+    if (heap->may_refuse && (!replay->is_trial || replay->realloc_rule == REALLOC_FREE_FIRST))
+        note_live(replay, events, event, left_out);
+    if (heap->heap_changed && replay->family->after_change != NULL)
+        replay->family->after_change(heap);
+    return true;
+}
+
+static void carry_out_batch(struct replay *replay, const struct events *events, struct batch *batch)
+{
+    struct heap *heap = replay->heap;
     const bool has_columns = events_have_columns(events);
     size_t i = 0;
-    for (; i < events->count; i++) {
-        uint32_t slot = events->slot[i];
-        uint32_t *object = &replay->objects.blocks[slot];
-        bool left_out = is_left_out(replay, events->op[i], *object);
-        if (events->op[i] == OP_FREE && *object == NO_BLOCK && !left_out)
-            heap_fail(heap, INVALID_EVENTS);
-        take_request(replay, events, i, has_columns);
-        refusals->is_latest = heap->has_refused = false;
-        if (heap->failure == NULL && !left_out)
-            carry_out(replay, events->op[i], object, heap->may_refuse ? refusals->sizes[slot] : 0);
-        if (heap->failure == heap_exhausted) {
-            end_exhausted(replay);
-            break;
-        }
-        if (heap->may_refuse)
-            note_live(replay, events, i, left_out);
+    while (i < events->count && carry_out_event(replay, events, i, has_columns)) {
         if (replay->occupancy.sizes > 0 && heap->failure == NULL)
-            note_extent(replay, events->op[i], slot);
-        if (heap->heap_changed && replay->family->after_change != NULL)
-            replay->family->after_change(heap);
+            note_extent(replay, events->op[i], events->slot[i]);
         if (heap->heap_changed && !note_change(batch, i, heap))
             break;
         note_all_series(replay, i);
         batch->free_blocks[i] =
             (uint32_t)(heap->counters.free_blocks + heap->counters.cached_blocks);
-        if (refusals_end(refusals)) {
-            i++;
+        i++;
+        if (refusals_end(&replay->refusals))
             break;
-        }
     }
     batch->events = i;
+}
+
+/* Carries out the events of a batch up to the first refused request, without measures. Returns the
+ * number of events. */
+static size_t try_batch(struct replay *replay, const struct events *events)
+{
+    struct heap *heap = replay->heap;
+    const bool has_columns = events_have_columns(events);
+    size_t i = 0;
+    while (i < events->count && heap->failure == NULL && !refusals_end(&replay->refusals) &&
+           carry_out_event(replay, events, i, has_columns)) {
+        heap->heap_changed = 0;
+        i++;
+    }
+    replay->measures.events += i;
+    return i;
 }
 
 size_t replay_requests(struct replay *replay, const struct events *events)
@@ -356,6 +381,10 @@ size_t replay_requests(struct replay *replay, const struct events *events)
         if (heap->may_refuse && !refusals_reserve(refusals, replay->objects.count)) {
             heap->failure = OUT_OF_MEMORY;
             break;
+        }
+        if (replay->is_trial) {
+            done += try_batch(replay, &part);
+            continue;
         }
         carry_out_batch(replay, &part, &batch);
         if (refusals->count > 0) { /* the live bytes differ from the trace's */
