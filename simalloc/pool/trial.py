@@ -103,7 +103,8 @@ class PoolTrial:
         The core reports that for its own decisions; some allocators have other tables in a larger
         pool.
         """
-        more = min(more, capacity) // self.grain * self.grain
+        unused = getattr(self.with_capacity(capacity).description, "unused_end", 0)
+        more = min(max(more - unused, 0), capacity) // self.grain * self.grain
         if more == 0:
             return 0
         if not any(low <= capacity and capacity + more < high for low, high in self._same_tables):

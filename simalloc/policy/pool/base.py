@@ -94,6 +94,11 @@ class Pool(Family):
         return 1
 
     @property
+    def unused_end(self) -> int:
+        """The bytes at the pool's end that no block can use until a larger pool adds more."""
+        return 0
+
+    @property
     def min_capacity(self) -> int:
         """The smallest pool that the allocator can be made in."""
         return 1

@@ -56,6 +56,11 @@ class Nuttx(Pool):
         return 1 if self.skew % self.align else self.align
 
     @property
+    def unused_end(self) -> int:
+        """The bytes behind the rounded end."""
+        return (self.skew + self.available) % self.align
+
+    @property
     def payload(self) -> int:
         """Two sizes."""
         return 2 * self._field

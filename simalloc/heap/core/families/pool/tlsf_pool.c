@@ -239,7 +239,8 @@ bool tlsf_pool_init(void *memory)
     if (!add_pool(state, 0, state->pool.capacity, state->control) ||
         (state->second != 0 && !add_pool(state, SECOND_POOL, state->second, 0)))
         return false;
-    heap->same_for = state->second == 0 ? UINT64_MAX : 0;
+    bool has_last = state->second == 0 && state->area > 0; /* a block that grows with the pool */
+    heap->same_for = has_last ? UINT64_MAX : 0;
     state->zero = state->has_zero ? heap_first(heap) : NO_BLOCK;
     state->min_free = UINT64_MAX;
     if (state->node != 0)
