@@ -134,10 +134,15 @@ static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint
         write_block(replay, op, got);
 }
 
-static void carry_out(struct replay *replay, uint8_t op, uint32_t *object, uint64_t old_size)
+/* Carries out an event of an object of `old_size` bytes. A trial ends with the first refusal, so it
+ * does not keep the counters before an event. */
+ALWAYS_INLINE void carry_out(struct replay *replay, uint8_t op, uint32_t *object, uint64_t old_size,
+                             bool is_trial)
 {
     struct heap *heap = replay->heap;
-    const struct counters before = heap->counters;
+    struct counters before;
+    if (!is_trial)
+        before = heap->counters;
     uint32_t block = *object;
     switch (op) {
     case OP_FREE:
@@ -153,7 +158,8 @@ static void carry_out(struct replay *replay, uint8_t op, uint32_t *object, uint6
         replay_seldom(replay, op, block, 0, heap->front);
         break;
     default:
-        take_block(replay, op, object, request_block(replay, op, block), old_size, &before);
+        take_block(replay, op, object, request_block(replay, op, block), old_size,
+                   is_trial ? &heap->counters : &before);
     }
 }
 
@@ -304,7 +310,7 @@ static void end_exhausted(struct replay *replay)
 /* Carries out an event. Returns false if the run ends before it, for lack of memory for the
  * allocator itself. */
 ALWAYS_INLINE bool carry_out_event(struct replay *replay, const struct events *events, size_t event,
-                                   bool has_columns)
+                                   bool has_columns, bool is_trial)
 {
     struct heap *heap = replay->heap;
     struct refusals *refusals = &replay->refusals;
@@ -317,12 +323,13 @@ ALWAYS_INLINE bool carry_out_event(struct replay *replay, const struct events *e
     take_request(replay, events, event, has_columns);
     refusals->is_latest = heap->has_refused = false;
     if (heap->failure == NULL && !left_out)
-        carry_out(replay, op, object, heap->may_refuse ? refusals->sizes[slot] : 0);
+        carry_out(replay, op, object, heap->may_refuse ? refusals->sizes[slot] : 0,
+                  is_trial);
     if (heap->failure == heap_exhausted) {
         end_exhausted(replay);
         return false;
     }
-    if (heap->may_refuse && (!replay->is_trial || replay->realloc_rule == REALLOC_FREE_FIRST))
+    if (heap->may_refuse && (!is_trial || replay->realloc_rule == REALLOC_FREE_FIRST))
         note_live(replay, events, event, left_out);
     if (heap->heap_changed && replay->family->after_change != NULL)
         replay->family->after_change(heap);
@@ -334,7 +341,7 @@ static void carry_out_batch(struct replay *replay, const struct events *events, 
     struct heap *heap = replay->heap;
     const bool has_columns = events_have_columns(events);
     size_t i = 0;
-    while (i < events->count && carry_out_event(replay, events, i, has_columns)) {
+    while (i < events->count && carry_out_event(replay, events, i, has_columns, false)) {
         if (replay->occupancy.sizes > 0 && heap->failure == NULL)
             note_extent(replay, events->op[i], events->slot[i]);
         if (heap->heap_changed && !note_change(batch, i, heap))
@@ -357,7 +364,7 @@ static size_t try_batch(struct replay *replay, const struct events *events)
     const bool has_columns = events_have_columns(events);
     size_t i = 0;
     while (i < events->count && heap->failure == NULL && !refusals_end(&replay->refusals) &&
-           carry_out_event(replay, events, i, has_columns)) {
+           carry_out_event(replay, events, i, has_columns, true)) {
         heap->heap_changed = 0;
         i++;
     }

@@ -95,13 +95,19 @@ static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
     count_search(heap, visited);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    take_out(heap, id);
     bool splits = holds(heap, id) >= held + header + state->least;
     state->available -= splits ? held + header : holds(heap, id);
-    if (splits)
-        enter(state, pool_split(&state->pool, id, header + held));
-    else
+    if (!splits)
         note_unsplit(heap, id, held + header + state->least - holds(heap, id));
+    if (splits && id == state->head) {
+        id = heap_cut_low(heap, id, header + held); /* the rest stays at the head */
+        heap->blocks[id].index_slot = STATE_WASTE;
+        heap->counters.splits++;
+    } else {
+        take_out(heap, id);
+        if (splits)
+            enter(state, pool_split(&state->pool, id, header + held));
+    }
     pool_hand_out(&state->pool, id);
     note_use(state);
     return id;
