@@ -75,7 +75,13 @@ def answer(
         )
     most = max(LARGEST * max(trial.low, trial.peak_live), 1 << 16)
     high_water = _high_water(trial)
-    sizes = find_sizes(trial, trial.first_size, most, lambda share: advance(0.95 * share))
+    sizes = find_sizes(
+        trial,
+        trial.first_size,
+        most,
+        lambda share: advance(0.95 * share),
+        guess=trial.min_from(high_water),
+    )
     safe = [] if sizes is None else _safe_runs(trial, sizes.safe)
     works = trial(high_water).refused == 0
     advance(0.05)

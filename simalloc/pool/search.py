@@ -93,14 +93,19 @@ class _Stretch(NamedTuple):
 
 
 def find_sizes(
-    trial: Trial, low: int, most: int, advance: Callable[[float], None] = lambda _: None
+    trial: Trial,
+    low: int,
+    most: int,
+    advance: Callable[[float], None] = lambda _: None,
+    guess: int | None = None,
 ) -> Sizes | None:
     """Return the sizes that serve every request; None if none from `low` to `most` bytes does.
 
-    `advance` is called with the share of the work that was done since its last call.
+    `advance` is called with the share of the work that was done since its last call. `guess` is a
+    size that may be the smallest, which saves replays if it is and the trial is monotone.
     """
     with _searching(trial) as search:
-        least = search.bisect(low, most) if trial.is_monotone else search.scan_for(low, most)
+        least = search.bisect(low, most, guess) if trial.is_monotone else search.scan_for(low, most)
         advance(0.3)
         if least is None:
             return None
@@ -129,9 +134,13 @@ class _Search:
         self.stopped = False
         self.trials = 0
 
-    def bisect(self, low: int, most: int) -> int | None:
+    def bisect(self, low: int, most: int, guess: int | None = None) -> int | None:
         """Return the smallest size that works, by the rule that every larger one does."""
         grain = self._trial.grain
+        if guess is not None and low <= guess <= most:
+            guess = -(-guess // grain) * grain
+            if not self._refuses(guess) and self._refuses(guess - grain):
+                return guess
         fails, works = low // grain - 1, -(-low // grain)
         while self._refuses(works * grain):
             if works * grain >= most:

@@ -47,6 +47,11 @@ class PoolTrial:
         """True if every pool larger than a sufficient one is sufficient."""
         return bool(getattr(self.policy.description, "is_monotone", False))
 
+    def min_from(self, high_water: int) -> int | None:
+        """Return the smallest pool by the high-water mark of one with room, or None without a rule."""
+        rule = getattr(self.policy.description, "min_from", None)
+        return None if rule is None else rule(high_water)
+
     @cached_property
     def min_capacity(self) -> int:
         """The bytes of the smallest pool that the allocator can be made in."""
