@@ -48,7 +48,7 @@ class PoolTrial:
         return bool(getattr(self.policy.description, "is_monotone", False))
 
     def min_from(self, high_water: int) -> int | None:
-        """Return the smallest pool by the high-water mark of one with room, or None without a rule."""
+        """Return the smallest pool by the high-water mark of one with room; None without a rule."""
         rule = getattr(self.policy.description, "min_from", None)
         return None if rule is None else rule(high_water)
 

@@ -75,6 +75,19 @@ def test_a_rule_needs_few_replays(least, low, grain):
     assert trial.calls < 40
 
 
+@given(
+    least=st.integers(10, 5000),
+    guess=st.integers(1, 6000),
+    grain=st.sampled_from([1, 4, 16]),
+)
+def test_a_guess_changes_only_the_number_of_replays(least, guess, grain):
+    trial = Made([True] * least + [False] * 20_000, grain, tells=False)
+    trial.is_monotone = True
+    found = find_sizes(trial, 9 * grain, 15_000 * grain, guess=guess * grain - grain // 2)
+    assert found.least == least * grain
+    assert (trial.calls == 2) == (guess == least)
+
+
 def drawn(seed, events=1200):
     """Return a trace of requests of many sizes, with reallocs and a few alignments."""
     rng = np.random.default_rng(seed)
