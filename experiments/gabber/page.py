@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from experiments.gabber.choices import (
+    TWENTIETH,
     WHOLE,
+    Draws,
     at_end,
     in_order,
     rank_of_leader,
@@ -94,8 +96,9 @@ def _facts(results: Results) -> dict[str, Any]:
 def _choices(results: Results) -> dict[str, Any]:
     """Return the results of seeds and other free choices in full, one by one and together."""
     kept, keys = results.chosen, WHOLE.keys()
-    together = list(dict.fromkeys([*keys["seeds"], *keys["choices"]]))
-    best = [min(PAPER.policies, key=at_end(kept, key).__getitem__) for key in together]
+    together = _together(WHOLE)
+    best = _best(kept, together)
+    part = _best(kept, _together(TWENTIETH))
     ordered = [in_order(kept, key) for key in together]
     return {
         "full_events": results.full[HUMMINGBIRD, with_mechanism("phk")].events / 1e6,
@@ -104,10 +107,24 @@ def _choices(results: Results) -> dict[str, Any]:
         "full_all": _spreads(kept, together),
         "full_first": best.count("phk"),
         "full_traces": len(together),
+        "part_first": part.count("phk") or "none",
+        "part_lea": part.count("lea-2.6.6"),
+        "part_traces": len(part),
         "full_ordered": (min(ordered), max(ordered)),
         "choices_count": len(WHOLE.choices),
         "all_pairs": len(PAPER.policies) * (len(PAPER.policies) - 1) // 2,
     }
+
+
+def _together(draws: Draws) -> list[str]:
+    """Return the keys of all draws, by seed and by choice, once each."""
+    keys = draws.keys()
+    return list(dict.fromkeys([*keys["seeds"], *keys["choices"]]))
+
+
+def _best(kept: GabberRuns, keys: list[str]) -> list[str]:
+    """Return the allocator with the least fragmentation at the end of each trace."""
+    return [min(PAPER.policies, key=at_end(kept, key).__getitem__) for key in keys]
 
 
 def _spreads(kept: GabberRuns, keys: list[str]) -> dict[str, Any]:
