@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from simalloc.api.traces import describe as describe
     from simalloc.api.traces import read_log as read_log
     from simalloc.api.traces import read_trace as read_trace
+    from simalloc.api.traces import write_trace as write_trace
     from simalloc.api.workloads import generate as generate
     from simalloc.api.workloads import workload as workload
     from simalloc.errors import SimallocError as SimallocError
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     from simalloc.sweep import Results as Results
     from simalloc.sweep import run_sweep as run_sweep
     from simalloc.trace import Trace as Trace
-    from simalloc.trace import write_trace as write_trace
     from simalloc.version import __version__ as __version__
 
 _HOME: Final = {
@@ -121,7 +121,7 @@ _HOME: Final = {
     "traces": "api.catalogues",
     "waste": "api.heaps",
     "workload": "api.workloads",
-    "write_trace": "trace",
+    "write_trace": "api.traces",
 }
 """The module of each name, as in the imports above for type checkers."""
 

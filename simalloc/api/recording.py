@@ -17,6 +17,7 @@ from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace, read_trace
 from simalloc.trace.recorder import DEPTH, Progress, RawRecording, Recorded, Wanted
 from simalloc.trace.recorder import record as record_to_file
+from simalloc.trace.writer import check_trace_name
 
 _SHELL: Final = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
 """Words that only a shell understands."""
@@ -64,7 +65,7 @@ def record(
     Raises
     ------
     SimallocError
-        If the command cannot be recorded or never calls malloc.
+        If the command cannot be recorded or never calls malloc, or if `output` ends in `.txt`.
 
     Examples
     --------
@@ -81,6 +82,8 @@ def record(
             f"record() starts a program without a shell, and {command!r} needs one; "
             f"write record(['sh', '-c', {command!r}])"
         )
+    if output is not None:
+        check_trace_name(output)
     name = Path(words[0]).name
     depth = DEPTH if stacks is True else max(int(stacks), int(sites))
     with (

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from simalloc.errors import SimallocError
 from simalloc.policy.choice import listed
 from simalloc.progress import progress as any_progress
 from simalloc.trace import EventSource, Trace, TraceFile, catalogue
+from simalloc.trace import write_trace as write_trace_file
+from simalloc.trace.formats.exporting import trace_file_for
 from simalloc.trace.formats.importing import load_log
 from simalloc.trace.formats.pattern import PatternFormat
 from simalloc.trace.statistics import Statistics
@@ -100,6 +102,41 @@ def read_log(
         return load_log(
             path, from_format=own, lenient=lenient, match_frees=match_frees, progress=bar
         )
+
+
+def write_trace(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    *,
+    progress: Callable[[float], None] = lambda _: None,
+) -> None:
+    """Write a trace to a trace file, or as plain text if the path ends in `.txt` or `.txt.zst`.
+
+    Text has no provenance and no call sites.
+
+    Parameters
+    ----------
+    trace : Trace
+        Trace to write.
+    path : str or path
+        Path of the file.
+    progress : callable, optional
+        Called with the share of the events written since the last call. By default nothing is
+        called.
+
+    Raises
+    ------
+    TraceError
+        If text cannot hold the trace's events.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> simalloc.write_trace(simalloc.read_log("app.log"), "app.npz")
+    """
+    with trace_file_for(path) as file:
+        write_trace_file(trace, file, progress=progress)
 
 
 def describe(source: Source, *, added: int = 0, progress: bool | None = None) -> Statistics:

@@ -12,6 +12,7 @@ from simalloc.cli.number import Number
 from simalloc.cli.progress import progress
 from simalloc.plural import counted
 from simalloc.trace import write_trace
+from simalloc.trace.formats.exporting import trace_file_for
 from simalloc.trace.workloads import Synthetic, generate
 from simalloc.trace.workloads.parameters import MAX_OBJECTS
 
@@ -23,7 +24,13 @@ from simalloc.trace.workloads.parameters import MAX_OBJECTS
     "  simalloc generate -o like.npz --like espresso --seed 2\n"
     "  simalloc generate -o peaks.npz --lifetimes generational --phases sawtooth:periods=8",
 )
-@click.option("-o", "--output", required=True, metavar="TRACE", help="The trace file to write.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="TRACE",
+    help="The trace to write: NAME.npz or NAME.txt.",
+)
 @click.option(
     "--objects",
     type=click.IntRange(1, MAX_OBJECTS),
@@ -108,7 +115,8 @@ def command(output: str, like: str | None, seed: int, name: str | None, **chosen
         chosen |= {"sizes": f"table:trace={like}", "lifetimes": f"resampled:trace={like}"}
     with progress(output, 2.0) as advance:
         trace = generate(Synthetic(**chosen), seed, name or Path(output).stem, progress=advance)
-        write_trace(trace, Path(output), progress=advance)
+        with trace_file_for(output) as path:
+            write_trace(trace, path, progress=advance)
     echo(
         f"{output}: {counted(len(trace), 'event')} on {counted(trace.objects, 'object')}", err=True
     )

@@ -9,8 +9,10 @@ import click
 
 from simalloc.cli.messages import echo
 from simalloc.cli.progress import progress
+from simalloc.files import keep_apart
 from simalloc.plural import counted
 from simalloc.trace.formats import pattern
+from simalloc.trace.formats.exporting import trace_file_for
 from simalloc.trace.formats.importing import Imported, import_log
 from simalloc.trace.formats.log import Format, MatchFrees
 from simalloc.trace.formats.registry import FORMATS
@@ -29,7 +31,14 @@ def _pattern_option(kind: str, groups: str) -> Callable[[click.decorators.FC], c
     "    --malloc 'Alloc\\((?P<size>\\d+)\\)' --free 'Free\\((?P<id>\\d+)\\)'",
 )
 @click.argument("log")
-@click.option("-o", "--output", "trace", required=True, metavar="TRACE", help="The trace to write.")
+@click.option(
+    "-o",
+    "--output",
+    "trace",
+    required=True,
+    metavar="TRACE",
+    help="The trace to write: a trace file such as NAME.npz, or text (.txt, .txt.zst).",
+)
 @click.option(
     "--from",
     "from_format",
@@ -87,10 +96,11 @@ def command(
     detected from the content. Events that are left out of the trace are counted on stderr.
     """
     how = _format(from_format, {kind: text for kind, text in patterns.items() if text is not None})
-    with progress(log, 1.0) as advance:
+    keep_apart(trace, [log])
+    with progress(log, 1.0) as advance, trace_file_for(trace) as path:
         imported = import_log(
             log,
-            trace,
+            path,
             from_format=how,
             lenient=lenient,
             match_frees=match_frees,

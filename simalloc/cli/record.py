@@ -39,6 +39,7 @@ from simalloc.trace.recorder.built_in import FREE_THREADED
 from simalloc.trace.recorder.record import Outcome
 from simalloc.trace.recorder.start import START_SUFFIX
 from simalloc.trace.symbols import symbolizer
+from simalloc.trace.writer import check_trace_name
 
 if TYPE_CHECKING:
     from simalloc.process.attach import Begun
@@ -197,6 +198,7 @@ def command(
         raise click.UsageError(
             "Missing option -o: give the trace to write, for example -o sort.npz", ctx
         )
+    check_trace_name(output)
     if given:
         ctx.exit(_write_recorded(output, snapshot, directory, alone=alone))
     wanted = Wanted(times, depth or int(sites), every or 0, python)

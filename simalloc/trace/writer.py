@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
@@ -28,6 +29,20 @@ from simalloc.trace.shapes import CheckedEvents, ReadEvents
 from simalloc.trace.trace import Trace
 
 _DEFLATE_LEVEL: Final = 6
+_TEXT: Final = re.compile(r"\.txt(\.(zst|gz|xz|bz2))?$")
+
+
+def is_text_name(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file has the name of plain text, which may be compressed."""
+    return bool(_TEXT.search(os.fspath(path)))
+
+
+def check_trace_name(path: str | os.PathLike[str]) -> None:
+    """Raise `TraceError` if a trace file would get the name of plain text."""
+    if is_text_name(path):
+        own = Path(_TEXT.sub(".npz", os.fspath(path))).name
+        reason = f"is the name of a text, and this is a trace file; write {own}"
+        raise TraceError(f"{reason}, which `simalloc export` makes a text of", path=path)
 
 
 class TraceWriter(Intake):
@@ -46,6 +61,7 @@ class TraceWriter(Intake):
         columns: Collection[str] = (),
         private: bool = False,
     ) -> None:
+        check_trace_name(path)
         super().__init__(columns)
         self._private = private
         self.path = Path(path)
@@ -127,26 +143,10 @@ def write_trace(
     *,
     progress: Callable[[float], None] = lambda _: None,
 ) -> None:
-    """Write a trace to the project's own file.
+    """Write a trace to a trace file.
 
-    Parameters
-    ----------
-    trace : Trace
-        Trace to write.
-    path : str or path
-        Path of the file.
-    progress : callable, optional
-        Called with the share of the events written since the last call. By default nothing is
-        called.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-
-    Examples
-    --------
-    >>> simalloc.write_trace(simalloc.read_log("app.log"), "app.npz")
+    `progress` is called with the share of the events written since its last call. Raises `OSError`
+    if the file cannot be written, and `TraceError` if its name ends like a text's.
     """
     if not isinstance(trace, Trace):
         raise TraceError(f"write_trace() takes a Trace, not {kind_of(trace)}")

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 
 import pytest
 from command import simalloc
 from patience import PATIENCE, wait_until
 
+from simalloc.api.traces import read_trace as read_trace_of_any_kind
 from simalloc.trace import read_trace
 
 
@@ -39,6 +41,34 @@ def test_export_says_how_many_reallocs_a_format_without_them_has_split(to_format
     result = simalloc("export", "t.npz", "-o", "log", "--to", to_format)
     assert f"log: 4 events on 1 object (as {to_format})" in result.stderr
     assert ("split: 2 reallocs, each into a free and an allocation" in result.stderr) == split
+
+
+@pytest.mark.parametrize("name", ["made.txt", "made.txt.zst"])
+def test_a_trace_with_the_name_of_a_text_is_text(tmp_path, name):
+    lines = ["m 0 8", "c 1 24", "f 0"]
+    (tmp_path / "log").write_text("".join(f"{line}\n" for line in lines))
+    assert simalloc("import", "log", "-o", name).exit_code == 0
+    printed = simalloc("export", name, "-o", "-").stdout
+    assert printed.splitlines()[1:] == lines
+    assert not zipfile.is_zipfile(name)
+    assert simalloc("generate", "-o", name, "--objects", "9").exit_code == 0
+    assert not zipfile.is_zipfile(name)
+    assert len(read_trace_of_any_kind(name)) == 9
+
+
+def test_a_recording_is_no_text_and_is_refused_before_the_program_starts(tmp_path):
+    result = simalloc("record", "-o", "made.txt.gz", "--", "touch", "started")
+    assert result.exit_code == 2
+    assert "made.txt.gz: is the name of a text" in result.stderr
+    assert "write made.npz" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_text_that_cannot_be_written_leaves_no_file(tmp_path):
+    (tmp_path / "old.txt").write_text("m 0 8\n")
+    result = simalloc("import", "-", "-o", "old.txt", input="m 0 8\nf 3\n")
+    assert result.exit_code == 2
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["m 0 8\n"]
 
 
 def test_standard_input(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ from simalloc.trace.formats.stream import compressed
 from simalloc.trace.header import Header, Totals
 from simalloc.trace.reader import TraceReader, is_trace_file
 from simalloc.trace.shapes import CheckedEvents
+from simalloc.trace.writer import is_text_name
 
 STDOUT: Final = "-"
 _PIECE: Final = 1 << 16
@@ -68,6 +69,22 @@ def export_trace(
         for block in compressed(blocks, str(target)):
             stream.write(block)
     return Exported(header.totals, 0 if writer.has_reallocs else header.totals.reallocs)
+
+
+@contextmanager
+def trace_file_for(target: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the path at which the block writes a trace file.
+
+    The path is `target`. If `target` has the name of a text (`.txt`, `.txt.zst`), the path is
+    temporary, and the trace is then written to `target` as text.
+    """
+    if not is_text_name(target):
+        yield Path(target)
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.npz"
+        yield path
+        export_trace(path, target, "text")
 
 
 def _target(target: str | os.PathLike[str], stack: ExitStack) -> BinaryIO:

@@ -65,6 +65,7 @@ def test_measures_are_given_in_every_way(run):
             lambda _run: simalloc.check(simalloc.read_trace("make"), "first-fit-ao"),
             "takes the policy first",
         ),
+        (lambda _run: simalloc.record("ls", "made.txt"), "made.txt: is the name of a text"),
         (lambda _run: simalloc.record(5), "is a list or a line, not an int"),
         (lambda _run: simalloc.record("ls | wc"), r"record\(\['sh', '-c', 'ls \| wc'\]\)"),
     ],
@@ -88,6 +89,14 @@ def test_a_text_can_list_several_policies():
     runs = simalloc.simulate_all("make", "first-fit-ao:growth=8K,fit=best,tlsf,first-fit-l*")
     texts = [str(run.policy) for run in runs]
     assert texts == ["first-fit-ao:fit=best,growth=8K", "tlsf", "first-fit-lifo"]
+
+
+def test_a_trace_is_written_as_its_name_says(tmp_path):
+    trace = simalloc.Trace.from_events([0, 1], [0, 0], [8, 0])
+    for name, beginning in (("made.npz", b"PK"), ("made.txt", b"#")):
+        simalloc.write_trace(trace, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(beginning)
+        assert simalloc.read_trace(tmp_path / name).size.tolist() == [8, 0]
 
 
 def test_a_parameter_of_a_policy_is_no_option_of_a_run():
