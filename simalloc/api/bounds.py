@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simalloc.api.traces import Source
+from simalloc.arguments import checked, number, optional, whole
 from simalloc.bound import Effort, Placement, Timetable, load_timetable
 from simalloc.bound import best_possible as best_possible_of
 from simalloc.progress import progress as any_progress
@@ -10,6 +11,7 @@ from simalloc.trace import Trace, TraceFile
 from simalloc.trace.catalogue import as_path
 
 
+@checked(effort=optional(number(0)), capacity=optional(whole()))
 def best_possible(
     trace: Source,
     *,

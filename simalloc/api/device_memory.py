@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from simalloc.arguments import FLAG, TEXTS, checked, optional, whole
 from simalloc.measure.device import CANDIDATES, SETTINGS, WhatIf, search, what_if
 from simalloc.progress import progress as any_progress
 from simalloc.sizes import parse_size
@@ -12,6 +13,7 @@ from simalloc.trace import Trace
 from simalloc.trace.catalogue import load_device
 
 
+@checked(settings=TEXTS, searched=FLAG, number=optional(whole()))
 def device(
     snapshot: Trace | str | os.PathLike[str],
     settings: Sequence[str] = SETTINGS,

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from simalloc.api.traces import Source, read_trace
+from simalloc.arguments import checked
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, Run, simulate_all
 from simalloc.machine import core_count
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from simalloc.report.explore.explorer import Explorer
 
 
+@checked()
 def explore(
     trace: Source,
     policies: AnyPolicy | Sequence[AnyPolicy],

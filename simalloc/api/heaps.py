@@ -6,6 +6,7 @@ from typing import Unpack
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import Source, open_source
+from simalloc.arguments import SPAN, WINDOW, checked, optional, whole
 from simalloc.errors import SimallocError
 from simalloc.heap import Checked
 from simalloc.heap import check as check_of
@@ -22,6 +23,7 @@ from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace, TraceFile
 
 
+@checked(events=optional(WINDOW), addresses=optional(WINDOW), columns=whole(1), rows=whole(1))
 def heap_map(
     trace: Source,
     policy: AnyPolicy,
@@ -62,6 +64,7 @@ def heap_map(
     return map_of(replayed, run, events=events, addresses=addresses, columns=columns, rows=rows)
 
 
+@checked(event=optional(whole()), most=whole())
 def pins(
     trace: Source,
     policy: AnyPolicy,
@@ -97,6 +100,7 @@ def pins(
     return pins_of(replayed, run, event, most=most)
 
 
+@checked(event=optional(whole()))
 def waste(
     trace: Source,
     policy: AnyPolicy,
@@ -141,6 +145,7 @@ def waste(
     return waste_of(replayed, run, event, of=of)
 
 
+@checked()
 def check(
     policy: AnyPolicy,
     trace: Source,
@@ -183,6 +188,7 @@ def check(
         return check_of(policy, replayed, progress=bar, **given)
 
 
+@checked(events=optional(SPAN))
 def step(
     trace: Source,
     policy: AnyPolicy = "first-fit-ao",

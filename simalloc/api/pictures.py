@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from math import inf
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import Source, open_source, read_trace
+from simalloc.arguments import WINDOW, checked, optional, whole
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, Run
 from simalloc.heap.fragmentation import measure_number
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@checked(events=optional(WINDOW))
 def draw_timelines(
     runs: Run | Sequence[Run],
     *,
@@ -73,12 +73,12 @@ def draw_timelines(
     >>> simalloc.draw_timelines(simalloc.simulate_all("gawk", ["first-fit-ao", "ptmalloc"]))
 
     """
-    _check_window(events=events)
     return _from("timelines", "draw_timelines")(
         _several(runs, Run, "draw_timelines"), of=quantity(of), events=events, theme=theme
     )
 
 
+@checked(events=optional(WINDOW), addresses=optional(WINDOW), named=whole())
 def draw_heap_maps(
     trace: Source,
     policies: AnyPolicy | Sequence[AnyPolicy],
@@ -122,9 +122,6 @@ def draw_heap_maps(
     >>> simalloc.draw_heap_maps("espresso", ["first-fit-ao", "binary-buddy"], named=3)
 
     """
-    _check_window(events=events, addresses=addresses)
-    if not isinstance(named, int) or named < 0:
-        raise SimallocError(f"named is {named!r}; it takes a number of objects, 0 or more")
     replayed = open_source(trace, progress=progress)
     runs = _runs(replayed, policies, scale, realloc, progress=progress)
     return _from("heap_map", "draw_heap_maps")(
@@ -174,6 +171,7 @@ def draw_device_maps(
     return _from("device_map", "draw_device_maps")(maps, theme=theme)
 
 
+@checked()
 def draw_free_sizes(
     trace: Source,
     policies: AnyPolicy | Sequence[AnyPolicy],
@@ -206,6 +204,7 @@ def draw_free_sizes(
     )
 
 
+@checked()
 def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None = None) -> Picture:
     """Draw the sizes and lifetimes of a trace's objects, as shares of all.
 
@@ -228,6 +227,7 @@ def draw_lives(trace: Source, *, theme: Theme = "light", progress: bool | None =
         return _from("lives", "draw_lives")(source, theme=theme, progress=bar)
 
 
+@checked()
 def draw_portrait(
     trace: Source, *, theme: Literal["light", "dark"] = "light", progress: bool | None = None
 ) -> Picture:
@@ -415,18 +415,6 @@ def _several(given: T | Iterable[T], kind: type[T], function: str) -> list[T]:
     return several
 
 
-def _check_window(**windows: tuple[float, float] | None) -> None:
-    """Raise `SimallocError` for a window that is not two numbers, the lower one first."""
-    for name, window in windows.items():
-        if window is None:
-            continue
-        is_pair = isinstance(window, Sequence) and len(window) == 2
-        if not is_pair or not all(isinstance(each, Real) for each in window):
-            raise SimallocError(f"{name} is {window!r}; it takes two numbers, such as (0, 1000)")
-        if not 0 <= window[0] < window[1] < inf:
-            raise SimallocError(f"{name} is {window!r}; it takes a range such as (0, 1000)")
-
-
 def _items(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
 
@@ -487,7 +475,7 @@ def _ranks(
     of: Literal["mapped", "resident"],
     function: str,
 ) -> list[Rank]:
-    if of not in {"mapped", "resident"}:
+    if of not in ("mapped", "resident"):
         raise SimallocError(f"fragmentation measures mapped or resident bytes, not {of!r}")
     if not isinstance(compared, Results):
         return ranking(_several(compared, Run, function), measure, of)

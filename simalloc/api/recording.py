@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from simalloc.arguments import FLAG, PATH, Kind, checked, optional, whole
 from simalloc.errors import SimallocError
 from simalloc.plural import counted, kind_of
 from simalloc.progress import Bar
@@ -21,8 +22,20 @@ from simalloc.trace.writer import check_trace_name
 
 _SHELL: Final = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
 """Words that only a shell understands."""
+_DEPTH: Final = Kind(
+    "True, False, or a number of frames",
+    lambda value: FLAG.accepts(value) or whole().accepts(value),
+)
 
 
+@checked(
+    output=optional(PATH),
+    times=FLAG,
+    sites=FLAG,
+    stacks=_DEPTH,
+    every=whole(),
+    python=FLAG,
+)
 def record(
     command: Sequence[str] | str,
     output: str | os.PathLike[str] | None = None,

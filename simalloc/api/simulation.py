@@ -7,6 +7,7 @@ from typing import Unpack
 
 from simalloc.api.runs import Runs
 from simalloc.api.traces import Source, open_source, open_sources
+from simalloc.arguments import FLAG, checked
 from simalloc.errors import PolicyError, SimallocError
 from simalloc.heap import Run
 from simalloc.heap import simulate as replay
@@ -16,6 +17,7 @@ from simalloc.policy import AnyPolicy, Grid, expand_policies, split_names
 from simalloc.progress import progress as any_progress
 
 
+@checked(addresses=FLAG)
 def simulate(
     trace: Source,
     policy: AnyPolicy,
@@ -64,6 +66,7 @@ def simulate(
         return replay(replayed, policy, addresses=addresses, progress=bar, **given)
 
 
+@checked()
 def simulate_all(
     traces: Source | Iterable[Source],
     policies: AnyPolicy | Iterable[AnyPolicy] | Mapping[str, Grid] = "all",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simalloc.api.traces import Source, read_trace
-from simalloc.heap.quantity import Quantity
+from simalloc.arguments import TEXT, TEXTS, checked, one_of, optional, whole
+from simalloc.heap.quantity import QUANTITIES, Quantity
 from simalloc.measure.sites import (
     Apart,
     At,
@@ -23,7 +24,10 @@ from simalloc.progress import progress as any_progress
 if TYPE_CHECKING:
     from simalloc.report.flame_graph import FlameGraph
 
+_AT: Final = one_of("worst", "peak", "end")
 
+
+@checked(at=_AT, of=one_of(*QUANTITIES), page=whole(), wrappers=optional(TEXTS))
 def sites(
     trace: Source,
     policy: AnyPolicy | None = None,
@@ -80,6 +84,7 @@ def sites(
         )
 
 
+@checked(at=_AT, of=one_of(*QUANTITIES), page=whole(), wrappers=optional(TEXTS))
 def draw_flame_graph(
     trace: Source,
     *policies: AnyPolicy,
@@ -130,6 +135,7 @@ def draw_flame_graph(
     )
 
 
+@checked(function=TEXT)
 def apart(
     trace: Source, policy: AnyPolicy, function: str, *, progress: bool | None = None
 ) -> Apart:
@@ -165,6 +171,7 @@ def apart(
         return Parting(replayed, policy, bar).apart(chosen)
 
 
+@checked(most=whole())
 def best_apart(
     trace: Source, policy: AnyPolicy, *, most: int = 3, progress: bool | None = None
 ) -> list[Proposal]:

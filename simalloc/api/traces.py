@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
+from typing import Final, Literal
 
+from simalloc.arguments import FLAG, PATH, PATTERNS, Kind, checked, one_of, optional, whole
 from simalloc.errors import SimallocError
 from simalloc.policy.choice import listed
 from simalloc.progress import progress as any_progress
 from simalloc.trace import EventSource, Trace, TraceFile, catalogue
 from simalloc.trace import write_trace as write_trace_file
+from simalloc.trace.events import MAX_SIZE
 from simalloc.trace.formats.exporting import trace_file_for
 from simalloc.trace.formats.importing import load_log
 from simalloc.trace.formats.pattern import PatternFormat
@@ -20,7 +22,10 @@ from simalloc.trace.statistics import describe as describe_trace
 Source = Trace | TraceFile | str | os.PathLike[str]
 """A trace, its name in the catalogue, or the path of a trace or log."""
 
+_CALLED: Final = Kind("a function of one number", callable)
 
+
+@checked()
 def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
     """Return a trace from the catalogue or from a file.
 
@@ -54,6 +59,12 @@ def read_trace(source: Source, *, progress: bool | None = None) -> Trace:
         return catalogue.load(source, progress=bar)
 
 
+@checked(
+    path=PATH,
+    patterns=optional(PATTERNS),
+    match_frees=optional(one_of("newest", "oldest")),
+    lenient=FLAG,
+)
 def read_log(
     path: str | os.PathLike[str],
     *,
@@ -104,6 +115,7 @@ def read_log(
         )
 
 
+@checked(path=PATH, progress=_CALLED)
 def write_trace(
     trace: Trace,
     path: str | os.PathLike[str],
@@ -139,6 +151,7 @@ def write_trace(
         write_trace_file(trace, file, progress=progress)
 
 
+@checked(added=whole(0, MAX_SIZE))
 def describe(source: Source, *, added: int = 0, progress: bool | None = None) -> Statistics:
     """Return the statistics of a trace.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from simalloc.adversary import ADVERSARIES, attack
+from simalloc.arguments import TEXT, checked, whole
 from simalloc.errors import SimallocError
 from simalloc.policy import AnyPolicy
 from simalloc.progress import Bar
@@ -16,6 +17,7 @@ from simalloc.trace.workloads import workload as catalogued
 from simalloc.trace.workloads.provenance import SEED
 
 
+@checked(name=TEXT, seed=whole(), live=whole(1), largest=whole(1))
 def workload(
     name: str,
     seed: int = SEED,
@@ -79,6 +81,7 @@ def workload(
         return attack(name, policy, live=live, largest=largest, scale=scale, progress=count)
 
 
+@checked(name=TEXT, seed=whole())
 def generate(
     objects: int = 100_000,
     *,

@@ -49,7 +49,7 @@ class Worst(NamedTuple):
 
 def quantity(word: object) -> Quantity:
     """Return the quantity that a word selects; raises `SimallocError` for an unknown word."""
-    if word not in QUANTITIES:
+    if not isinstance(word, str) or word not in QUANTITIES:
         raise SimallocError(f"unknown quantity {word!r}; choose one of {', '.join(QUANTITIES)}")
     return cast("Quantity", word)
 

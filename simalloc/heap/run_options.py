@@ -9,6 +9,7 @@ from typing import Final, TypedDict, TypeVar
 
 import numpy as np
 
+from simalloc.arguments import FLAG, Kind, one_of, optional, whole
 from simalloc.errors import SimallocError
 from simalloc.heap.start import Start
 from simalloc.policy import Policy
@@ -105,15 +106,15 @@ class RunOptions:
     def resolved(self, policy: Policy) -> RunOptions:
         """Return the same with the defaults of a policy filled in.
 
-        Raises `SimallocError` for a value that does not exist.
+        Raises `SimallocError` for a value of a wrong type or out of range.
         """
         description = policy.description
         scale = policy.scale if self.scale is None else self.scale
         check_scale(scale)
+        for name, kind in _KINDS.items():
+            kind.check(name, getattr(self, name))
         for size in (self.page, *self.occupied):
             check_page(size)
-        if self.engine not in ENGINES:
-            raise ValueError(f"engine is {self.engine!r}; it takes one of {', '.join(ENGINES)}")
         realloc = Realloc.IN_PLACE if description.mechanism else Realloc.FREE_FIRST
         refusal = OnRefusal.STOP if description.stops_when_refused else OnRefusal.GO_ON
         start = self.start if isinstance(description, Ptmalloc) else None
@@ -128,6 +129,20 @@ class RunOptions:
             on_refusal=_chosen("behaviour on refusal", OnRefusal, self.on_refusal, refusal),
         )
 
+
+_KINDS: Final = {
+    "page": whole(),
+    "resident": FLAG,
+    "largest_free": FLAG,
+    "writes": FLAG,
+    "occupied": Kind(
+        "a list of page sizes in bytes",
+        lambda value: isinstance(value, Sequence) and all(map(whole().accepts, value)),
+    ),
+    "start": optional(Kind("a Start", lambda value: isinstance(value, Start))),
+    "engine": one_of(*ENGINES),
+}
+"""The kinds of the fields that have no defaults of the policy."""
 
 _Choice = TypeVar("_Choice", bound=Enum)
 

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from simalloc.arguments import FLAG, PATH, TEXT, checked, optional, whole
 from simalloc.errors import PlanError
 from simalloc.heap import Realloc
 from simalloc.heap.quantity import Quantity
@@ -21,6 +22,13 @@ from simalloc.sweep.sweep import carry_out_plan
 from simalloc.trace import Trace
 
 
+@checked(
+    timelines=FLAG,
+    results=optional(PATH),
+    jobs=optional(whole(1)),
+    memory=optional(whole(1)),
+    dask=optional(TEXT),
+)
 def run_sweep(
     traces: Iterable[Trace | str | Path] | Trace | str | Path,
     policies: Iterable[AnyPolicy] | AnyPolicy | Mapping[str, Grid] = "all",

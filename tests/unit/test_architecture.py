@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "simalloc"
 LAYERS = [
     "printable",
     "errors examples extras files machine plural progress shown signals version waiting",
-    "arrays sizes",
+    "arguments arrays sizes",
     "memory",
     "trace policy",
     "bound process",

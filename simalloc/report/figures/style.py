@@ -19,7 +19,7 @@ PAPER_WIDTH: Final = 7.0
 @contextmanager
 def styled(theme: Theme) -> Iterator[Palette]:
     """Draw what the block draws in a theme."""
-    if theme not in PALETTES:
+    if not isinstance(theme, str) or theme not in PALETTES:
         raise SimallocError(f"unknown theme {theme!r}; choose one of {', '.join(PALETTES)}")
     palette = PALETTES[theme]
     settings: Any = {

@@ -42,7 +42,10 @@ def test_measures_are_given_in_every_way(run):
             lambda run: simalloc.draw_timelines(run, events=(5, 2)),
             r"events is \(5, 2\); it takes a",
         ),
-        (lambda run: simalloc.draw_timelines(run, events="all"), "events is 'all'; it takes two"),
+        (
+            lambda run: simalloc.draw_timelines(run, events="all"),
+            "events is 'all'; it takes a range",
+        ),
         (
             lambda _run: simalloc.draw_heap_maps("make", "@default", addresses=(0, float("nan"))),
             r"addresses is \(0, nan\); it takes a range",

@@ -86,7 +86,7 @@ def test_scales_out_of_range_are_refused(scale):
 def test_unknown_policies_and_engines_are_refused():
     with pytest.raises(PolicyError, match="did you mean first-fit-ao"):
         simulate(HOLE, "first-fit-oa")
-    with pytest.raises(ValueError, match="engine"):
+    with pytest.raises(SimallocError, match="engine"):
         simulate(HOLE, "first-fit-ao", engine="quantum")
 
 
