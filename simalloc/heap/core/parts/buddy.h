@@ -109,9 +109,9 @@ ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned cl
         return false;
     buddy_remove(buddies, buddy, class, kind);
     if (above)
-        heap_join_next(heap, id);
+        heap_absorb_next(heap, id);
     else
-        heap_join_previous(heap, id);
+        heap_absorb_previous(heap, id);
     heap->counters.coalescings++;
     return true;
 }

@@ -19,12 +19,12 @@ ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *t
     uint32_t above = heap->blocks[id].next;
     if (heap_is_free(heap, below)) {
         take_out(heap, below);
-        heap_join_previous(heap, id);
+        heap_absorb_previous(heap, id);
         heap->counters.coalescings++;
     }
     if (heap_is_free(heap, above)) {
         take_out(heap, above);
-        heap_join_next(heap, id);
+        heap_absorb_next(heap, id);
         heap->counters.coalescings++;
     }
 }

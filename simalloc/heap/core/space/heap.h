@@ -334,8 +334,9 @@ ALWAYS_INLINE uint32_t heap_cut_high(struct heap *heap, uint32_t id, uint64_t si
     return high;
 }
 
-/* Joins the neighbour above `id` to it; the neighbour's id is no more. */
-ALWAYS_INLINE void heap_join_next(struct heap *heap, uint32_t id)
+/* Joins the neighbour above `id` to it; the neighbour's id is no more. The caller makes the joined
+ * block free next, or it stays in use: the index of the largest free block is not notified. */
+ALWAYS_INLINE void heap_absorb_next(struct heap *heap, uint32_t id)
 {
     struct block *block = &heap->blocks[id];
     uint32_t high = block->next;
@@ -343,11 +344,17 @@ ALWAYS_INLINE void heap_join_next(struct heap *heap, uint32_t id)
     block->next = heap->blocks[high].next;
     heap->blocks[block->next].previous = id;
     heap_drop_id(heap, high);
+}
+
+/* The same for a block that may be free already. */
+ALWAYS_INLINE void heap_join_next(struct heap *heap, uint32_t id)
+{
+    heap_absorb_next(heap, id);
     heap_note_free(heap, id);
 }
 
-/* Joins the neighbour below `id` to it; the neighbour's id is no more. */
-ALWAYS_INLINE void heap_join_previous(struct heap *heap, uint32_t id)
+/* Joins the neighbour below `id` to it, as heap_absorb_next() does. */
+ALWAYS_INLINE void heap_absorb_previous(struct heap *heap, uint32_t id)
 {
     struct block *block = &heap->blocks[id];
     uint32_t low = block->previous;
@@ -356,6 +363,12 @@ ALWAYS_INLINE void heap_join_previous(struct heap *heap, uint32_t id)
     block->previous = heap->blocks[low].previous;
     heap->blocks[block->previous].next = id;
     heap_drop_id(heap, low);
+}
+
+/* The same for a block that may be free already. */
+ALWAYS_INLINE void heap_join_previous(struct heap *heap, uint32_t id)
+{
+    heap_absorb_previous(heap, id);
     heap_note_free(heap, id);
 }
 
