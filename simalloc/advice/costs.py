@@ -31,7 +31,7 @@ class Cost:
     """Cost of a run above the present setting's, in CPU time; negative for a saving.
 
     `seconds` is the estimate and `max_seconds` its upper limit. `of_seconds` is the program's CPU
-    time, None if unknown.
+    time, None if unknown. `uncached` is the number of requests that bypass the thread cache.
     """
 
     faults: int
@@ -39,6 +39,7 @@ class Cost:
     seconds: float
     max_seconds: float
     of_seconds: float | None
+    uncached: int = 0
 
     @property
     def share(self) -> float | None:
@@ -61,13 +62,10 @@ def cost_of(run: Run, now: Run, prices: Prices, cpu_seconds: float | None) -> Co
         return Cost(0, 0, 0.0, 0.0, None)
     faults = run.costs.faults - now.costs.faults
     calls = run.costs.system_calls - now.costs.system_calls
-    parts = (
-        faults * prices.page,
-        calls * prices.mapping,
-        (_past_cache(run) - _past_cache(now)) * prices.request,
-    )
+    uncached = _past_cache(run) - _past_cache(now)
+    parts = (faults * prices.page, calls * prices.mapping, uncached * prices.request)
     most = sum(UNCERTAINTY * part if part > 0 else part for part in parts)
-    return Cost(faults, calls, sum(parts), most, cpu_seconds or None)
+    return Cost(faults, calls, sum(parts), most, cpu_seconds or None, uncached)
 
 
 def _past_cache(run: Run) -> int:

@@ -263,10 +263,10 @@ def _price(spent: Cost) -> str:
     if spent.of_seconds is not None:
         least, most = (100 * each / spent.of_seconds for each in (seconds, spent.max_seconds))
         shares = f" ({least:.1f} to {most:.1f} % of the program's)"
-    return (
-        f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares} for "
-        f"{_more(spent.faults, 'page faults')} and {_more(spent.system_calls, 'system calls')}"
-    )
+    reasons = [_more(spent.faults, "page faults"), _more(spent.system_calls, "system calls")]
+    if spent.uncached > 0:
+        reasons.insert(0, f"{spent.uncached:,} requests without a thread cache")
+    return f"{seconds:.2g} to {spent.max_seconds:.2g} s of CPU time{shares} for {_listed(reasons)}"
 
 
 def _more(number: int, what: str) -> str:

@@ -4,14 +4,16 @@ import os
 import resource
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from simalloc.advice import settings_of, user_candidate
-from simalloc.advice.costs import UNCERTAINTY, cost_of
+from simalloc.advice.costs import UNCERTAINTY, Cost, cost_of
 from simalloc.advice.prices import Prices
+from simalloc.advice.sentences import cost as cost_in_words
 from simalloc.heap import simulate
 from simalloc.trace import Op, Trace
 
@@ -54,6 +56,22 @@ def test_a_budget_is_compared_with_the_limit():
     cost = cost_of(then, now, PRICES, 1.0)
     assert cost.exceeds(1.5 * cost.share)
     assert not cost.exceeds(cost.max_share)
+
+
+def test_requests_without_a_thread_cache_cost_and_are_named():
+    now, then = run_of("ptmalloc:version=2.36"), run_of("ptmalloc:version=2.36,tcache_count=0")
+    faults = then.costs.faults - now.costs.faults
+    calls = then.costs.system_calls - now.costs.system_calls
+    found = cost_of(then, now, PRICES, None)
+    assert found.uncached == then.events
+    assert found.seconds == faults + 10 * calls + 100 * then.events
+    assert cost_of(now, now, PRICES, None).uncached == 0
+    (setting,) = settings_of(turns(), [user_candidate("glibc")])
+    dear = replace(setting, cost=Cost(5, -3, 1.0, 2.0, None, 1600))
+    assert cost_in_words(dear).startswith(
+        "The change costs 1 to 2 s of CPU time for 1,600 requests without a thread cache, 5 more "
+        "page faults and 3 fewer system calls. "
+    )
 
 
 def cpu_seconds(program, variables):
