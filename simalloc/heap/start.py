@@ -228,6 +228,7 @@ class Start:
             and values.keys() == {*_BY_HAND, "adjusts"}
             and all(0 <= value <= 1 << 40 for value in values.values())
             and max(values["tcache_count"], values["arena_max"]) < 1 << 16
+            and values["adjusts"] <= 1
         )
 
     def _sizes_of_runs(self) -> NDArray[np.int64]:

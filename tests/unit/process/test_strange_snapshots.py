@@ -125,3 +125,35 @@ def test_a_heap_beyond_the_end_of_addresses_is_refused(members, tmp_path):
     for engine in ("core", "reference"):
         with pytest.raises(SimallocError, match=r"the heap would exceed 2\*\*62 bytes"):
             simulate(start.before(trace), "ptmalloc:version=2.36", start=start, engine=engine)
+
+
+TUNABLES = (
+    "trim_threshold",
+    "top_pad",
+    "mmap_threshold",
+    "mmap_max",
+    "tcache_count",
+    "arena_max",
+    "adjusts",
+)
+
+
+@pytest.mark.parametrize("name", TUNABLES)
+def test_every_tunable_is_used_or_refused(members, tmp_path, name):
+    path = tmp_path / "heap.npz"
+    trace = Trace.from_events([0], [0], [8])
+    refused = 0
+    for value in (0, 1, 2, (1 << 16) - 1, 1 << 16, 1 << 31, 1 << 40, (1 << 40) + 1, 1 << 62):
+        header = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+        header["state"]["parameters"][name] = value
+        changed = saved(np.frombuffer(json.dumps(header).encode(), np.uint8))
+        with zipfile.ZipFile(path, "w") as archive:
+            for each, content in {**members, "header.npy": changed}.items():
+                archive.writestr(each, content)
+        try:
+            start = Start.of(load_snapshot(path))
+        except SimallocError:
+            refused += 1
+        else:
+            assert simulate(start.before(trace), "ptmalloc:version=2.36", start=start).finished
+    assert 2 <= refused <= 7
