@@ -15,10 +15,11 @@ from simalloc.trace.statistics import COVERAGE, SHARES, Statistics, threads_at_o
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 
 _NOTES: Final = (
-    "Objects: every realloc makes a new one, unless said otherwise.",
-    "Lifetimes: bytes allocated from the birth on, the object's own included, until its death.",
-    "Neighbours: the objects allocated just before and after; bytes from an object's death on.",
-    "What is never freed dies at the end of the trace.",
+    "In averages, lifetimes and shares, a realloc ends an object and begins another.",
+    "Lifetime: bytes allocated from an object's birth, including its own bytes, until its death.",
+    "Neighbours: the objects allocated just before and after. Free after: bytes allocated from an",
+    "object's death until both neighbours are dead.",
+    "An object that is never freed dies at the end of the trace.",
 )
 
 
@@ -71,15 +72,15 @@ def _conclusion(statistics: Statistics) -> Iterator[str]:
     events, peak, left = statistics.counts.events, statistics.peak_bytes, statistics.never_freed
     if not events:
         return
-    when = f"{peak.event / events:.0%} of the way"
-    kept = f"{left.bytes / peak.amount:.0%} as much at the end" if left.bytes else "all is freed"
-    yield f"{statistics.name}: most is live {when}; {kept}."
+    when = f"{100 * peak.event / events:.0f} % of the events"
+    share = f"{100 * left.bytes / peak.amount:.0f} % of the peak is" if left.bytes else "nothing is"
+    yield f"{statistics.name}: live bytes peak after {when}; {share} live at the end."
     few, every = statistics.sizes.covering[0], statistics.sizes.covering[-1]
     given = sum(each.bytes_freed_for_others for each in statistics.threads)
     passed = given / max(statistics.counts.bytes, 1)
-    across = f"; {passed:.0%} of the bytes are freed by another thread" if given else ""
+    across = f"; another thread frees {100 * passed:.0f} % of the bytes" if given else ""
     make = "makes" if few == 1 else "make"
-    yield f"{few:,} of its {counted(every, 'size')} {make} 90 % of the objects{across}."
+    yield f"{few:,} of its {counted(every, 'size')} {make} up 90 % of the objects{across}."
 
 
 def statistics_tables(all_statistics: Sequence[Statistics]) -> list[Table]:

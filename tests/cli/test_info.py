@@ -75,7 +75,7 @@ def test_an_empty_trace_is_no_error(tmp_path):
 
 def test_one_size_makes_most_of_the_objects(tmp_path):
     write_trace(Trace.from_events([0], [0], [8]), tmp_path / "one.npz")
-    assert "1 of its 1 size makes 90 % of the objects" in info(str(tmp_path / "one.npz"))
+    assert "1 of its 1 size makes up 90 % of the objects" in info(str(tmp_path / "one.npz"))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
