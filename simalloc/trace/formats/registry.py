@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
@@ -79,6 +80,12 @@ WRITERS: Final = {
 
 _MARKS: Final = (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)
 
+_FREE_BYTES: Final = re.compile(
+    rb"\bfree[ _]?(size|heap|bytes)|\bheap[ _]?free|largest[ _](free[ _])?block|GetFreeHeapSize",
+    re.IGNORECASE,
+)
+"""A log of the heap's free bytes or its largest free block, as boards print it now and then."""
+
 
 def detect(stream: LogStream) -> Format:
     """Tell a log's format from its beginning; raises `TraceError` if it is like none."""
@@ -93,6 +100,12 @@ def detect(stream: LogStream) -> Format:
     if head.startswith(_MARKS):
         raise TraceError(
             "begins with a byte order mark, as texts of Windows do; save it as UTF-8 without one",
+            path=stream.name,
+        )
+    if _FREE_BYTES.search(head):
+        raise TraceError(
+            "reports the heap's free bytes; a trace requires every malloc and free. Record them on "
+            "the board (docs/boards.md), or use `--from pattern` if other lines contain them",
             path=stream.name,
         )
     start = repr(head[:40]).removeprefix("b")

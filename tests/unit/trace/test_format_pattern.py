@@ -215,6 +215,28 @@ def test_the_kernel_s_log_with_a_null_pointer(read):
     assert trace.time.tolist() == [0, 2935416720000]
 
 
+def test_a_board_s_events_exported_as_text(read):
+    """The patterns are from docs/formats.md."""
+    lines = (
+        "Index,Time,Context,Event,Detail\n"
+        '12,"0.0027","mqtt","Heap Alloc","64 bytes at 0x3FFB0000"\n'
+        '13,"0.0031","ui","Heap Free","0x3FFB0000"\n'
+    )
+    trace = read(lines, EXPORTED)
+    assert trace.op.tolist() == [M, F]
+    assert trace.size.tolist() == [64, 0]
+    assert trace.thread.tolist() == [0, 1]
+    assert trace.time.tolist() == [0, 400_000]
+
+
+EXPORTED = {
+    "ignore": "^Index,",
+    "malloc": r'"(?P<time>[\d.]+)","(?P<thread>[^"]*)","Heap Alloc","(?P<size>\d+) bytes at '
+    r"(?P<id>\w+)",
+    "free": r'"(?P<time>[\d.]+)","(?P<thread>[^"]*)","Heap Free","(?P<id>\w+)',
+}
+
+
 KERNEL = {
     "ignore": "^#",
     "malloc": r"(?P<time>[\d.]+): kmalloc: .*ptr=\s*(?P<id>\S+) .*bytes_req=(?P<size>\d+)",

@@ -180,6 +180,19 @@ def test_what_is_like_no_format_is_an_error(log):
         load_log(log("m 0 1\n"), from_format="nonsense")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I (312) main: Free heap: 177725 bytes, largest block: 96087",
+        "heap_free=20480 min=18000",
+        "xPortGetFreeHeapSize() = 8120",
+    ],
+)
+def test_a_log_of_free_bytes_alone_names_the_recorder(log, line):
+    with pytest.raises(TraceError, match=r"free bytes; a trace requires every malloc.*boards\.md"):
+        load_log(log(line + "\n"))
+
+
 def test_the_format_can_be_forced(log):
     with pytest.raises(TraceError, match="line 1"):
         load_log(log("Dear Sir,\n"), from_format="text")
