@@ -191,5 +191,6 @@ def _what(trace: Trace, birth: int) -> str:
         frame = next(path_of(trace.provenance["stacks"], int(trace.site[birth])), None)
         if frame is not None:
             function, file, line = frame
-            return f"{function or '?'} ({file}:{line})" if file else function
+            where = f"{file}:{line}"
+            return f"{function} ({where})" if function and file else function or where
     return f"{int(trace.size[birth]):,} bytes"

@@ -134,7 +134,7 @@ def _remedies(found: Diagnosis) -> list[str]:
             "freed; allocate such objects at the program's start."
         )
     if (blocks := found.block_pools) is not None:
-        sizes = " and ".join(f"{each.count:,} x {each.size:,}" for each in blocks.pools)
+        sizes = ", ".join(f"{each.count:,} x {each.size:,}" for each in blocks.pools)
         remedies.append(
             f"{'A block pool' if len(blocks.pools) == 1 else 'Block pools'} of {sizes} bytes and a "
             f"heap of {found.capacity - blocks.pool_bytes:,} bytes serve every request."

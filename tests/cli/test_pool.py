@@ -175,3 +175,22 @@ def test_a_trace_that_no_pool_can_hold_is_refused(tmp_path):
     done = simalloc("pool", path, "-p", "first-fit-ao")
     assert done.exit_code == 2
     assert "huge: 25,769,803,776 bytes are live at the peak; pools are searched" in done.stderr
+
+
+def test_a_log_of_system_view_is_diagnosed_by_source_lines(tmp_path):
+    allocated = ((1, 1000), (2, 100), (3, 1000), (4, 100))
+    events = [f"Allocated {size} bytes @ 0x3ffb{key:04x}" for key, size in allocated]
+    events += ["Freed bytes @ 0x3ffb0001", "Freed bytes @ 0x3ffb0003"]
+    events += ["Allocated 1500 bytes @ 0x3ffb0009"]
+    lines = [
+        f'[0.{number:09}] HEAP: {event} from task "ui" on core 0 by:\n/main/ui.c:3{number}\n'
+        for number, event in enumerate(events)
+    ]
+    (tmp_path / "heap.txt").write_text("Parse trace...\n" + "\n".join(lines))
+    trace = str(tmp_path / "heap.npz")
+    assert simalloc("import", str(tmp_path / "heap.txt"), "-o", trace).exit_code == 0
+    [found] = records(trace, "-p", "freertos-heap-4", "--diagnose", "2400")
+    assert [each["what"] for each in found["diagnosis"]["separators"]] == [
+        "/main/ui.c:31",
+        "/main/ui.c:33",
+    ]
