@@ -94,12 +94,12 @@ static PyObject *memory_walk(PyObject *object, PyObject *args)
 {
     struct column columns[] = {{.name = "address", .width = 8, .writable = true},
                                {.name = "word", .width = 8, .writable = true}};
-    PyObject *given[2];
+    PyObject *arrays[2];
     unsigned long long start, stop;
     Py_ssize_t capacity;
     struct chain chain;
-    if (!PyArg_ParseTuple(args, "KKOO", &start, &stop, &given[0], &given[1]) ||
-        !columns_hold(columns, given, 2, &capacity))
+    if (!PyArg_ParseTuple(args, "KKOO", &start, &stop, &arrays[0], &arrays[1]) ||
+        !columns_hold(columns, arrays, 2, &capacity))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     chain = walk_chunks(memory_of(object), start, stop, columns[0].view.buf, columns[1].view.buf,
@@ -112,14 +112,14 @@ static PyObject *memory_walk(PyObject *object, PyObject *args)
 static PyObject *memory_follow(PyObject *object, PyObject *args)
 {
     struct column columns[] = {{.name = "item", .width = 8, .writable = true}};
-    PyObject *given;
+    PyObject *array;
     unsigned long long first;
     unsigned int offset;
     int masked;
     Py_ssize_t capacity;
     struct chain chain;
-    if (!PyArg_ParseTuple(args, "KIpO", &first, &offset, &masked, &given) ||
-        !columns_hold(columns, &given, 1, &capacity))
+    if (!PyArg_ParseTuple(args, "KIpO", &first, &offset, &masked, &array) ||
+        !columns_hold(columns, &array, 1, &capacity))
         return NULL;
     chain = follow_list(memory_of(object), first, offset, masked, columns[0].view.buf,
                         (size_t)capacity);
@@ -130,12 +130,12 @@ static PyObject *memory_follow(PyObject *object, PyObject *args)
 static PyObject *memory_ring(PyObject *object, PyObject *args)
 {
     struct column columns[] = {{.name = "item", .width = 8, .writable = true}};
-    PyObject *given;
+    PyObject *array;
     unsigned long long head;
     Py_ssize_t capacity;
     struct chain chain;
-    if (!PyArg_ParseTuple(args, "KO", &head, &given) ||
-        !columns_hold(columns, &given, 1, &capacity))
+    if (!PyArg_ParseTuple(args, "KO", &head, &array) ||
+        !columns_hold(columns, &array, 1, &capacity))
         return NULL;
     chain = follow_ring(memory_of(object), head, columns[0].view.buf, (size_t)capacity);
     columns_release(columns, 1);
@@ -146,10 +146,10 @@ static PyObject *memory_words(PyObject *object, PyObject *args)
 {
     struct column columns[] = {{.name = "address", .width = 8},
                                {.name = "word", .width = 8, .writable = true}};
-    PyObject *given[2];
+    PyObject *arrays[2];
     Py_ssize_t count, missing = 0;
-    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
-        !columns_hold(columns, given, 2, &count))
+    if (!PyArg_ParseTuple(args, "OO", &arrays[0], &arrays[1]) ||
+        !columns_hold(columns, arrays, 2, &count))
         return NULL;
     const uint64_t *address = columns[0].view.buf;
     uint64_t *word = columns[1].view.buf;
@@ -231,11 +231,11 @@ static void stop_dealloc(PyObject *object)
 static PyObject *stop_settle(PyObject *object, PyObject *args)
 {
     struct column columns[] = {{.name = "locks", .width = 8}, {.name = "code", .width = 8}};
-    PyObject *given[2];
+    PyObject *arrays[2];
     Py_ssize_t locks, words;
     int rounds;
-    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
-        !columns_hold_two(columns, given, 1, 2, &locks, &words))
+    if (!PyArg_ParseTuple(args, "OO", &arrays[0], &arrays[1]) ||
+        !columns_hold_two(columns, arrays, 1, 2, &locks, &words))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     rounds = tracer_settle(tracer_of(object), columns[0].view.buf, (size_t)locks,
@@ -249,10 +249,10 @@ static PyObject *stop_settle(PyObject *object, PyObject *args)
 static PyObject *stop_leave(PyObject *object, PyObject *args)
 {
     struct column columns[] = {{.name = "code", .width = 8}, {.name = "data", .width = 8}};
-    PyObject *given[2];
+    PyObject *arrays[2];
     Py_ssize_t code_words, data_words;
-    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
-        !columns_hold_two(columns, given, 1, 2, &code_words, &data_words))
+    if (!PyArg_ParseTuple(args, "OO", &arrays[0], &arrays[1]) ||
+        !columns_hold_two(columns, arrays, 1, 2, &code_words, &data_words))
         return NULL;
     struct allocator_memory memory = {columns[0].view.buf, (size_t)code_words / 2,
                                       columns[1].view.buf, (size_t)data_words / 2};
@@ -269,15 +269,16 @@ static PyObject *stop_leave(PyObject *object, PyObject *args)
 static PyObject *stop_call(PyObject *object, PyObject *args)
 {
     struct tracer *tracer = tracer_of(object);
-    unsigned long long entry, function, stack, given[CALL_ARGUMENTS] = {0};
+    unsigned long long entry, function, stack, arguments[CALL_ARGUMENTS] = {0};
     uint64_t result = 0;
     int error = ESRCH;
-    if (!PyArg_ParseTuple(args, "KKK|KKKKKK", &entry, &function, &stack, &given[0], &given[1],
-                          &given[2], &given[3], &given[4], &given[5]))
+    if (!PyArg_ParseTuple(args, "KKK|KKKKKK", &entry, &function, &stack, &arguments[0],
+                          &arguments[1], &arguments[2], &arguments[3], &arguments[4],
+                          &arguments[5]))
         return NULL;
     struct call call = {.entry = entry, .function = function, .stack = stack};
     for (size_t i = 0; i < CALL_ARGUMENTS; i++)
-        call.arguments[i] = given[i];
+        call.arguments[i] = arguments[i];
     Py_BEGIN_ALLOW_THREADS
     for (size_t i = 0; i < tracer->count; i++)
         if (tracer->threads[i].number == ((Stop *)object)->caller) {
@@ -314,11 +315,11 @@ static PyObject *stop_pointers(PyObject *object, PyObject *unused)
     return list;
 }
 
-static PyObject *stop_keep(PyObject *object, PyObject *given)
+static PyObject *stop_keep(PyObject *object, PyObject *array)
 {
     struct column kept = {.name = "threads", .width = 8};
     Py_ssize_t count;
-    if (!columns_hold(&kept, &given, 1, &count))
+    if (!columns_hold(&kept, &array, 1, &count))
         return NULL;
     tracer_keep(tracer_of(object), kept.view.buf, (size_t)count);
     columns_release(&kept, 1);
@@ -398,13 +399,14 @@ static PyObject *copy(PyObject *module, PyObject *args)
                                {.name = "length", .width = 8},
                                {.name = "place", .width = 8},
                                {.name = "into", .width = 1, .writable = true}};
-    PyObject *given[4];
+    PyObject *arrays[4];
     int process;
     Py_ssize_t count, room;
     int64_t missing;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iOOOO", &process, &given[0], &given[1], &given[2], &given[3]) ||
-        !columns_hold_two(columns, given, 3, 4, &count, &room))
+    if (!PyArg_ParseTuple(args, "iOOOO", &process, &arrays[0], &arrays[1], &arrays[2],
+                          &arrays[3]) ||
+        !columns_hold_two(columns, arrays, 3, 4, &count, &room))
         return NULL;
     if (!ranges_fit(columns[1].view.buf, columns[2].view.buf, count, room))
         return refuse(columns, 4, "a range of more than 1 GiB, or beyond the array");
@@ -421,14 +423,14 @@ static PyObject *pages(PyObject *module, PyObject *args)
     struct column columns[] = {{.name = "into", .width = 1, .writable = true},
                                {.name = "had", .width = 1},
                                {.name = "now", .width = 1, .writable = true}};
-    PyObject *given[3];
+    PyObject *arrays[3];
     int process, pagemap, error;
     unsigned long long start;
     Py_ssize_t count, room;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iiKOOO", &process, &pagemap, &start, &given[0], &given[1],
-                          &given[2]) ||
-        !columns_hold_two(columns, given, 1, 3, &room, &count))
+    if (!PyArg_ParseTuple(args, "iiKOOO", &process, &pagemap, &start, &arrays[0], &arrays[1],
+                          &arrays[2]) ||
+        !columns_hold_two(columns, arrays, 1, 3, &room, &count))
         return NULL;
     if (room / PAGE_BYTES != count || room % PAGE_BYTES != 0)
         return refuse(columns, 3, "states of more or fewer pages than the array has");
@@ -446,12 +448,12 @@ static PyObject *words(PyObject *module, PyObject *args)
     struct column columns[] = {{.name = "known", .width = 8, .writable = true},
                                {.name = "address", .width = 8},
                                {.name = "word", .width = 8, .writable = true}};
-    PyObject *given[3];
+    PyObject *arrays[3];
     Py_ssize_t count, room;
     int process, pagemap, error;
     (void)module;
-    if (!PyArg_ParseTuple(args, "iiOOO", &process, &pagemap, &given[0], &given[1], &given[2]) ||
-        !columns_hold_two(columns, given, 1, 3, &room, &count))
+    if (!PyArg_ParseTuple(args, "iiOOO", &process, &pagemap, &arrays[0], &arrays[1], &arrays[2]) ||
+        !columns_hold_two(columns, arrays, 1, 3, &room, &count))
         return NULL;
     if ((size_t)room * 8 != sizeof(struct known_pages))
         return refuse(columns, 3, "known pages of another length");
@@ -470,12 +472,12 @@ static PyObject *starts(PyObject *module, PyObject *args)
     struct column columns[] = {{.name = "bytes", .width = 1},
                                {.name = "found", .width = 8, .writable = true}};
     unsigned long long base, end, step;
-    PyObject *given[2];
+    PyObject *arrays[2];
     Py_ssize_t length, capacity;
     ptrdiff_t count;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OKKKO", &given[0], &base, &end, &step, &given[1]) ||
-        !columns_hold_two(columns, given, 1, 2, &length, &capacity))
+    if (!PyArg_ParseTuple(args, "OKKKO", &arrays[0], &base, &end, &step, &arrays[1]) ||
+        !columns_hold_two(columns, arrays, 1, 2, &length, &capacity))
         return NULL;
     if (base % 16 != 0 || end % 16 != 0 || step == 0 || end < base ||
         end - base > (uint64_t)length)
