@@ -9,11 +9,11 @@
 enum { STEPS, KIND, FIELDS, TEXT, SCAN_COLUMNS };
 
 /* Takes hold of the arguments that `scan` and `print` share; on failure an exception is set. */
-static bool hold_rows(struct column *columns, PyObject *const *given, struct scan_patterns *patterns,
-                      struct scan_rows *rows)
+static bool hold_rows(struct column *columns, PyObject *const *arrays,
+                      struct scan_patterns *patterns, struct scan_rows *rows)
 {
     Py_ssize_t length, held = 0;
-    while (held < SCAN_COLUMNS && columns_hold(&columns[held], &given[held], 1, &length))
+    while (held < SCAN_COLUMNS && columns_hold(&columns[held], &arrays[held], 1, &length))
         held++;
     if (held == SCAN_COLUMNS) {
         Py_ssize_t count = columns[KIND].view.len;
@@ -42,16 +42,16 @@ static PyObject *scan(PyObject *module, PyObject *args)
         [FIELDS] = {.name = "fields", .width = 8, .writable = true},
         [TEXT] = {.name = "text", .width = 1},
     };
-    PyObject *given[SCAN_COLUMNS], *answer = NULL;
+    PyObject *arrays[SCAN_COLUMNS], *answer = NULL;
     struct scan_patterns patterns;
     struct scan_rows rows;
     Py_ssize_t start;
     int lenient;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOOOnp", &given[STEPS], &given[KIND], &given[FIELDS],
-                          &given[TEXT], &start, &lenient) ||
-        !hold_rows(columns, given, &patterns, &rows))
+    if (!PyArg_ParseTuple(args, "OOOOnp", &arrays[STEPS], &arrays[KIND], &arrays[FIELDS],
+                          &arrays[TEXT], &start, &lenient) ||
+        !hold_rows(columns, arrays, &patterns, &rows))
         return NULL;
     if (start < 0 || start > columns[TEXT].view.len) {
         PyErr_SetString(PyExc_ValueError, "start lies outside the text");
@@ -77,14 +77,14 @@ static PyObject *print(PyObject *module, PyObject *args)
         [FIELDS] = {.name = "fields", .width = 8},
         [TEXT] = {.name = "text", .width = 1, .writable = true},
     };
-    PyObject *given[SCAN_COLUMNS], *answer = NULL;
+    PyObject *arrays[SCAN_COLUMNS], *answer = NULL;
     struct scan_patterns patterns;
     struct scan_rows rows;
 
     (void)module;
-    if (!PyArg_UnpackTuple(args, "print", SCAN_COLUMNS, SCAN_COLUMNS, &given[STEPS], &given[KIND],
-                           &given[FIELDS], &given[TEXT]) ||
-        !hold_rows(columns, given, &patterns, &rows))
+    if (!PyArg_UnpackTuple(args, "print", SCAN_COLUMNS, SCAN_COLUMNS, &arrays[STEPS], &arrays[KIND],
+                           &arrays[FIELDS], &arrays[TEXT]) ||
+        !hold_rows(columns, arrays, &patterns, &rows))
         return NULL;
     Py_ssize_t line = columns[STEPS].view.len + 20 * (Py_ssize_t)rows.field_count;
     if (columns[TEXT].view.len / columns[KIND].view.len < line) {
@@ -110,12 +110,12 @@ static PyObject *find_live_bytes(PyObject *module, PyObject *args)
         [LIVE] = {.name = "live", .width = 8, .writable = true},
         [HELD] = {.name = "held", .width = 8, .writable = true},
     };
-    PyObject *given[COLUMNS];
+    PyObject *arrays[COLUMNS];
     Py_ssize_t events, slots;
     (void)module;
-    if (!PyArg_UnpackTuple(args, "live_bytes", COLUMNS, COLUMNS, &given[OP], &given[SIZE],
-                           &given[SLOT], &given[LIVE], &given[HELD]) ||
-        !columns_hold_two(columns, given, HELD, COLUMNS, &events, &slots))
+    if (!PyArg_UnpackTuple(args, "live_bytes", COLUMNS, COLUMNS, &arrays[OP], &arrays[SIZE],
+                           &arrays[SLOT], &arrays[LIVE], &arrays[HELD]) ||
+        !columns_hold_two(columns, arrays, HELD, COLUMNS, &events, &slots))
         return NULL;
     bool done;
     Py_BEGIN_ALLOW_THREADS
@@ -137,12 +137,12 @@ static PyObject *find_live_spans(PyObject *module, PyObject *args)
         [SIZE] = {.name = "size", .width = 8},
         [SPANS] = {.name = "spans", .width = sizeof(struct live_span), .writable = true},
     };
-    PyObject *given[COLUMNS];
+    PyObject *arrays[COLUMNS];
     Py_ssize_t events, spans;
     (void)module;
-    if (!PyArg_UnpackTuple(args, "live_spans", COLUMNS, COLUMNS, &given[LIVE], &given[SIZE],
-                           &given[SPANS]) ||
-        !columns_hold_two(columns, given, SPANS, COLUMNS, &events, &spans))
+    if (!PyArg_UnpackTuple(args, "live_spans", COLUMNS, COLUMNS, &arrays[LIVE], &arrays[SIZE],
+                           &arrays[SPANS]) ||
+        !columns_hold_two(columns, arrays, SPANS, COLUMNS, &events, &spans))
         return NULL;
     bool fits = spans == events / SPAN_EVENTS;
     if (fits) {
