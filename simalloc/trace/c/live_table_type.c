@@ -39,13 +39,13 @@ static PyObject *live_table_enter_method(PyObject *object, PyObject *args)
         [SLOT] = {.name = "slot", .width = 4, .writable = true},
         [NEW_KEY] = {.name = "new_key", .width = 8, .optional = true},
     };
-    PyObject *given[COLUMNS];
-    given[NEW_KEY] = Py_None;
-    if (!PyArg_UnpackTuple(args, "enter", COLUMNS - 1, COLUMNS, &given[OP], &given[KEY],
-                           &given[SIZE], &given[OBJECT], &given[SLOT], &given[NEW_KEY]))
+    PyObject *arrays[COLUMNS];
+    arrays[NEW_KEY] = Py_None;
+    if (!PyArg_UnpackTuple(args, "enter", COLUMNS - 1, COLUMNS, &arrays[OP], &arrays[KEY],
+                           &arrays[SIZE], &arrays[OBJECT], &arrays[SLOT], &arrays[NEW_KEY]))
         return NULL;
     Py_ssize_t length;
-    if (!columns_hold(columns, given, COLUMNS, &length))
+    if (!columns_hold(columns, arrays, COLUMNS, &length))
         return NULL;
     struct read_events events = {
         .count = (size_t)length,
@@ -99,12 +99,12 @@ static PyObject *live_table_enter_lenient_method(PyObject *object, PyObject *arg
         [SLOT] = {.name = "slot", .width = 4, .writable = true},
         [SOURCE] = {.name = "source", .width = 8, .writable = true},
     };
-    PyObject *given[COLUMNS];
+    PyObject *arrays[COLUMNS];
     Py_ssize_t count, capacity;
-    if (!PyArg_UnpackTuple(args, "enter_lenient", COLUMNS, COLUMNS, &given[OP], &given[KEY],
-                           &given[SIZE], &given[NEW_KEY], &given[KEPT_OP], &given[OBJECT],
-                           &given[KEPT_SIZE], &given[SLOT], &given[SOURCE]) ||
-        !columns_hold_two(columns, given, GIVEN, COLUMNS, &count, &capacity))
+    if (!PyArg_UnpackTuple(args, "enter_lenient", COLUMNS, COLUMNS, &arrays[OP], &arrays[KEY],
+                           &arrays[SIZE], &arrays[NEW_KEY], &arrays[KEPT_OP], &arrays[OBJECT],
+                           &arrays[KEPT_SIZE], &arrays[SLOT], &arrays[SOURCE]) ||
+        !columns_hold_two(columns, arrays, GIVEN, COLUMNS, &count, &capacity))
         return NULL;
     struct read_events events = {
         .count = (size_t)count,
