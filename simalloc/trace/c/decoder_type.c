@@ -19,11 +19,11 @@ typedef struct {
 static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"ring", NULL};
-    PyObject *given;
+    PyObject *array;
     struct column ring = {.name = "ring", .width = 4, .writable = true};
     Py_ssize_t entries;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &given) ||
-        !columns_hold(&ring, &given, 1, &entries))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &array) ||
+        !columns_hold(&ring, &array, 1, &entries))
         return NULL;
     Decoder *self = NULL;
     if (entries < 1 || (entries & (entries - 1)) != 0)
@@ -64,10 +64,10 @@ static bool planes_of(const struct column *column, struct planes *planes)
 }
 
 /* Takes hold of a chunk's columns, or sets an exception. */
-static bool hold_chunk(struct column *chunk, PyObject *const *given, struct packed *packed)
+static bool hold_chunk(struct column *chunk, PyObject *const *arrays, struct packed *packed)
 {
     Py_ssize_t length, held = 0;
-    while (held < INPUTS && columns_hold(&chunk[held], &given[held], 1, &length))
+    while (held < INPUTS && columns_hold(&chunk[held], &arrays[held], 1, &length))
         held++;
     if (held == INPUTS) {
         packed->ops = chunk[OPS].view.buf;
@@ -89,12 +89,12 @@ static PyObject *decoder_begin_method(PyObject *object, PyObject *args)
         [SIZES] = {.name = "sizes", .width = 1},
         [AGES] = {.name = "ages", .width = 1},
     };
-    PyObject *given[INPUTS];
+    PyObject *arrays[INPUTS];
     Py_ssize_t events;
-    if (!PyArg_ParseTuple(args, "OOOn", &given[OPS], &given[SIZES], &given[AGES], &events))
+    if (!PyArg_ParseTuple(args, "OOOn", &arrays[OPS], &arrays[SIZES], &arrays[AGES], &events))
         return NULL;
     struct packed packed = {.count = events < 0 ? 0 : (size_t)events};
-    if (!hold_chunk(chunk, given, &packed))
+    if (!hold_chunk(chunk, arrays, &packed))
         return NULL;
     columns_release(self->chunk, INPUTS);
     memcpy(self->chunk, chunk, sizeof chunk);
@@ -113,11 +113,11 @@ static PyObject *decoder_decode_method(PyObject *object, PyObject *args)
         [LIVE] = {.name = "live", .width = 8, .writable = true, .optional = true},
         [OBJECT] = {.name = "object", .width = 8, .writable = true, .optional = true},
     };
-    PyObject *given[OUTPUTS];
+    PyObject *arrays[OUTPUTS];
     Py_ssize_t events;
-    if (!PyArg_UnpackTuple(args, "decode", OUTPUTS, OUTPUTS, &given[OP], &given[SIZE], &given[SLOT],
-                           &given[LIVE], &given[OBJECT]) ||
-        !columns_hold(outputs, given, OUTPUTS, &events))
+    if (!PyArg_UnpackTuple(args, "decode", OUTPUTS, OUTPUTS, &arrays[OP], &arrays[SIZE],
+                           &arrays[SLOT], &arrays[LIVE], &arrays[OBJECT]) ||
+        !columns_hold(outputs, arrays, OUTPUTS, &events))
         return NULL;
     struct decoding decoding = {.why = REASON_COUNT};
     if ((size_t)events > decoder->packed.count - decoder->done) {
