@@ -38,11 +38,11 @@ enum { ENDED, COMPLETED, OUTPUTS };
         {.name = "completed", .width = sizeof(struct completed), .writable = true}
 
 /* Takes hold of where to write what ends, with this much room; on failure an exception is set. */
-static bool hold_output(struct column *columns, PyObject *const *given, Py_ssize_t ended,
+static bool hold_output(struct column *columns, PyObject *const *arrays, Py_ssize_t ended,
                         Py_ssize_t completed, struct output *output)
 {
     Py_ssize_t ended_room, completed_room;
-    if (!columns_hold_two(columns, given, COMPLETED, OUTPUTS, &ended_room, &completed_room))
+    if (!columns_hold_two(columns, arrays, COMPLETED, OUTPUTS, &ended_room, &completed_room))
         return false;
     *output = (struct output){columns[ENDED].view.buf, columns[COMPLETED].view.buf, 0, 0};
     if (ended_room >= ended && completed_room >= completed)
@@ -72,13 +72,13 @@ static PyObject *lives_enter_method(PyObject *object, PyObject *args)
         [MARK] = {.name = "mark", .width = 8, .optional = true},
     };
     struct column places[OUTPUTS] = {OUTPUT_COLUMNS};
-    PyObject *given[COLUMNS], *to[OUTPUTS];
+    PyObject *arrays[COLUMNS], *to[OUTPUTS];
     struct output output;
     Py_ssize_t count;
-    if (!PyArg_UnpackTuple(args, "enter", COLUMNS + OUTPUTS, COLUMNS + OUTPUTS, &given[OP],
-                           &given[SIZE], &given[SLOT], &given[MARK], &to[ENDED],
+    if (!PyArg_UnpackTuple(args, "enter", COLUMNS + OUTPUTS, COLUMNS + OUTPUTS, &arrays[OP],
+                           &arrays[SIZE], &arrays[SLOT], &arrays[MARK], &to[ENDED],
                            &to[COMPLETED]) ||
-        !columns_hold(columns, given, COLUMNS, &count))
+        !columns_hold(columns, arrays, COLUMNS, &count))
         return NULL;
     if (!hold_output(places, to, count, COMPLETED_AN_EVENT * count, &output)) {
         columns_release(columns, COLUMNS);
@@ -100,11 +100,11 @@ static PyObject *lives_finish_method(PyObject *object, PyObject *args)
     struct column places[OUTPUTS] = {OUTPUT_COLUMNS};
     PyObject *to[OUTPUTS];
     struct output output;
-    Py_ssize_t most;
-    if (!PyArg_ParseTuple(args, "nOO", &most, &to[ENDED], &to[COMPLETED]) ||
-        !hold_output(places, to, most, most + 1, &output))
+    Py_ssize_t limit;
+    if (!PyArg_ParseTuple(args, "nOO", &limit, &to[ENDED], &to[COMPLETED]) ||
+        !hold_output(places, to, limit, limit + 1, &output))
         return NULL;
-    lives_finish(&((Lives *)object)->lives, (size_t)most, &output);
+    lives_finish(&((Lives *)object)->lives, (size_t)limit, &output);
     columns_release(places, OUTPUTS);
     return answer(&output, LIVES_SOUND);
 }
