@@ -52,13 +52,13 @@ struct tracking {
 
 /* Reads the page sizes whose occupied bytes are requested. Returns false, with an exception set,
  * for an invalid size. */
-static bool read_sizes(PyObject *given, struct tracking *tracking)
+static bool read_sizes(PyObject *sizes, struct tracking *tracking)
 {
-    Py_ssize_t count = PyTuple_Size(given);
+    Py_ssize_t count = PyTuple_Size(sizes);
     if (count < 0)
         return false;
     for (Py_ssize_t i = 0; i < count; i++) {
-        uint64_t size = PyLong_AsUnsignedLongLong(PyTuple_GetItem(given, i));
+        uint64_t size = PyLong_AsUnsignedLongLong(PyTuple_GetItem(sizes, i));
         if (PyErr_Occurred() != NULL)
             return false;
         if (size < 1 || size > MAX_PAGE || count > MAX_PAGE_SIZES) {
@@ -135,7 +135,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     static char *names[] = {"family", "events", "scale", "realloc", "checked", "portable",
                             "parameters", "page", "resident", "occupied", "largest_free", "writes",
                             "goes_on", "keeps_mappings", "policy", NULL};
-    PyObject *given;
+    PyObject *name;
     unsigned long long count;
     unsigned long long scale;
     unsigned long long page;
@@ -151,14 +151,14 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *ke
     PyObject *occupied;
     PyObject *policy = NULL;
     uint64_t rule;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKKUppO!KpO!pppp|O", names, &given, &count,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKKUppO!KpO!pppp|O", names, &name, &count,
                                      &scale, &rule_name, &checked, &portable, &PyDict_Type,
                                      &parameters, &page, &resident, &PyTuple_Type, &occupied,
                                      &largest_free, &writes, &goes_on, &keeps_mappings, &policy) ||
         !find_choice("realloc", rule_name, realloc_rules, 3, &rule))
         return NULL;
     const bool vectors = !portable && cpu_has_vectors();
-    const struct family *family = find_family(given, vectors);
+    const struct family *family = find_family(name, vectors);
     if (family == NULL)
         return NULL;
     if (scale < 1 || scale > 4096 || page < 1 || page > MAX_PAGE ||
@@ -217,14 +217,14 @@ enum {
 
 /* Gets the buffers of the columns of some events; those to be filled in go to `sight`. False, with
  * an exception set, if that fails. */
-static bool hold_events(const Simulation *self, struct column *columns, PyObject *const *given,
+static bool hold_events(const Simulation *self, struct column *columns, PyObject *const *arrays,
                         struct events *events, struct sight *sight)
 {
     Py_ssize_t count, spans, figures = -1;
     const struct replay *replay = self->replay;
-    if (!columns_hold_two(columns, given, SPANS, FIGURES, &count, &spans))
+    if (!columns_hold_two(columns, arrays, SPANS, FIGURES, &count, &spans))
         return false;
-    if (!columns_hold(columns + FIGURES, given + FIGURES, 1, &figures)) {
+    if (!columns_hold(columns + FIGURES, arrays + FIGURES, 1, &figures)) {
         columns_release(columns, FIGURES);
         return false;
     }
@@ -273,13 +273,13 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
 }
 
 /* Looks up the optional columns, and the columns to fill, by name; None for a missing column. */
-static void find_columns(const struct column *columns, PyObject **given, PyObject *optional)
+static void find_columns(const struct column *columns, PyObject **arrays, PyObject *optional)
 {
     for (size_t i = ALIGNMENT; i < EVENT_COLUMNS; i++) {
         if (i == SPANS)
             continue;
         PyObject *column = PyDict_GetItemString(optional, columns[i].name);
-        given[i] = column == NULL ? Py_None : column;
+        arrays[i] = column == NULL ? Py_None : column;
     }
 }
 
@@ -311,8 +311,8 @@ static PyObject *simulation_begin_with(PyObject *object, PyObject *args)
     for (; held < START_PARTS; held++) {
         Py_ssize_t count;
         columns[held] = (struct column){.name = "a part of the heap", .width = 8};
-        PyObject *given = PyTuple_GetItem(args, (Py_ssize_t)held);
-        if (!columns_hold(&columns[held], &given, 1, &count))
+        PyObject *array = PyTuple_GetItem(args, (Py_ssize_t)held);
+        if (!columns_hold(&columns[held], &array, 1, &count))
             break;
         parts[held] = (struct numbers){columns[held].view.buf, (size_t)count};
     }
@@ -356,17 +356,17 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
         [SPANS] = {.name = "spans", .width = sizeof(struct live_span)},
         [FIGURES] = {.name = "figures", .width = 8, .writable = true, .optional = true},
     };
-    PyObject *given[EVENT_COLUMNS];
+    PyObject *arrays[EVENT_COLUMNS];
     PyObject *optional;
     struct events events;
     struct sight sight;
     struct replay *replay = simulation_idle(object);
     if (replay == NULL ||
-        !PyArg_ParseTuple(args, "OOOOOO!:replay", &given[OP], &given[SIZE], &given[SLOT],
-                          &given[LIVE], &given[SPANS], &PyDict_Type, &optional))
+        !PyArg_ParseTuple(args, "OOOOOO!:replay", &arrays[OP], &arrays[SIZE], &arrays[SLOT],
+                          &arrays[LIVE], &arrays[SPANS], &PyDict_Type, &optional))
         return NULL;
-    find_columns(columns, given, optional);
-    if (!hold_events((Simulation *)object, columns, given, &events, &sight))
+    find_columns(columns, arrays, optional);
+    if (!hold_events((Simulation *)object, columns, arrays, &events, &sight))
         return NULL;
     size_t done = 0;
     ((Simulation *)object)->busy = true;
