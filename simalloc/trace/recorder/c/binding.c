@@ -73,10 +73,10 @@ static PyObject *reader_refresh_method(PyObject *object, PyObject *unused)
 static PyObject *reader_begin_with_method(PyObject *object, PyObject *args)
 {
     struct column columns[] = {{.name = "address", .width = 8}, {.name = "size", .width = 8}};
-    PyObject *given[2];
+    PyObject *arrays[2];
     Py_ssize_t count;
-    if (!PyArg_ParseTuple(args, "OO", &given[0], &given[1]) ||
-        !columns_hold(columns, given, 2, &count))
+    if (!PyArg_ParseTuple(args, "OO", &arrays[0], &arrays[1]) ||
+        !columns_hold(columns, arrays, 2, &count))
         return NULL;
     bool begun = reader_of(object)->start.address == NULL && reader_of(object)->events == 0;
     bool kept = begun && reader_begin_with(reader_of(object), columns[0].view.buf,
@@ -115,15 +115,15 @@ static PyObject *reader_read_method(PyObject *object, PyObject *args)
         [TIME] = {.name = "time", .width = 8, .writable = true},
         [SITE] = {.name = "site", .width = 4, .writable = true},
     };
-    PyObject *given[COLUMNS];
+    PyObject *arrays[COLUMNS];
     unsigned long long before;
     Py_ssize_t length;
     enum reader_answer answer;
 
-    if (!PyArg_ParseTuple(args, "KOOOOOOOO", &before, &given[OP], &given[OBJECT], &given[ADDRESS],
-                          &given[SIZE], &given[ALIGNMENT], &given[THREAD], &given[TIME],
-                          &given[SITE]) ||
-        !columns_hold(columns, given, COLUMNS, &length))
+    if (!PyArg_ParseTuple(args, "KOOOOOOOO", &before, &arrays[OP], &arrays[OBJECT],
+                          &arrays[ADDRESS], &arrays[SIZE], &arrays[ALIGNMENT], &arrays[THREAD],
+                          &arrays[TIME], &arrays[SITE]) ||
+        !columns_hold(columns, arrays, COLUMNS, &length))
         return NULL;
     struct columns out = {
         .capacity = (size_t)length,
@@ -233,11 +233,11 @@ static PyObject *reader_unwritten(PyObject *object, void *closure)
 static PyObject *reader_mapping_records(PyObject *object, void *closure)
 {
     (void)closure;
-    uint64_t most = reader_mapping_bytes(reader_of(object));
-    uint8_t *copied = PyMem_Malloc(most != 0 ? most : 1);
+    uint64_t capacity = reader_mapping_bytes(reader_of(object));
+    uint8_t *copied = PyMem_Malloc(capacity != 0 ? capacity : 1);
     if (copied == NULL)
         return PyErr_NoMemory();
-    uint64_t bytes = reader_mappings(reader_of(object), copied, most);
+    uint64_t bytes = reader_mappings(reader_of(object), copied, capacity);
     PyObject *result = PyBytes_FromStringAndSize((const char *)copied, (Py_ssize_t)bytes);
     PyMem_Free(copied);
     return result;
@@ -253,8 +253,8 @@ static PyObject *reader_large_blocks(PyObject *object, void *closure)
     if (blocks == NULL || found == NULL) {
         PyErr_NoMemory();
     } else {
-        bool whole = reader_large(reader_of(object), blocks);
-        for (size_t i = 0; whole && i < LARGE_BLOCKS; i++) {
+        bool is_consistent = reader_large(reader_of(object), blocks);
+        for (size_t i = 0; is_consistent && i < LARGE_BLOCKS; i++) {
             uint64_t block = blocks->entries[i].block;
             if (block == 0)
                 continue;
