@@ -13,12 +13,12 @@ typedef struct {
     struct sums *sums;
 } Cells;
 
-int map_shape(PyObject *given, void *map)
+int map_shape(PyObject *shape, void *map)
 {
     long long first, last, length;
     unsigned long long lowest, bytes;
     Py_ssize_t columns, rows;
-    if (!PyArg_ParseTuple(given, "LLKLKnn", &first, &last, &lowest, &length, &bytes, &columns,
+    if (!PyArg_ParseTuple(shape, "LLKLKnn", &first, &last, &lowest, &length, &bytes, &columns,
                           &rows))
         return 0;
     if (length < 1 || bytes < 1 || columns < 1 || rows < 1 || last < first ||
@@ -78,11 +78,11 @@ static PyObject *cells_cover_method(PyObject *object, PyObject *args)
         [SINCE] = {.name = "since", .width = 8},
         [UNTIL] = {.name = "until", .width = 8},
     };
-    PyObject *given[COLUMNS];
+    PyObject *arrays[COLUMNS];
     Py_ssize_t count;
-    if (!PyArg_UnpackTuple(args, "cover", COLUMNS, COLUMNS, &given[ADDRESS], &given[SIZE],
-                           &given[BIRTH], &given[SINCE], &given[UNTIL]) ||
-        !columns_hold(columns, given, COLUMNS, &count))
+    if (!PyArg_UnpackTuple(args, "cover", COLUMNS, COLUMNS, &arrays[ADDRESS], &arrays[SIZE],
+                           &arrays[BIRTH], &arrays[SINCE], &arrays[UNTIL]) ||
+        !columns_hold(columns, arrays, COLUMNS, &count))
         return NULL;
     Cells *self = (Cells *)object;
     const int64_t *part[COLUMNS];
@@ -112,10 +112,10 @@ static PyObject *cells_fill_method(PyObject *object, PyObject *args)
         [LIVE] = {.name = "live", .width = 8, .writable = true},
         [BORN] = {.name = "born", .width = 8, .writable = true},
     };
-    PyObject *given[COLUMNS];
+    PyObject *arrays[COLUMNS];
     Py_ssize_t count;
-    if (!PyArg_UnpackTuple(args, "fill", COLUMNS, COLUMNS, &given[LIVE], &given[BORN]) ||
-        !columns_hold(columns, given, COLUMNS, &count))
+    if (!PyArg_UnpackTuple(args, "fill", COLUMNS, COLUMNS, &arrays[LIVE], &arrays[BORN]) ||
+        !columns_hold(columns, arrays, COLUMNS, &count))
         return NULL;
     Cells *self = (Cells *)object;
     bool fits = (Py_ssize_t)(self->map.columns * self->map.rows) == count;
