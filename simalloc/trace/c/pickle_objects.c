@@ -142,16 +142,16 @@ static PyObject *make_long(struct maker *maker, const struct value *value)
         return NULL;
     }
     const char *bytes = (const char *)&maker->machine->bytes[value->place];
-    PyObject *method = PyUnicode_FromString("from_bytes"), *given = NULL, *made = NULL;
+    PyObject *method = PyUnicode_FromString("from_bytes"), *arguments = NULL, *made = NULL;
     PyObject *signs = Py_BuildValue("{sO}", "signed", Py_True);
     PyObject *function = method ? PyObject_GetAttr((PyObject *)&PyLong_Type, method) : NULL;
-    given = Py_BuildValue("(y#s)", bytes, (Py_ssize_t)value->length, "little");
-    if (function != NULL && given != NULL && signs != NULL)
-        made = PyObject_Call(function, given, signs);
+    arguments = Py_BuildValue("(y#s)", bytes, (Py_ssize_t)value->length, "little");
+    if (function != NULL && arguments != NULL && signs != NULL)
+        made = PyObject_Call(function, arguments, signs);
     Py_XDECREF(method);
     Py_XDECREF(signs);
     Py_XDECREF(function);
-    Py_XDECREF(given);
+    Py_XDECREF(arguments);
     return made;
 }
 
@@ -195,10 +195,10 @@ static PyObject *make_all(struct machine *machine)
 {
     struct maker maker = {.machine = machine};
     const struct entries *entries = &machine->entries;
-    PyObject *object = make(&maker, &machine->stack.at[0]), *whole = NULL;
+    PyObject *object = make(&maker, &machine->stack.at[0]), *result = NULL;
     PyObject *sequences = object == NULL ? NULL : make_sequences(&maker, entries);
     if (sequences != NULL)
-        whole = Py_BuildValue("Oy#O", object, entries->rows ? (const char *)entries->rows : "",
+        result = Py_BuildValue("Oy#O", object, entries->rows ? (const char *)entries->rows : "",
                               (Py_ssize_t)(entries->count * sizeof *entries->rows), sequences);
     Py_XDECREF(object);
     Py_XDECREF(sequences);
@@ -206,7 +206,7 @@ static PyObject *make_all(struct machine *machine)
         Py_XDECREF(maker.texts[i].text);
     for (struct items *items = machine->store.newest; items != NULL; items = items->older)
         Py_CLEAR(items->made);
-    return whole;
+    return result;
 }
 
 enum { NAME = 80 };
@@ -249,19 +249,19 @@ static bool run(struct machine *machine)
 PyObject *read_pickle(PyObject *module, PyObject *args)
 {
     PyObject *content;
-    long long most;
+    long long limit;
     char *bytes;
     Py_ssize_t length;
     (void)module;
-    if (!PyArg_ParseTuple(args, "SL", &content, &most) ||
+    if (!PyArg_ParseTuple(args, "SL", &content, &limit) ||
         PyBytes_AsStringAndSize(content, &bytes, &length) < 0)
         return NULL;
     struct machine machine = {
         .bytes = (const uint8_t *)bytes,
         .length = (size_t)length,
-        .store.left = most > 0 ? (uint64_t)most : 0,
+        .store.left = limit > 0 ? (uint64_t)limit : 0,
     };
-    PyObject *whole = run(&machine) ? make_all(&machine) : NULL;
+    PyObject *result = run(&machine) ? make_all(&machine) : NULL;
     machine_release(&machine);
-    return whole;
+    return result;
 }
