@@ -49,28 +49,28 @@ bool process_stopped(void)
 }
 
 /* Trailer of allocated memory, which links all of it, newest first. */
-struct given {
-    struct given *next;
+struct owned_memory {
+    struct owned_memory *next;
     size_t before; /* bytes of the mapping in front of this */
 };
 
-static struct given *all_given;
+static struct owned_memory *all_owned;
 
 void *process_memory(size_t bytes)
 {
-    size_t before = (bytes + _Alignof(struct given) - 1) / _Alignof(struct given) *
-                    _Alignof(struct given);
-    size_t whole = before + sizeof(struct given);
-    char *memory = map_own(whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t before = (bytes + _Alignof(struct owned_memory) - 1) / _Alignof(struct owned_memory) *
+                    _Alignof(struct owned_memory);
+    size_t length = before + sizeof(struct owned_memory);
+    char *memory = map_own(length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    if (madvise(memory, whole, MADV_WIPEONFORK) != 0) {
-        unmap_own(memory, whole);
+    if (madvise(memory, length, MADV_WIPEONFORK) != 0) {
+        unmap_own(memory, length);
         return NULL;
     }
-    struct given *given = (struct given *)(memory + before);
-    *given = (struct given){__atomic_load_n(&all_given, __ATOMIC_RELAXED), before};
-    while (!__atomic_compare_exchange_n(&all_given, &given->next, given, false, __ATOMIC_RELEASE,
+    struct owned_memory *made = (struct owned_memory *)(memory + before);
+    *made = (struct owned_memory){__atomic_load_n(&all_owned, __ATOMIC_RELAXED), before};
+    while (!__atomic_compare_exchange_n(&all_owned, &made->next, made, false, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
         ;
     return memory;
@@ -78,11 +78,11 @@ void *process_memory(size_t bytes)
 
 static void give_back_memory(void)
 {
-    while (all_given != NULL) {
-        struct given given = *all_given;
-        char *memory = (char *)all_given - given.before;
-        all_given = given.next;
-        unmap_own(memory, given.before + sizeof given);
+    while (all_owned != NULL) {
+        struct owned_memory newest = *all_owned;
+        char *memory = (char *)all_owned - newest.before;
+        all_owned = newest.next;
+        unmap_own(memory, newest.before + sizeof newest);
     }
 }
 
@@ -376,8 +376,8 @@ static bool read_settings(void)
         return false;
     if (strstr(setting(1, "SIMALLOC_RECORD_COLUMNS"), "time") != NULL)
         columns |= COLUMN_TIME;
-    unsigned long most = strtoul(setting(2, "SIMALLOC_RECORD_DEPTH"), NULL, 10);
-    depth = most > MAX_DEPTH ? MAX_DEPTH : (uint32_t)most;
+    unsigned long frames = strtoul(setting(2, "SIMALLOC_RECORD_DEPTH"), NULL, 10);
+    depth = frames > MAX_DEPTH ? MAX_DEPTH : (uint32_t)frames;
     columns |= depth > 0 ? COLUMN_SITE : 0;
     setting(3, "SIMALLOC_RECORD_EVERY");
     if (*setting(4, "SIMALLOC_RECORD_PYTHON") != '\0')
