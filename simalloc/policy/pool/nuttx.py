@@ -129,6 +129,6 @@ class Nuttx(Pool):
             "skew": self.skew,
             "control": self._control,
             "field": self._field,
-            "least": self._min,
+            "min_chunk": self._min,
             "delay": self.delay,
         } | region_parameters(self._regions())

@@ -6,10 +6,10 @@ struct nuttx {
     struct pool_list list; /* by size, equal sizes newest first */
     uint64_t control;      /* bytes of the heap's own structure */
     uint64_t field;        /* bytes of a size in a chunk's header */
-    uint64_t least;        /* bytes of a chunk */
+    uint64_t min_chunk;    /* bytes of the smallest chunk */
     struct pool_memory memory;
     uint64_t chunks;        /* bytes of all regions' chunks, guards included */
-    uint64_t counted, most; /* bytes in use as the heap counts them, and the most; in words */
+    uint64_t counted, peak; /* bytes in use as the heap counts them, and their maximum; in words */
     uint64_t delay;         /* number of freed chunks that wait before they are freed together; 0:
                              * frees are immediate */
     uint32_t waiting;       /* the chunk freed last of those that wait, linked by family_data */
@@ -19,14 +19,14 @@ struct nuttx {
 static uint64_t chunk_of(const struct nuttx *state, uint64_t size)
 {
     uint64_t chunk = round_up(size + state->field, state->pool.heap.setting.alignment);
-    return chunk < state->least ? state->least : chunk;
+    return chunk < state->min_chunk ? state->min_chunk : chunk;
 }
 
 /* The heap's own count of bytes in use changes. */
 static void count(struct nuttx *state, uint64_t more)
 {
     state->counted = (state->counted + more) & word_max(&state->pool.heap);
-    state->most = state->counted > state->most ? state->counted : state->most;
+    state->peak = state->counted > state->peak ? state->counted : state->peak;
 }
 
 static void enter(struct nuttx *state, uint32_t id)
@@ -61,10 +61,10 @@ static uint32_t serve(struct nuttx *state, uint64_t wanted)
         return NO_BLOCK;
     pool_list_leave(&state->list, id);
     uint64_t rest = heap->blocks[id].size - wanted;
-    if (rest >= state->least)
+    if (rest >= state->min_chunk)
         enter(state, pool_split(&state->pool, id, wanted));
     else
-        note_unsplit(heap, id, state->least - rest);
+        note_unsplit(heap, id, state->min_chunk - rest);
     pool_hand_out(&state->pool, id);
     count(state, heap->blocks[id].size);
     return id;
@@ -120,9 +120,9 @@ static void shrink(struct nuttx *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t over = heap->blocks[id].size - wanted;
-    if (over < state->least)
-        note_unsplit(heap, id, state->least - over);
-    if (over == 0 || (!heap_is_free(heap, heap->blocks[id].next) && over < state->least))
+    if (over < state->min_chunk)
+        note_unsplit(heap, id, state->min_chunk - over);
+    if (over == 0 || (!heap_is_free(heap, heap->blocks[id].next) && over < state->min_chunk))
         return;
     uint32_t rest = pool_split(&state->pool, id, wanted);
     heap_mark(heap, rest, STATE_WASTE);
@@ -133,8 +133,8 @@ static uint32_t serve_aligned(struct nuttx *state, uint64_t alignment, uint64_t 
 {
     struct pool *pool = &state->pool;
     struct heap *heap = &pool->heap;
-    uint64_t unit = heap->setting.alignment, lowest = state->least - state->field;
-    alignment = alignment < state->least ? state->least : alignment;
+    uint64_t unit = heap->setting.alignment, lowest = state->min_chunk - state->field;
+    alignment = alignment < state->min_chunk ? state->min_chunk : alignment;
     size = size < lowest ? lowest : size;
     uint32_t id = serve(state, chunk_of(state, round_up(size, unit) + 2 * alignment));
     if (id == NO_BLOCK)
@@ -143,7 +143,7 @@ static uint32_t serve_aligned(struct nuttx *state, uint64_t alignment, uint64_t 
     uint64_t before = round_up(start, alignment) - start;
     uint64_t wanted = round_up(size + state->field, unit), held = heap->blocks[id].size;
     if (before > 0) {
-        before += before < state->least ? alignment : 0;
+        before += before < state->min_chunk ? alignment : 0;
         uint32_t front = id;
         heap_mark(heap, id, STATE_WASTE);
         id = pool_split(pool, front, before);
@@ -153,7 +153,7 @@ static uint32_t serve_aligned(struct nuttx *state, uint64_t alignment, uint64_t 
     if (before == 0 || heap->blocks[id].size - state->field > wanted)
         shrink(state, id, wanted);
     else
-        note_unsplit(heap, id, wanted + state->least - heap->blocks[id].size);
+        note_unsplit(heap, id, wanted + state->min_chunk - heap->blocks[id].size);
     count_less(state, held - heap->blocks[id].size);
     return id;
 }
@@ -161,12 +161,12 @@ static uint32_t serve_aligned(struct nuttx *state, uint64_t alignment, uint64_t 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct nuttx *state = (struct nuttx *)heap;
-    uint64_t alignment = heap->request.alignment, asked = heap->request.size;
+    uint64_t alignment = heap->request.alignment, requested = heap->request.size;
     (void)size;
-    if (asked > word_max(heap))
+    if (requested > word_max(heap))
         return NO_BLOCK;
-    return alignment <= heap->setting.alignment ? serve(state, chunk_of(state, asked))
-                                                : serve_aligned(state, alignment, asked);
+    return alignment <= heap->setting.alignment ? serve(state, chunk_of(state, requested))
+                                                : serve_aligned(state, alignment, requested);
 }
 
 static void release(struct heap *heap, uint32_t id)
@@ -191,7 +191,7 @@ static uint64_t free_bytes(const struct heap *heap, uint32_t id)
  * a chunk. */
 static uint64_t taken_of(const struct nuttx *state, uint64_t size, uint64_t wanted)
 {
-    return wanted > 0 && size - wanted < state->least ? size : wanted;
+    return wanted > 0 && size - wanted < state->min_chunk ? size : wanted;
 }
 
 /* Notes how the free chunk behind one that grows is used: a larger one may suffice, may no longer be
@@ -207,8 +207,8 @@ static void note_growth(struct nuttx *state, uint32_t next, uint64_t below, uint
         differs_from(heap, needed - above - below);
     if (above <= below)
         differs_from(heap, of_above == above ? 1 : below - above + 1);
-    if (of_above > 0 && above - of_above < state->least)
-        differs_from(heap, state->least - (above - of_above));
+    if (of_above > 0 && above - of_above < state->min_chunk)
+        differs_from(heap, state->min_chunk - (above - of_above));
 }
 
 /* Grows a chunk by parts of its neighbours, of the smaller one first; false: they are not enough. */
@@ -346,7 +346,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct nuttx *state = (const struct nuttx *)heap;
     uint64_t arena = state->chunks + state->control, used = 2 * state->pool.region_count;
-    uint64_t most = 0, free = 0, waiting = 0, run = 0, runs = 0;
+    uint64_t largest = 0, free = 0, waiting = 0, run = 0, runs = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         uint64_t cached = heap->blocks[id].index_slot == STATE_CACHED ? heap->blocks[id].size : 0;
         uint64_t size = cached + free_bytes(heap, id);
@@ -354,19 +354,19 @@ static void report(const struct heap *heap, uint64_t *figures)
         run = size == 0 ? 0 : run + size;
         free += size;
         waiting += cached;
-        most = run > most ? run : most;
+        largest = run > largest ? run : largest;
         used += heap->blocks[id].index_slot == STATE_ALLOCATED;
     }
     const uint64_t values[] = {
         arena,
         runs,
         used,
-        most,
+        largest,
         arena - free,
         free,
-        (uint64_t)(int64_t)(int32_t)(state->most + state->control), /* an int */
+        (uint64_t)(int64_t)(int32_t)(state->peak + state->control), /* an int */
         (state->chunks + waiting - state->counted) & word_max(heap),
-        most > 0 ? most - state->field : 0,
+        largest > 0 ? largest - state->field : 0,
     };
     memcpy(figures, values, sizeof values);
 }
@@ -375,7 +375,7 @@ static const struct parameter parameters[] = {
     POOL_PARAMETERS,
     SIZE_PARAMETER(struct nuttx, control),
     PARAMETER(struct nuttx, field, 2, 8),
-    UNIT_PARAMETER(struct nuttx, least),
+    UNIT_PARAMETER(struct nuttx, min_chunk),
     SIZE_PARAMETER(struct nuttx, delay),
     POOL_REGION_PARAMETERS(struct nuttx),
 };
