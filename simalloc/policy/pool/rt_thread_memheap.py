@@ -37,23 +37,23 @@ class RtThreadMemheap(Pool):
         return round_up(6 * self.word, self.align)
 
     @property
-    def least(self) -> int:
+    def min_payload(self) -> int:
         """The bytes that a block holds at least."""
         return 12 if self.version is Release.NANO else round_up(12, self.align)
 
     @property
     def min_capacity(self) -> int:
         """Two headers and the least block."""
-        return 2 * self.payload + round_up(self.least, self.align) + self.align
+        return 2 * self.payload + round_up(self.min_payload, self.align) + self.align
 
     def block_bytes(self, size: int) -> int:
         """Return the header and the rounded size."""
-        return self.payload + max(self.least, round_up(size, self.align))
+        return self.payload + max(self.min_payload, round_up(size, self.align))
 
     def _own_parameters(self) -> dict[str, int | str]:
         return {
             "word": self.word,
             "alignment": self.align,
             "best": self.best,
-            "least": self.least,
+            "min_payload": self.min_payload,
         }

@@ -4,11 +4,11 @@
 
 struct rt_thread_memheap {
     struct pool pool;
-    uint64_t best;      /* is a freed block entered by its size, or at the head? */
-    uint64_t least;     /* bytes that a block holds */
-    uint32_t head;      /* head of the ring of free blocks */
-    uint64_t available; /* bytes of free blocks, without headers */
-    uint64_t most;      /* bytes that were in use, headers included */
+    uint64_t best;        /* is a freed block entered by its size, or at the head? */
+    uint64_t min_payload; /* minimum bytes that a block holds */
+    uint32_t head;        /* head of the ring of free blocks */
+    uint64_t available;   /* bytes of free blocks, without headers */
+    uint64_t peak;        /* maximum bytes in use so far, headers included */
 };
 
 static uint64_t holds(const struct heap *heap, uint32_t id)
@@ -21,7 +21,7 @@ static uint64_t rounded(const struct rt_thread_memheap *state, uint64_t size)
 {
     const struct heap *heap = &state->pool.heap;
     uint64_t held = round_up(size, heap->setting.alignment) & word_max(heap);
-    return held < state->least ? state->least : held;
+    return held < state->min_payload ? state->min_payload : held;
 }
 
 static uint64_t used_bytes(const struct rt_thread_memheap *state)
@@ -33,7 +33,7 @@ static uint64_t used_bytes(const struct rt_thread_memheap *state)
 static void note_use(struct rt_thread_memheap *state)
 {
     uint64_t used = used_bytes(state);
-    state->most = used > state->most ? used : state->most;
+    state->peak = used > state->peak ? used : state->peak;
 }
 
 /* Enters a block that is waste at the head. */
@@ -95,10 +95,10 @@ static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
     count_search(heap, visited);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    bool splits = holds(heap, id) >= held + header + state->least;
+    bool splits = holds(heap, id) >= held + header + state->min_payload;
     state->available -= splits ? held + header : holds(heap, id);
     if (!splits)
-        note_unsplit(heap, id, held + header + state->least - holds(heap, id));
+        note_unsplit(heap, id, held + header + state->min_payload - holds(heap, id));
     if (splits && id == state->head) {
         id = heap_cut_low(heap, id, header + held); /* the rest stays at the head */
         heap->blocks[id].index_slot = STATE_WASTE;
@@ -117,13 +117,13 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
     uint64_t alignment = round_up(heap->request.alignment, heap->setting.word);
-    uint64_t asked = heap->request.size;
+    uint64_t requested = heap->request.size;
     (void)size;
     if (alignment > 0)
-        asked = round_up(asked, heap->setting.word) + alignment;
-    if (asked > word_max(heap))
+        requested = round_up(requested, heap->setting.word) + alignment;
+    if (requested > word_max(heap))
         return NO_BLOCK;
-    uint32_t id = serve(state, rounded(state, asked));
+    uint32_t id = serve(state, rounded(state, requested));
     if (id == NO_BLOCK || alignment == 0)
         return id;
     struct block *block = &heap->blocks[id];
@@ -166,9 +166,9 @@ static bool grow(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
     uint64_t old = holds(heap, id), more = held - old;
     uint32_t above = heap->blocks[id].next;
     uint64_t room = heap_is_free(heap, above) ? holds(heap, above) + old : 0;
-    if (room <= held + state->least) {
+    if (room <= held + state->min_payload) {
         if (room > 0)
-            note_unsplit(heap, above, held + state->least - room + 1);
+            note_unsplit(heap, above, held + state->min_payload - room + 1);
         return false;
     }
     take_out(heap, above);
@@ -186,8 +186,8 @@ static void shrink(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
     uint64_t header = heap->setting.payload;
-    if (held + header + state->least >= holds(heap, id)) {
-        note_unsplit(heap, id, held + header + state->least - holds(heap, id) + 1);
+    if (held + header + state->min_payload >= holds(heap, id)) {
+        note_unsplit(heap, id, held + header + state->min_payload - holds(heap, id) + 1);
         return;
     }
     uint32_t rest = pool_split(&state->pool, id, header + held);
@@ -241,7 +241,7 @@ static bool init(void *memory)
         return false;
     pool_close(pool, id, round_down(pool->capacity, alignment) - header);
     state->available = holds(&pool->heap, id);
-    state->most = used_bytes(state);
+    state->peak = used_bytes(state);
     enter(state, id);
     pool->heap.same_for = UINT64_MAX;
     return true;
@@ -275,14 +275,14 @@ static void report(const struct heap *heap, uint64_t *figures)
     if (largest >= state->available) /* the last bytes are never given */
         largest = state->available > 0 ? state->available - 1 : 0;
     figures[0] = state->available;
-    figures[1] = state->most;
-    figures[2] = largest < state->least ? 0 : round_down(largest, alignment);
+    figures[1] = state->peak;
+    figures[2] = largest < state->min_payload ? 0 : round_down(largest, alignment);
 }
 
 static const struct parameter parameters[] = {
     POOL_PARAMETERS,
     PARAMETER(struct rt_thread_memheap, best, 0, 1),
-    SIZE_PARAMETER(struct rt_thread_memheap, least),
+    SIZE_PARAMETER(struct rt_thread_memheap, min_payload),
 };
 
 const struct family rt_thread_memheap = {
