@@ -4,10 +4,10 @@
 
 struct rt_thread {
     struct walked walked;
-    uint64_t control; /* bytes of the control block, in front of the first header */
-    uint64_t least;   /* bytes that a block holds */
-    uint64_t room;    /* the largest request of the empty pool */
-    uint64_t most;    /* bytes that were in use, headers included */
+    uint64_t control;     /* bytes of the control block, in front of the first header */
+    uint64_t min_payload; /* minimum bytes that a block holds */
+    uint64_t room;        /* the largest request of the empty pool */
+    uint64_t peak;        /* maximum bytes in use so far, headers included */
 };
 
 static uint64_t rounded(const struct heap *heap)
@@ -22,15 +22,15 @@ static uint32_t serve(struct rt_thread *state, uint64_t held)
 {
     struct heap *heap = &state->walked.pool.heap;
     uint64_t header = heap->setting.payload;
-    held = held < state->least ? state->least : held;
+    held = held < state->min_payload ? state->min_payload : held;
     if (held > state->room)
         differs_from(heap, held - state->room);
     uint32_t id = held > state->room ? NO_BLOCK : walked_take(&state->walked, held + header);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    walked_hand_out(&state->walked, id, held + header, header + state->least);
+    walked_hand_out(&state->walked, id, held + header, header + state->min_payload);
     uint64_t used = heap->counters.allocated;
-    state->most = used > state->most ? used : state->most;
+    state->peak = used > state->peak ? used : state->peak;
     return id;
 }
 
@@ -43,10 +43,10 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         return NO_BLOCK;
     if (alignment == 0)
         return serve(state, rounded(heap));
-    uint64_t asked = round_up(heap->request.size, heap->setting.word) + alignment;
-    if (asked > word_max(heap))
+    uint64_t requested = round_up(heap->request.size, heap->setting.word) + alignment;
+    if (requested > word_max(heap))
         return NO_BLOCK;
-    uint32_t id = serve(state, round_up(asked, heap->setting.alignment));
+    uint32_t id = serve(state, round_up(requested, heap->setting.alignment));
     if (id == NO_BLOCK)
         return NO_BLOCK;
     struct block *block = &heap->blocks[id];
@@ -95,7 +95,7 @@ static bool init(void *memory)
     uint64_t header = round_up(3 * pool->heap.setting.word, alignment);
     uint64_t first = round_up(round_up(skew, alignment) + state->control, alignment);
     uint64_t end = round_down(skew + pool->capacity, alignment) - header;
-    pool->heap.setting.payload = state->least = header;
+    pool->heap.setting.payload = state->min_payload = header;
     state->room = end - first - header;
     pool->heap.same_for = UINT64_MAX;
     return walked_init(&state->walked, first - skew, end - skew, pool->capacity);
@@ -113,8 +113,8 @@ static void report(const struct heap *heap, uint64_t *figures)
     const struct rt_thread *state = (const struct rt_thread *)heap;
     uint64_t largest = walked_largest(&state->walked), header = heap->setting.payload;
     figures[0] = heap->counters.allocated;
-    figures[1] = state->most;
-    figures[2] = largest >= header + state->least ? largest - header : 0;
+    figures[1] = state->peak;
+    figures[2] = largest >= header + state->min_payload ? largest - header : 0;
 }
 
 static const struct parameter parameters[] = {
