@@ -13,7 +13,7 @@ struct newlib {
     uint32_t remainder; /* the last remainder; or NO_BLOCK */
 };
 
-static uint64_t least(const struct heap *heap)
+static uint64_t min_chunk(const struct heap *heap)
 {
     return 4 * heap->setting.word;
 }
@@ -24,7 +24,7 @@ static uint64_t chunk_of(const struct heap *heap, uint64_t size)
     uint64_t chunk = round_up(size + heap->setting.word, heap->setting.alignment);
     if (size > INT32_MAX || chunk > INT32_MAX)
         return UINT64_MAX;
-    return chunk < least(heap) ? least(heap) : chunk;
+    return chunk < min_chunk(heap) ? min_chunk(heap) : chunk;
 }
 
 /* A waste chunk becomes the top, or the last remainder. */
@@ -58,7 +58,7 @@ static void trim(struct newlib *state)
     struct heap *heap = &state->sbrk.pool.heap;
     uint32_t top = state->top;
     uint64_t size = heap->blocks[top].size;
-    uint64_t falls = size < TRIM ? 0 : round_down(size - least(heap) - 1, state->page);
+    uint64_t falls = size < TRIM ? 0 : round_down(size - min_chunk(heap) - 1, state->page);
     if (falls == 0)
         return;
     heap_mark(heap, top, STATE_WASTE);
@@ -100,7 +100,7 @@ static uint32_t use(struct newlib *state, uint32_t id, uint64_t wanted)
     struct heap *heap = &state->sbrk.pool.heap;
     bool is_top = id == state->top;
     take_out(heap, id);
-    if (heap->blocks[id].size - wanted >= least(heap))
+    if (heap->blocks[id].size - wanted >= min_chunk(heap))
         give_role(heap, is_top ? &state->top : &state->remainder,
                   pool_split(&state->sbrk.pool, id, wanted));
     return id;
@@ -111,11 +111,11 @@ static void close_top(struct newlib *state, uint32_t id)
 {
     struct heap *heap = &state->sbrk.pool.heap;
     uint64_t size = heap->blocks[id].size;
-    uint64_t kept = size < least(heap) ? 0
+    uint64_t kept = size < min_chunk(heap) ? 0
                                        : round_down(size - 3 * heap->setting.word,
                                                     heap->setting.alignment);
     pool_close(&state->sbrk.pool, id, kept);
-    if (kept >= least(heap))
+    if (kept >= min_chunk(heap))
         give_back(state, id);
     else
         heap_mark(heap, id, STATE_TABLE);
@@ -144,7 +144,7 @@ static bool extend_top(struct newlib *state, uint64_t wanted)
     struct sbrk *sbrk = &state->sbrk;
     struct heap *heap = &sbrk->pool.heap;
     uint32_t old = state->top;
-    uint64_t size = wanted + least(heap);
+    uint64_t size = wanted + min_chunk(heap);
     bool joins = (sbrk->pool.skew + sbrk_break(sbrk)) % state->page == 0;
     uint32_t id = sbrk_raise(sbrk, old == NO_BLOCK ? size : round_up(size, state->page));
     if (id == NO_BLOCK)
@@ -167,7 +167,7 @@ static bool fits_closely(const struct newlib *state, uint32_t id, uint64_t wante
 {
     const struct heap *heap = &state->sbrk.pool.heap;
     uint64_t found = heap->blocks[id].size;
-    if (id == NO_BLOCK || found >= wanted + least(heap))
+    if (id == NO_BLOCK || found >= wanted + min_chunk(heap))
         return false;
     return wanted < SMALL ? found <= wanted + 8 : lea_share_bin(found, wanted);
 }
@@ -190,11 +190,11 @@ static uint32_t find(struct newlib *state, uint64_t wanted, uint64_t *visited)
     }
     uint32_t top = state->top;
     *visited += top != NO_BLOCK;
-    if ((top == NO_BLOCK || heap->blocks[top].size < wanted + least(heap)) &&
+    if ((top == NO_BLOCK || heap->blocks[top].size < wanted + min_chunk(heap)) &&
         !extend_top(state, wanted))
         return NO_BLOCK;
     top = state->top;
-    return heap->blocks[top].size < wanted + least(heap) ? NO_BLOCK : use(state, top, wanted);
+    return heap->blocks[top].size < wanted + min_chunk(heap) ? NO_BLOCK : use(state, top, wanted);
 }
 
 static uint32_t serve(struct newlib *state, uint64_t wanted)
@@ -212,7 +212,7 @@ static uint32_t serve(struct newlib *state, uint64_t wanted)
 static void cut(struct newlib *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->sbrk.pool.heap;
-    if (heap->blocks[id].size < wanted + least(heap))
+    if (heap->blocks[id].size < wanted + min_chunk(heap))
         return;
     uint32_t rest = pool_split(&state->sbrk.pool, id, wanted);
     heap_mark(heap, rest, STATE_WASTE);
@@ -223,17 +223,17 @@ static uint32_t serve_aligned(struct newlib *state, uint64_t alignment, uint64_t
 {
     struct pool *pool = &state->sbrk.pool;
     struct heap *heap = &pool->heap;
-    alignment = alignment < least(heap) ? least(heap) : alignment;
+    alignment = alignment < min_chunk(heap) ? min_chunk(heap) : alignment;
     uint64_t wanted = chunk_of(heap, size);
     if (wanted == UINT64_MAX)
         return NO_BLOCK;
-    uint32_t id = serve(state, chunk_of(heap, wanted + alignment + least(heap)));
+    uint32_t id = serve(state, chunk_of(heap, wanted + alignment + min_chunk(heap)));
     if (id == NO_BLOCK)
         return NO_BLOCK;
     uint64_t start = pool->skew + heap->blocks[id].address + heap->setting.payload;
     uint64_t before = round_up(start, alignment) - start;
     if (before > 0) {
-        before += before < least(heap) ? alignment : 0;
+        before += before < min_chunk(heap) ? alignment : 0;
         heap_mark(heap, id, STATE_WASTE);
         uint32_t front = id;
         id = pool_split(pool, front, before);
@@ -286,7 +286,7 @@ static bool grow(struct newlib *state, uint32_t id, uint64_t wanted)
     bool is_top = next == state->top;
     uint64_t above = is_takable(state, next) ? heap->blocks[next].size : 0;
     uint64_t below = is_takable(state, previous) ? heap->blocks[previous].size : 0;
-    uint64_t with_above = wanted + (is_top ? least(heap) : 0), held = block->size;
+    uint64_t with_above = wanted + (is_top ? min_chunk(heap) : 0), held = block->size;
     if (above > 0 && held + above >= with_above)
         join(state, id, true, false);
     else if (below > 0 && above > 0 && held + above + below >= with_above)
@@ -355,7 +355,7 @@ static const char *check(const void *memory)
 static uint64_t largest_request(const struct newlib *state, uint64_t largest)
 {
     const struct heap *heap = &state->sbrk.pool.heap;
-    uint64_t room = sbrk_room(&state->sbrk), kept = least(heap);
+    uint64_t room = sbrk_room(&state->sbrk), kept = min_chunk(heap);
     if (state->top != NO_BLOCK) {
         uint64_t top = heap->blocks[state->top].size;
         room = round_down(room, state->page);
@@ -373,7 +373,7 @@ static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct newlib *state = (const struct newlib *)heap;
     uint64_t top = state->top == NO_BLOCK ? 0 : heap->blocks[state->top].size;
-    uint64_t free = top, count = top >= least(heap), largest = 0;
+    uint64_t free = top, count = top >= min_chunk(heap), largest = 0;
     for (uint32_t id = heap_first(heap); id != NO_BLOCK; id = heap->blocks[id].next) {
         if (!is_takable(state, id) || id == state->top)
             continue;
