@@ -11,7 +11,7 @@ enum { USER_ALIGNMENT = 8 };
 
 static const uint64_t TOO_LARGE = UINT64_C(1) << 31; /* bytes of a chunk */
 
-static uint64_t least(const struct heap *heap)
+static uint64_t min_chunk(const struct heap *heap)
 {
     return heap->setting.word == 4 ? 12 : 16;
 }
@@ -47,10 +47,10 @@ static uint32_t take(struct newlib_nano *state, uint32_t id, uint64_t wanted)
     struct pool *pool = &state->base.sbrk.pool;
     struct pool_list *list = &state->base.list;
     uint64_t rest = pool->heap.blocks[id].size - wanted;
-    if (rest >= least(&pool->heap) && !state->old)
+    if (rest >= min_chunk(&pool->heap) && !state->old)
         return pool_list_cut(list, id, wanted);
     pool_list_leave(list, id);
-    if (rest < least(&pool->heap))
+    if (rest < min_chunk(&pool->heap))
         return id;
     uint32_t high = pool_split(pool, id, rest);
     pool_list_enter(list, id);
@@ -63,7 +63,7 @@ static uint32_t serve(struct newlib_nano *state, uint64_t size)
     struct sbrk_list *base = &state->base;
     struct heap *heap = &base->sbrk.pool.heap;
     uint64_t wanted = round_up(size, heap->setting.word) + 8, visited;
-    wanted = wanted < least(heap) ? least(heap) : wanted;
+    wanted = wanted < min_chunk(heap) ? min_chunk(heap) : wanted;
     if (size >= TOO_LARGE || wanted >= TOO_LARGE)
         return NO_BLOCK;
     uint32_t id = pool_list_first(&base->list, wanted, &visited);
@@ -94,13 +94,13 @@ static uint32_t serve_aligned(struct newlib_nano *state, uint64_t alignment, uin
         return NO_BLOCK;
     uint64_t before = padding(state, heap->blocks[id].address, alignment);
     heap_mark(heap, id, STATE_WASTE);
-    if (before >= least(heap)) {
+    if (before >= min_chunk(heap)) {
         uint32_t front = id;
         id = pool_split(&base->sbrk.pool, front, before);
         sbrk_list_give_back(base, front);
         before = 0;
     }
-    if (heap->blocks[id].size > word + before + size + least(heap))
+    if (heap->blocks[id].size > word + before + size + min_chunk(heap))
         sbrk_list_cut(base, id, word + before + size);
     pool_hand_out(&base->sbrk.pool, id);
     heap->blocks[id].family_data = (uint32_t)before;
@@ -119,14 +119,14 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct newlib_nano *state = (struct newlib_nano *)heap;
-    uint64_t asked = heap->request.size;
+    uint64_t requested = heap->request.size;
     (void)size;
-    if (asked == 0)
+    if (requested == 0)
         return pool_free_instead(heap, id, sbrk_list_free);
     uint64_t usable = heap->blocks[id].size - heap->setting.word - heap->blocks[id].family_data;
-    if (asked <= usable && (state->old || usable / 2 < asked))
+    if (requested <= usable && (state->old || usable / 2 < requested))
         return id;
-    uint32_t moved = serve(state, asked);
+    uint32_t moved = serve(state, requested);
     if (moved != NO_BLOCK)
         sbrk_list_free(heap, id);
     return moved;
@@ -156,7 +156,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     figures[2] = sbrk_list_bytes(base);
     figures[1] = figures[0] - figures[2];
     figures[3] = base->list.tree.blocks;
-    figures[4] = chunk >= least(heap) ? round_down(chunk - 8, heap->setting.word) : 0;
+    figures[4] = chunk >= min_chunk(heap) ? round_down(chunk - 8, heap->setting.word) : 0;
 }
 
 static const struct parameter parameters[] = {
