@@ -6,7 +6,7 @@ struct picolibc {
     uint64_t old; /* 1 for release 1.8.10 */
 };
 
-static uint64_t least(const struct picolibc *state)
+static uint64_t min_chunk(const struct picolibc *state)
 {
     const struct setting *setting = &state->base.sbrk.pool.heap.setting;
     uint64_t words = 2 * setting->word;
@@ -18,14 +18,14 @@ static uint64_t chunk_of(const struct picolibc *state, uint64_t size)
     const struct setting *setting = &state->base.sbrk.pool.heap.setting;
     uint64_t chunk = state->old ? round_up(size, setting->alignment) + setting->alignment
                                 : round_up(size + setting->word, setting->alignment);
-    return chunk < least(state) ? least(state) : chunk;
+    return chunk < min_chunk(state) ? min_chunk(state) : chunk;
 }
 
 /* The bytes to add at the break so that the list's last chunk has `wanted` bytes. */
 static uint64_t growth(const struct picolibc *state, uint32_t top, uint64_t wanted)
 {
     uint64_t more = wanted - state->base.sbrk.pool.heap.blocks[top].size;
-    return more < least(state) ? least(state) : more;
+    return more < min_chunk(state) ? min_chunk(state) : more;
 }
 
 /* Takes `wanted` bytes of a chunk of the list, or returns NO_BLOCK. */
@@ -36,7 +36,7 @@ static uint32_t take(struct picolibc *state, uint64_t wanted)
     uint64_t visited;
     uint32_t id = pool_list_first(&base->list, wanted, &visited);
     count_search(heap, visited);
-    if (id != NO_BLOCK && heap->blocks[id].size - wanted >= least(state))
+    if (id != NO_BLOCK && heap->blocks[id].size - wanted >= min_chunk(state))
         return pool_list_cut(&base->list, id, wanted);
     uint32_t top = sbrk_list_top(base);
     if (id == NO_BLOCK && state->old && top != NO_BLOCK) {
@@ -45,7 +45,7 @@ static uint32_t take(struct picolibc *state, uint64_t wanted)
         id = top;
         pool_list_leave(&base->list, id);
         heap_join_next(heap, id);
-        if (heap->blocks[id].size - wanted >= least(state))
+        if (heap->blocks[id].size - wanted >= min_chunk(state))
             sbrk_list_cut(base, id, wanted);
     } else if (id != NO_BLOCK) {
         pool_list_leave(&base->list, id);
@@ -76,23 +76,24 @@ static uint32_t serve_aligned(struct picolibc *state, uint64_t alignment, uint64
     struct sbrk_list *base = &state->base;
     struct pool *pool = &base->sbrk.pool;
     struct heap *heap = &pool->heap;
-    uint64_t lowest = state->old ? least(state) : 4;
+    uint64_t lowest = state->old ? min_chunk(state) : 4;
     alignment = alignment < lowest ? lowest : alignment;
     uint64_t kept = chunk_of(state, size);
     if (state->old)
         size = round_up(size == 0 ? 1 : size, heap->setting.alignment);
-    uint32_t id = find(state, chunk_of(state, (state->old ? size : kept) + alignment + least(state)));
+    uint64_t searched = (state->old ? size : kept) + alignment + min_chunk(state);
+    uint32_t id = find(state, chunk_of(state, searched));
     if (id == NO_BLOCK)
         return NO_BLOCK;
     uint64_t start = pool->skew + heap->blocks[id].address + heap->setting.word;
     uint64_t before = round_up(start, alignment) - start;
     if (before > 0) {
-        before += before < least(state) ? alignment : 0;
+        before += before < min_chunk(state) ? alignment : 0;
         uint32_t front = id;
         id = pool_split(pool, front, before);
         sbrk_list_give_back(base, front);
     }
-    if (heap->blocks[id].size >= kept + least(state))
+    if (heap->blocks[id].size >= kept + min_chunk(state))
         sbrk_list_cut(base, id, kept);
     pool_hand_out(pool, id);
     return id;
@@ -127,24 +128,24 @@ static void extend(struct picolibc *state, uint32_t id, uint64_t wanted)
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct picolibc *state = (struct picolibc *)heap;
-    uint64_t asked = heap->request.size;
+    uint64_t requested = heap->request.size;
     (void)size;
-    if (asked == 0)
+    if (requested == 0)
         return pool_free_instead(heap, id, sbrk_list_free);
-    if (asked > word_max(heap))
+    if (requested > word_max(heap))
         return NO_BLOCK;
-    uint64_t wanted = chunk_of(state, asked);
+    uint64_t wanted = chunk_of(state, requested);
     extend(state, id, wanted);
     uint64_t held = heap->blocks[id].size;
     if (wanted <= held) {
-        if (held - wanted >= least(state)) {
+        if (held - wanted >= min_chunk(state)) {
             uint32_t rest = pool_split(&state->base.sbrk.pool, id, wanted);
             heap_mark(heap, rest, STATE_WASTE);
             sbrk_list_give_back(&state->base, rest);
         }
         return id;
     }
-    uint32_t moved = serve(state, asked);
+    uint32_t moved = serve(state, requested);
     if (moved != NO_BLOCK)
         sbrk_list_free(heap, id);
     return moved;
@@ -168,13 +169,13 @@ static void report(const struct heap *heap, uint64_t *figures)
     const struct picolibc *state = (const struct picolibc *)heap;
     const struct sbrk_list *base = &state->base;
     uint64_t word = heap->setting.word, alignment = heap->setting.alignment;
-    bool grows = state->old && sbrk_room(&base->sbrk) >= least(state);
+    bool grows = state->old && sbrk_room(&base->sbrk) >= min_chunk(state);
     uint32_t top = grows ? sbrk_list_top(base) : NO_BLOCK;
     uint64_t chunk = round_down(sbrk_list_max(base, top, word, alignment), alignment);
     figures[0] = sbrk_break(&base->sbrk);
     figures[1] = sbrk_list_bytes(base);
     figures[2] = base->list.tree.blocks;
-    figures[3] = chunk >= least(state) ? chunk - (state->old ? alignment : word) : 0;
+    figures[3] = chunk >= min_chunk(state) ? chunk - (state->old ? alignment : word) : 0;
 }
 
 static const struct parameter parameters[] = {
