@@ -5,11 +5,11 @@
 struct o1heap {
     struct pool pool;
     struct class_lists lists;
-    uint64_t instance;  /* bytes of the heap's own structure */
-    uint64_t area;      /* bytes of all fragments */
-    uint64_t most;      /* maximum bytes in use so far */
-    uint64_t max_asked; /* by a request, refused or not */
-    uint64_t refused;   /* requests for more than nothing */
+    uint64_t instance;      /* bytes of the heap's own structure */
+    uint64_t area;          /* bytes of all fragments */
+    uint64_t peak;          /* maximum bytes in use so far */
+    uint64_t max_requested; /* bytes of a request, refused or not */
+    uint64_t refused;       /* requests for more than nothing */
 };
 
 static uint64_t size_of(const struct heap *heap, uint32_t id)
@@ -31,8 +31,8 @@ static void enter(struct o1heap *state, uint32_t id)
 static uint64_t wanted(const struct heap *heap)
 {
     uint64_t needed = heap->request.size + heap->setting.payload;
-    uint64_t least = 2 * heap->setting.payload;
-    return needed <= least ? least : UINT64_C(1) << (64 - __builtin_clzll(needed - 1));
+    uint64_t minimum = 2 * heap->setting.payload;
+    return needed <= minimum ? minimum : UINT64_C(1) << (64 - __builtin_clzll(needed - 1));
 }
 
 static uint32_t find(struct o1heap *state)
@@ -41,9 +41,9 @@ static uint32_t find(struct o1heap *state)
     unsigned class = NO_CLASS;
     uint64_t needed = heap->request.size + heap->setting.payload;
     if (heap->request.size > 0 && needed <= state->area) {
-        unsigned least = class_of(&state->lists, wanted(heap));
-        class = class_with_block(&state->lists, least);
-        note_choice(&state->lists, least, class, size_of(heap, pool_last(heap)));
+        unsigned lowest = class_of(&state->lists, wanted(heap));
+        class = class_with_block(&state->lists, lowest);
+        note_choice(&state->lists, lowest, class, size_of(heap, pool_last(heap)));
     } else if (heap->request.size > 0) {
         differs_from(heap, needed - state->area);
     }
@@ -58,12 +58,12 @@ static uint32_t find(struct o1heap *state)
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct o1heap *state = (struct o1heap *)heap;
-    uint64_t asked = heap->request.size;
+    uint64_t requested = heap->request.size;
     (void)size;
     uint32_t id = find(state);
-    state->max_asked = asked > state->max_asked ? asked : state->max_asked;
+    state->max_requested = requested > state->max_requested ? requested : state->max_requested;
     if (id == NO_BLOCK) {
-        state->refused += asked > 0;
+        state->refused += requested > 0;
         return NO_BLOCK;
     }
     if (size_of(heap, id) > wanted(heap))
@@ -72,7 +72,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         note_unsplit(heap, id, 1);
     pool_hand_out(&state->pool, id);
     uint64_t used = heap->counters.allocated;
-    state->most = used > state->most ? used : state->most;
+    state->peak = used > state->peak ? used : state->peak;
     return id;
 }
 
@@ -122,8 +122,8 @@ static void report(const struct heap *heap, uint64_t *figures)
     const uint64_t values[] = {
         state->area,
         heap->counters.allocated,
-        state->most,
-        state->max_asked,
+        state->peak,
+        state->max_requested,
         state->refused,
         class == NO_CLASS ? 0 : class_begin(&state->lists, class) - heap->setting.payload,
     };
