@@ -99,15 +99,15 @@ class Zephyr(Pool):
         return 8 if is_big else 4
 
     def _own_parameters(self) -> dict[str, int | str]:
-        units, least = self._units, self._header // 4
-        buckets = (units - least + 1).bit_length()
+        units, min_units = self._units, self._header // 4
+        buckets = (units - min_units + 1).bit_length()
         statistics = 3 * self.word if self.SYS_HEAP_RUNTIME_STATS else 0
         return {
             "word": self.word,
             "chunk_header": self._header,
             "first": round_up(16 + statistics + 4 * buckets, _UNIT),
             "end": units * _UNIT,
-            "least": least,
+            "min_units": min_units,
             "loops": self.SYS_HEAP_ALLOC_LOOPS,
             "front": self._front,
             "program_alignment": 8 if self.through is Through.MALLOC else 0,

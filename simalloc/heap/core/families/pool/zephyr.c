@@ -9,13 +9,13 @@ struct zephyr {
     struct pool pool;
     struct class_lists lists; /* by units; buckets, with a beginning */
     uint64_t chunk_header; /* bytes of a chunk's header */
-    uint64_t first;    /* bytes of the first chunk, which is the heap's own */
-    uint64_t end;      /* end of the last chunk */
-    uint64_t least;    /* units of a chunk that a bucket keeps */
-    uint64_t loops;    /* maximum number of chunks tried in a bucket */
-    uint64_t front;    /* bytes in front of each object, for a reference to the heap */
+    uint64_t first;        /* bytes of the first chunk, which is the heap's own */
+    uint64_t end;          /* end of the last chunk */
+    uint64_t min_units;    /* minimum units of a chunk that a bucket keeps */
+    uint64_t loops;        /* maximum number of chunks tried in a bucket */
+    uint64_t front;        /* bytes in front of each object, for a reference to the heap */
     uint64_t program_alignment; /* alignment of all requests; 0: the alignment of chunks */
-    uint64_t lone;     /* bytes of free chunks that no bucket keeps */
+    uint64_t lone;         /* bytes of free chunks that no bucket keeps */
 };
 
 static uint64_t units(const struct heap *heap, uint32_t id)
@@ -26,12 +26,12 @@ static uint64_t units(const struct heap *heap, uint32_t id)
 /* Returns the key of a chunk; its logarithm is the bucket's number. */
 static uint64_t key_of(const struct heap *heap, uint32_t id)
 {
-    return units(heap, id) - ((const struct zephyr *)heap)->least + 1;
+    return units(heap, id) - ((const struct zephyr *)heap)->min_units + 1;
 }
 
 static bool is_lone(const struct zephyr *state, uint32_t id)
 {
-    return units(&state->pool.heap, id) < state->least;
+    return units(&state->pool.heap, id) < state->min_units;
 }
 
 /* Enters a chunk at the end of its bucket. */
@@ -88,7 +88,7 @@ static void note_search(struct zephyr *state, unsigned class, uint64_t wanted, u
     uint32_t last = pool_last(heap);
     if (!heap_is_free(heap, last))
         return;
-    uint64_t have = units(heap, last), below = state->least - 1;
+    uint64_t have = units(heap, last), below = state->min_units - 1;
     uint64_t begin = class_begin(lists, class) + below, end = class_begin(lists, class + 1) + below;
     if (have < begin)
         differs_from(heap, (begin - have) * UNIT);
@@ -107,8 +107,8 @@ static uint32_t find(struct zephyr *state, uint64_t wanted)
         differs_from(heap, wanted * UNIT - state->end);
         return NO_BLOCK;
     }
-    wanted = wanted < state->least ? state->least : wanted;
-    unsigned class = class_of(lists, wanted - state->least + 1);
+    wanted = wanted < state->min_units ? state->min_units : wanted;
+    unsigned class = class_of(lists, wanted - state->min_units + 1);
     uint64_t visited = 0;
     uint32_t id = try_bucket(state, class, wanted, &visited);
     note_search(state, class, wanted, id == NO_BLOCK ? class_with_block(lists, class + 1) : NO_CLASS);
@@ -152,7 +152,7 @@ static uint32_t serve(struct zephyr *state, uint64_t size)
     uint32_t id = size == 0 ? NO_BLOCK : find(state, wanted);
     if (id == NO_BLOCK)
         return NO_BLOCK;
-    cut(state, id, wanted < state->least ? state->least : wanted);
+    cut(state, id, wanted < state->min_units ? state->min_units : wanted);
     return hand_out(state, id, 0);
 }
 
@@ -256,13 +256,13 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct zephyr *state = (struct zephyr *)heap;
     uint64_t alignment = state->front > 0 ? state->front : state->program_alignment;
-    uint64_t gap = heap->blocks[id].family_data, asked = heap->request.size + state->front;
+    uint64_t gap = heap->blocks[id].family_data, requested = heap->request.size + state->front;
     uint64_t object = state->pool.skew + heap->blocks[id].address + state->chunk_header + gap;
     (void)size;
-    if (asked > word_max(heap) || (alignment != 0 && object % alignment != 0))
+    if (requested > word_max(heap) || (alignment != 0 && object % alignment != 0))
         return false;
-    uint64_t wanted = needed(state, asked, gap);
-    return resize_to(state, id, wanted < state->least ? state->least : wanted);
+    uint64_t wanted = needed(state, requested, gap);
+    return resize_to(state, id, wanted < state->min_units ? state->min_units : wanted);
 }
 
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
@@ -324,7 +324,7 @@ static const struct parameter parameters[] = {
     SIZE_PARAMETER(struct zephyr, chunk_header),
     SIZE_PARAMETER(struct zephyr, first),
     SIZE_PARAMETER(struct zephyr, end),
-    PARAMETER(struct zephyr, least, 1, 2),
+    PARAMETER(struct zephyr, min_units, 1, 2),
     PARAMETER(struct zephyr, loops, 1, UINT32_MAX),
     SIZE_PARAMETER(struct zephyr, front),
     SIZE_PARAMETER(struct zephyr, program_alignment),
