@@ -2,17 +2,17 @@
 
 static uint32_t capacity_of_small(const struct jemalloc *state, uint32_t class)
 {
-    uint64_t least = state->tcache_nslots_small_min + state->tcache_nslots_small_min % 2;
-    uint64_t most = state->tcache_nslots_small_max & ~UINT64_C(1);
+    uint64_t min_slots = state->tcache_nslots_small_min + state->tcache_nslots_small_min % 2;
+    uint64_t max_slots = state->tcache_nslots_small_max & ~UINT64_C(1);
     int64_t places = (int64_t)state->lg_tcache_nslots_mul;
     uint64_t regions = state->slabs[class] / class_size(class);
     uint64_t slots = places >= 0 ? regions << places : regions >> -places;
     slots += slots % 2;
-    if (most < 2)
-        most = 2;
-    if (slots < least)
-        slots = least;
-    return (uint32_t)(slots < most ? slots : most);
+    if (max_slots < 2)
+        max_slots = 2;
+    if (slots < min_slots)
+        slots = min_slots;
+    return (uint32_t)(slots < max_slots ? slots : max_slots);
 }
 
 void jemalloc_fill_capacities(struct jemalloc *state)
@@ -61,27 +61,27 @@ void jemalloc_release_stacks(struct thread *thread)
     thread->has_cache = false;
 }
 
-/* The greatest number of objects that a fill takes, and the least in `least`. */
+/* The greatest number of objects that a fill takes, and the least in `min_count`. */
 static uint32_t fill_count(const struct jemalloc *state, struct stack *stack,
-                                  uint32_t *least)
+                                  uint32_t *min_count)
 {
-    uint32_t most = stack->capacity >> (stack->shift - stack->burst);
-    if (most == 0)
-        most = 1;
-    *least = state->by_clock ? most / 2 + 1 : most;
+    uint32_t max_count = stack->capacity >> (stack->shift - stack->burst);
+    if (max_count == 0)
+        max_count = 1;
+    *min_count = state->by_clock ? max_count / 2 + 1 : max_count;
     if (state->by_clock && stack->burst + 1 < stack->shift)
         stack->burst++;
-    return most;
+    return max_count;
 }
 
 bool jemalloc_fill_stack(struct jemalloc *state, struct thread *thread, uint32_t class)
 {
     struct stack *stack = &thread->stacks[class];
     struct arena *arena = thread->arena;
-    uint32_t least;
-    uint32_t most = fill_count(state, stack, &least);
+    uint32_t min_count;
+    uint32_t max_count = fill_count(state, stack, &min_count);
     uint32_t taken = 0;
-    while (taken < least) {
+    while (taken < min_count) {
         if (!jemalloc_find_slab(state, arena, class)) {
             if (taken == 0 || state->heap.failure != NULL)
                 return false;
@@ -89,8 +89,8 @@ bool jemalloc_fill_stack(struct jemalloc *state, struct thread *thread, uint32_t
         }
         struct extent *slab = extent_at(state, arena->bins[class].current);
         uint32_t end = taken + slab->free_regions;
-        if (end > most)
-            end = least;
+        if (end > max_count)
+            end = min_count;
         for (; taken < end; taken++) {
             uint32_t block = take_region(slab);
             heap_mark(&state->heap, block, STATE_CACHED);
