@@ -1,16 +1,16 @@
 #include "families/jemalloc/page_allocator.h"
 
 /* Merges an extent with the neighbour above or else below, if either lies in the cache and the sum
- * is at most `most` bytes. Returns the extent then, NO_EXTENT if there was none. */
+ * is at most `max_size` bytes. Returns the extent then, NO_EXTENT if there was none. */
 static uint32_t merge_one(struct jemalloc *state, struct arena *arena,
-                                 struct extent_cache *cache, uint32_t number, uint64_t most)
+                                 struct extent_cache *cache, uint32_t number, uint64_t max_size)
 {
     const struct extent *extent = extent_at(state, number);
     const uint32_t neighbours[] = {extent->above, extent->below};
     for (unsigned i = 0; i < 2; i++) {
         const struct extent *other = extent_at(state, neighbours[i]);
         if (neighbours[i] == NO_EXTENT || other->use != cache->use ||
-            extent->size + other->size > most)
+            extent->size + other->size > max_size)
             continue;
         jemalloc_cache_remove(state, cache, neighbours[i]);
         uint32_t low = i == 0 ? number : neighbours[i];
@@ -22,11 +22,11 @@ static uint32_t merge_one(struct jemalloc *state, struct arena *arena,
 
 /* Merges an extent with its neighbours in the cache until none remain. */
 static uint32_t merge_all(struct jemalloc *state, struct arena *arena,
-                                 struct extent_cache *cache, uint32_t number, uint64_t most)
+                                 struct extent_cache *cache, uint32_t number, uint64_t max_size)
 {
     for (uint32_t merged = number; merged != NO_EXTENT;) {
         number = merged;
-        merged = merge_one(state, arena, cache, number, most);
+        merged = merge_one(state, arena, cache, number, max_size);
     }
     return number;
 }
@@ -44,16 +44,16 @@ static void retain_extent(struct jemalloc *state, struct arena *arena, uint32_t 
     jemalloc_cache_insert(state, &arena->retained, number);
 }
 
-/* Takes the oldest extents out of a cache until `limit` pages are left or `most` are taken, and
+/* Takes the oldest extents out of a cache until `limit` pages are left or `max_taken` pages taken, and
  * chains them by `newer`; dirty ones merge once with a neighbour and become the newest first.
  * Returns the first. */
 static uint32_t take_oldest(struct jemalloc *state, struct arena *arena,
-                                   struct extent_cache *cache, uint64_t limit, uint64_t most)
+                                   struct extent_cache *cache, uint64_t limit, uint64_t max_taken)
 {
     uint32_t first = NO_EXTENT;
     uint32_t last = NO_EXTENT;
     uint64_t taken = 0;
-    while (taken < most && cache->pages > limit) {
+    while (taken < max_taken && cache->pages > limit) {
         uint32_t number = cache->oldest;
         jemalloc_cache_remove(state, cache, number);
         uint32_t merged = cache->use == DIRTY ? merge_one(state, arena, cache, number, NO_LIMIT)
@@ -75,10 +75,10 @@ static uint32_t take_oldest(struct jemalloc *state, struct arena *arena,
 
 /* Purges the oldest extents of a cache; `lazily`, dirty pages become muzzy if any do. */
 static void evict(struct jemalloc *state, struct arena *arena, struct extent_cache *cache,
-                         uint64_t limit, uint64_t most, bool lazily)
+                         uint64_t limit, uint64_t max_taken, bool lazily)
 {
     bool to_muzzy = lazily && cache->use == DIRTY && arena->muzzy_decay.milliseconds != 0;
-    uint32_t number = take_oldest(state, arena, cache, limit, most);
+    uint32_t number = take_oldest(state, arena, cache, limit, max_taken);
     while (number != NO_EXTENT) {
         uint32_t next = extent_at(state, number)->newer;
         if (to_muzzy) {
@@ -124,10 +124,10 @@ static void make_dirty(struct jemalloc *state, struct arena *arena, uint32_t num
         jemalloc_cache_insert(state, &arena->dirty, number);
         return;
     }
-    uint64_t most = NO_LIMIT;
+    uint64_t max_size = NO_LIMIT;
     if (state->version == V5_3_1 && extent->size <= NO_LIMIT >> state->lg_extent_max_active_fit)
-        most = extent->size << state->lg_extent_max_active_fit;
-    number = merge_all(state, arena, &arena->dirty, number, most);
+        max_size = extent->size << state->lg_extent_max_active_fit;
+    number = merge_all(state, arena, &arena->dirty, number, max_size);
     bool never = arena->dirty_decay.milliseconds < 0 || arena->muzzy_decay.milliseconds < 0;
     if (extent_at(state, number)->size >= arena->eager_from && !never && !state->background_thread)
         retain_extent(state, arena, number);
@@ -179,9 +179,9 @@ static uint32_t grow(struct jemalloc *state, struct arena *arena, uint64_t size,
 {
     if (!state->retain)
         return jemalloc_map_extent(state, arena, size, alignment);
-    uint64_t least = size + (alignment > PAGE ? alignment - PAGE : 0);
+    uint64_t needed = size + (alignment > PAGE ? alignment - PAGE : 0);
     uint64_t mapped = arena->next_mapping;
-    while (mapped < least)
+    while (mapped < needed)
         mapped = class_above(mapped + 1, PAGE);
     arena->next_mapping = class_above(mapped + 1, PAGE);
     uint32_t number = jemalloc_map_extent(state, arena, mapped, PAGE);
