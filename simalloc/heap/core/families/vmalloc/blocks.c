@@ -18,9 +18,9 @@ void vmalloc_empty_slot(struct vmalloc *state)
     chain_push(&state->links, &state->catch_all, id);
 }
 
-/* Frees a block that has waited, merged; returns the least size whose cache is to be emptied. The
+/* Frees a block that has waited, merged; returns the smallest size whose cache is to be emptied. The
  * block that a realloc takes in enters nothing. */
-ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t least)
+ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t smallest)
 {
     struct heap *heap = &state->heap;
     uint32_t below = heap->blocks[id].previous;
@@ -32,8 +32,8 @@ ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t 
     for (;;) {
         uint32_t above = heap->blocks[id].next;
         if (vmalloc_waits(state, above)) {
-            if (size_of(state, above) < least)
-                least = size_of(state, above);
+            if (size_of(state, above) < smallest)
+                smallest = size_of(state, above);
             wait_no_more(state, above);
         } else if (heap_is_free(heap, above)) {
             take_out(state, above);
@@ -44,7 +44,7 @@ ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t 
         heap->counters.coalescings++;
     }
     if (id == state->wanted)
-        return least;
+        return smallest;
     heap_count_free(heap, id);
     struct block *block = &heap->blocks[id];
     block->index_slot = STATE_FREE;
@@ -58,30 +58,30 @@ ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t 
         block->family_data = IS_PENDING;
         chain_push(&state->links, &state->pending, id);
     }
-    return least;
+    return smallest;
 }
 
 /* Frees all that waits on a chain, the newest first. */
-ALWAYS_INLINE uint64_t reclaim_chain(struct vmalloc *state, const struct chain *chain, uint64_t least,
-                              bool *any)
+ALWAYS_INLINE uint64_t reclaim_chain(struct vmalloc *state, const struct chain *chain,
+                                     uint64_t smallest, bool *any)
 {
     while (chain->newest != NO_BLOCK) {
         uint32_t id = chain->newest;
         *any = true;
         wait_no_more(state, id);
-        least = free_merged(state, id, least);
+        smallest = free_merged(state, id, smallest);
     }
-    return least;
+    return smallest;
 }
 
-bool vmalloc_reclaim(struct vmalloc *state, uint64_t least)
+bool vmalloc_reclaim(struct vmalloc *state, uint64_t smallest)
 {
     struct heap *heap = &state->heap;
     bool any = false;
     vmalloc_empty_slot(state);
-    least = reclaim_chain(state, &state->catch_all, least, &any);
-    for (uint64_t size = state->tiny_below; size > least && state->cached_tiny > 0; size--)
-        least = reclaim_chain(state, &state->caches[size - 1], least, &any);
+    smallest = reclaim_chain(state, &state->catch_all, smallest, &any);
+    for (uint64_t size = state->tiny_below; size > smallest && state->cached_tiny > 0; size--)
+        smallest = reclaim_chain(state, &state->caches[size - 1], smallest, &any);
     for (;;) {
         uint32_t id = chain_pop_newest(&state->links, &state->pending);
         if (id == NO_BLOCK)
