@@ -55,7 +55,7 @@ bool pytorch_release_oversize(struct pytorch *state, struct device_stream *strea
 }
 
 /* The whole blocks of the large pool, and how old they are together. */
-struct whole {
+struct freeable {
     uint64_t count, ages;
 };
 
@@ -65,10 +65,10 @@ static uint64_t age_of(const struct pytorch *state, uint32_t id)
 }
 
 /* Returns whole blocks of at least the average age to the device. Returns their bytes. */
-static uint64_t collect_round(struct pytorch *state, struct whole *whole)
+static uint64_t collect_round(struct pytorch *state, struct freeable *freeable)
 {
     struct device *device = &state->device;
-    double limit = (double)whole->ages / (double)whole->count;
+    double limit = (double)freeable->ages / (double)freeable->count;
     uint64_t reclaimed = 0;
     uint32_t next;
     for (uint32_t id = device_walk(device, state->large, NO_BLOCK); id != NO_BLOCK; id = next) {
@@ -77,8 +77,8 @@ static uint64_t collect_round(struct pytorch *state, struct whole *whole)
         if (!segment_is(&device->heap, id) || state->expandable || (double)age < limit)
             continue;
         reclaimed += device->heap.blocks[id].size;
-        whole->ages -= age;
-        whole->count--;
+        freeable->ages -= age;
+        freeable->count--;
         release(state, id);
     }
     return reclaimed;
@@ -90,17 +90,18 @@ void pytorch_collect_garbage(struct pytorch *state)
     uint64_t reserved = device->heap.mapped;
     if (reserved <= state->collected_above)
         return;
-    struct whole whole = {0, 0};
+    struct freeable freeable = {0, 0};
     uint32_t id = NO_BLOCK;
     while ((id = device_walk(device, state->large, id)) != NO_BLOCK) {
         if (segment_is(&device->heap, id)) {
-            whole.count++;
-            whole.ages += age_of(state, id);
+            freeable.count++;
+            freeable.ages += age_of(state, id);
         }
     }
     uint64_t target = reserved - state->collected_above;
-    for (uint64_t reclaimed = 0, last = 1; reclaimed < target && last != 0 && whole.count != 0;) {
-        last = collect_round(state, &whole);
+    uint64_t reclaimed = 0, last = 1;
+    while (reclaimed < target && last != 0 && freeable.count != 0) {
+        last = collect_round(state, &freeable);
         reclaimed += last;
     }
 }
