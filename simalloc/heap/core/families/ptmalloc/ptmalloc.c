@@ -35,11 +35,11 @@ uint32_t ptmalloc_find(struct ptmalloc *state, struct arena *arena, uint64_t siz
     return id;
 }
 
-/* Searches the arena of the thread for an ordinary request of `asked` bytes. */
-static uint32_t find_for_thread(struct ptmalloc *state, uint64_t size, uint64_t asked,
+/* Searches the arena of the thread for an ordinary request of `requested` bytes. */
+static uint32_t find_for_thread(struct ptmalloc *state, uint64_t size, uint64_t requested,
                                 uint64_t *visited)
 {
-    struct arena *arena = threads_arena(state, asked);
+    struct arena *arena = threads_arena(state, requested);
     return arena == NULL ? NO_BLOCK : ptmalloc_find(state, arena, size, visited);
 }
 
@@ -128,8 +128,9 @@ static uint32_t cut_to(struct ptmalloc *state, uint32_t id, uint64_t place, uint
         id = high;
     }
     uint64_t rest = size_of(state, id) - size;
-    uint64_t least = heap->setting.minimum;
-    if (!is_mapped(state, id) && (rest > least || (rest == least && state->version > GLIBC_2_36)))
+    uint64_t minimum = heap->setting.minimum;
+    if (!is_mapped(state, id) &&
+        (rest > minimum || (rest == minimum && state->version > GLIBC_2_36)))
         free_cut(state, split(state, id, size));
     return id;
 }
@@ -138,9 +139,9 @@ static uint32_t cut_to(struct ptmalloc *state, uint32_t id, uint64_t place, uint
 static uint32_t allocate_aligned_block(struct ptmalloc *state, uint64_t size, uint64_t alignment)
 {
     struct heap *heap = &state->heap;
-    uint64_t least = heap->setting.minimum, payload = 2 * state->word;
-    if (alignment < least)
-        alignment = least;
+    uint64_t minimum = heap->setting.minimum, payload = 2 * state->word;
+    if (alignment < minimum)
+        alignment = minimum;
     alignment = UINT64_C(1) << (64 - __builtin_clzll(alignment - 1));
     uint64_t visited = 1;
     uint32_t id = NO_BLOCK;
@@ -148,14 +149,14 @@ static uint32_t allocate_aligned_block(struct ptmalloc *state, uint64_t size, ui
         id = cache_take_aligned(state, size, alignment);
     if (id == NO_BLOCK) {
         visited = 0;
-        uint64_t asked = size + alignment + least - (state->word == 0);
-        id = find_for_thread(state, overhead_gross(&heap->setting, asked), asked, &visited);
+        uint64_t requested = size + alignment + minimum - (state->word == 0);
+        id = find_for_thread(state, overhead_gross(&heap->setting, requested), requested, &visited);
         if (id == NO_BLOCK)
             return NO_BLOCK;
         uint64_t begin = heap->blocks[id].address;
         uint64_t place = round_up(begin + payload, alignment) - payload;
         bool anywhere = is_mapped(state, id) && state->version >= GLIBC_2_43;
-        if (place > begin && place - begin < least && !anywhere)
+        if (place > begin && place - begin < minimum && !anywhere)
             place += alignment;
         id = cut_to(state, id, place, size);
     }
