@@ -93,20 +93,20 @@ def command(
     keep_apart(output, map(find_trace, traces))
     with replacing(output) as stream:
         findings: list[pages.Findings | pages.DeviceFindings] = []
-        for given, trace in _traces(traces, device):
+        for name, trace in _traces(traces, device):
             if trace.is_of_device or capacities or settings or searches:
-                whole = trace.in_memory()
-                found = explored(whole, settings, capacities, searches=searches)
+                loaded = trace.in_memory()
+                found = explored(loaded, settings, capacities, searches=searches)
                 if found.interrupted:
                     raise KeyboardInterrupt
-                findings.append(pages.look_at_device(whole, given, found))
+                findings.append(pages.look_at_device(loaded, name, found))
                 continue
             if len(trace) > pages.SHORT_EVENTS:
                 echo(_left_out(trace, pages.SHORT_EVENTS), err=True)
             findings.append(
                 pages.find_out(
                     trace,
-                    given=given,
+                    given=name,
                     chosen=policies,
                     scale=scale,
                     realloc=realloc,
@@ -146,17 +146,17 @@ def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
     echo(f"simalloc: the page is {output}", err=True)
 
 
-def _beside(given: str) -> Path:
+def _beside(name: str) -> Path:
     """Return the path of a page: beside the trace's file or folder, or here for a name."""
-    if Path(given).is_dir():
-        return Path(given).resolve().with_suffix(".html")
-    return Path(given).with_suffix(".html") if Path(given).is_file() else Path(f"{given}.html")
+    if Path(name).is_dir():
+        return Path(name).resolve().with_suffix(".html")
+    return Path(name).with_suffix(".html") if Path(name).is_file() else Path(f"{name}.html")
 
 
-def _traces(given: Sequence[str], device: int | None) -> Iterator[tuple[str, EventSource]]:
+def _traces(names: Sequence[str], device: int | None) -> Iterator[tuple[str, EventSource]]:
     """Yield each trace once, with its argument. A name that occurs again gets a number."""
     taken: set[str] = set()
-    for one in {find_trace(one).resolve(): one for one in given}.values():
+    for one in {find_trace(one).resolve(): one for one in names}.values():
         trace = open_source(one, device=device)
         yield one, trace.renamed(_apart(trace.name, taken))
 
@@ -169,12 +169,14 @@ def _apart(name: str, taken: set[str]) -> str:
     return free
 
 
-def _natives(source: EventSource, allocators: Sequence[Allocator], most: int) -> list[NativeRun]:
+def _natives(
+    source: EventSource, allocators: Sequence[Allocator], max_events: int
+) -> list[NativeRun]:
     """Return the replays by the allocators that can replay the trace.
 
-    They are all left out if the trace has more than `most` events.
+    They are all left out if the trace has more than `max_events` events.
     """
-    if len(source) > most:
+    if len(source) > max_events:
         return []
     trace = source.in_memory()
     runs: list[NativeRun] = []
@@ -190,31 +192,31 @@ def _natives(source: EventSource, allocators: Sequence[Allocator], most: int) ->
     return runs
 
 
-def _left_out(source: EventSource, most: int) -> str:
+def _left_out(source: EventSource, max_events: int) -> str:
     return (
-        f"simalloc: {source.name} has more than {most:,} events; omitted: real allocators "
+        f"simalloc: {source.name} has more than {max_events:,} events; omitted: real allocators "
         "(`simalloc native` replays it) and, unless chosen with -p, the best possible heap and "
         "trees that are never balanced"
     )
 
 
-def _command(traces: Sequence[str], output: Path, given: Mapping[str, Any]) -> str:
+def _command(traces: Sequence[str], output: Path, arguments: Mapping[str, Any]) -> str:
     """Return the command that makes the page again."""
     several = [
         part
         for option, name in (("-p", "policies"), ("--settings", "settings"))
-        for text in given[name]
+        for text in arguments[name]
         for part in (option, text)
     ]
-    sizes = [part for size in given["capacities"] for part in ("--capacity", str(size))]
+    sizes = [part for size in arguments["capacities"] for part in ("--capacity", str(size))]
     chosen = [
         part
         for option, name in (("--scale", "scale"), ("--realloc", "realloc"), ("--device", "device"))
-        if given[name] is not None
-        for part in (option, str(given[name]))
+        if arguments[name] is not None
+        for part in (option, str(arguments[name]))
     ]
-    for allocator in given["allocators"]:
+    for allocator in arguments["allocators"]:
         chosen += ["-a", str(allocator)]
-    flags = ["--search"] if given["searches"] else []
+    flags = ["--search"] if arguments["searches"] else []
     options = [*chosen, *several, *sizes, *flags]
     return shlex.join(["simalloc", "report", *traces, *options, "-o", output.name])
