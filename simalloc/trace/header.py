@@ -90,43 +90,45 @@ class Header:
     def from_json(cls, text: bytes) -> Header:
         """Read a header back; raises `TraceError` if it is not a valid one of this version."""
         try:
-            given = json.loads(text)
+            content = json.loads(text)
         except (ValueError, RecursionError):
-            given = None
-        if not isinstance(given, dict) or given.get("format") != _IDENTITY["format"]:
+            content = None
+        if not isinstance(content, dict) or content.get("format") != _IDENTITY["format"]:
             raise TraceError("the file is not a simalloc trace: its header differs")
-        if given.get("version") not in _READ:
+        if content.get("version") not in _READ:
             raise TraceError(
-                f"is a trace of version {given.get('version')!r}; this simalloc reads {_READ[0]} "
+                f"is a trace of version {content.get('version')!r}; this simalloc reads {_READ[0]} "
                 f"to {VERSION}"
             )
-        if not _is_complete(given):
-            raise TraceError(f"its header is not as version {given['version']} has it")
-        check_provenance(given["provenance"])
+        if not _is_complete(content):
+            raise TraceError(f"its header is not as version {content['version']} has it")
+        check_provenance(content["provenance"])
         return cls(
-            Totals(**given["totals"]),
-            given["sha256"],
-            given["name"],
-            given["provenance"],
-            tuple(given["columns"]),
-            given["columns"] if given["version"] == VERSION else {},
-            given["version"],
+            Totals(**content["totals"]),
+            content["sha256"],
+            content["name"],
+            content["provenance"],
+            tuple(content["columns"]),
+            content["columns"] if content["version"] == VERSION else {},
+            content["version"],
         )
 
 
-def _is_complete(given: dict[str, Any]) -> bool:
+def _is_complete(content: dict[str, Any]) -> bool:
     """Return whether a header has every entry of its version, with the right types."""
     kinds = {"name": str, "provenance": dict, "totals": dict, "sha256": str}
-    kinds["columns"] = dict if given["version"] == VERSION else list
-    if given.get("chunk_events") != _IDENTITY["chunk_events"]:
+    kinds["columns"] = dict if content["version"] == VERSION else list
+    if content.get("chunk_events") != _IDENTITY["chunk_events"]:
         return False
-    if not all(isinstance(given.get(key), kind) for key, kind in kinds.items()):
+    if not all(isinstance(content.get(key), kind) for key, kind in kinds.items()):
         return False
-    if list(given["columns"]) != [name for name in OPTIONAL_COLUMNS if name in given["columns"]]:
+    if list(content["columns"]) != [
+        name for name in OPTIONAL_COLUMNS if name in content["columns"]
+    ]:
         return False
-    if given["version"] == 1 and not set(DEVICE_COLUMNS).isdisjoint(given["columns"]):
+    if content["version"] == 1 and not set(DEVICE_COLUMNS).isdisjoint(content["columns"]):
         return False
-    totals = given["totals"]
+    totals = content["totals"]
     return totals.keys() == {part.name for part in fields(Totals)} and all(
         type(value) is int and 0 <= value < 1 << 63 for value in totals.values()
     )
