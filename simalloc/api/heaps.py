@@ -33,7 +33,7 @@ def heap_map(
     columns: int = COLUMNS,
     rows: int = ROWS,
     progress: bool | None = None,
-    **given: Unpack[RunKeywords],
+    **options: Unpack[RunKeywords],
 ) -> HeapMap:
     """Return a map of the heap: live objects by address and time, with their age.
 
@@ -60,7 +60,7 @@ def heap_map(
 
     """
     replayed = open_source(trace, progress=progress)
-    run = simulate(replayed, policy, progress=progress, **given)
+    run = simulate(replayed, policy, progress=progress, **options)
     return map_of(replayed, run, events=events, addresses=addresses, columns=columns, rows=rows)
 
 
@@ -72,7 +72,7 @@ def pins(
     *,
     most: int = 10,
     progress: bool | None = None,
-    **given: Unpack[RunKeywords],
+    **options: Unpack[RunKeywords],
 ) -> Pins:
     """Return the live objects that separate free blocks, and those that keep the heap high.
 
@@ -96,7 +96,7 @@ def pins(
 
     """
     replayed = open_source(trace, progress=progress)
-    run = simulate(replayed, policy, progress=progress, **given)
+    run = simulate(replayed, policy, progress=progress, **options)
     return pins_of(replayed, run, event, most=most)
 
 
@@ -108,7 +108,7 @@ def waste(
     *,
     of: Quantity = "mapped",
     progress: bool | None = None,
-    **given: Unpack[RunKeywords],
+    **options: Unpack[RunKeywords],
 ) -> Waste:
     """Return the bytes of a heap after an event by kind: live, headers, rounding, free and others.
 
@@ -141,7 +141,7 @@ def waste(
 
     """
     replayed = open_source(trace, progress=progress)
-    run = simulate(replayed, policy, progress=progress, **(given | keywords([of])))
+    run = simulate(replayed, policy, progress=progress, **(options | keywords([of])))
     return waste_of(replayed, run, event, of=of)
 
 
@@ -151,7 +151,7 @@ def check(
     trace: Source,
     *,
     progress: bool | None = None,
-    **given: Unpack[RunKeywords],
+    **options: Unpack[RunKeywords],
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.
 
@@ -185,7 +185,7 @@ def check(
         raise SimallocError("check() takes the policy first, then the trace: check(policy, trace)")
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
-        return check_of(policy, replayed, progress=bar, **given)
+        return check_of(policy, replayed, progress=bar, **options)
 
 
 @checked(events=optional(SPAN))
@@ -194,7 +194,7 @@ def step(
     policy: AnyPolicy = "first-fit-ao",
     *,
     events: tuple[int, int] | None = None,
-    **given: Unpack[RunKeywords],
+    **options: Unpack[RunKeywords],
 ) -> Steps:
     """Return a small heap after each event: its blocks, and the free list in its order.
 
@@ -232,4 +232,4 @@ def step(
     """
     first, last = events or (1, None)
     replayed = open_source(trace, progress=False)
-    return take_steps(replayed, policy, first=first, last=last, **given)
+    return take_steps(replayed, policy, first=first, last=last, **options)

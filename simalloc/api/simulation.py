@@ -24,7 +24,7 @@ def simulate(
     *,
     addresses: bool = False,
     progress: bool | None = None,
-    **given: Unpack[RunKeywords],
+    **options: Unpack[RunKeywords],
 ) -> Run:
     """Replay a trace under a policy and return the run.
 
@@ -60,10 +60,10 @@ def simulate(
 
     """
     _check_one(policy)
-    _check_options(given)
+    _check_options(options)
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
-        return replay(replayed, policy, addresses=addresses, progress=bar, **given)
+        return replay(replayed, policy, addresses=addresses, progress=bar, **options)
 
 
 @checked()
@@ -72,7 +72,7 @@ def simulate_all(
     policies: AnyPolicy | Iterable[AnyPolicy] | Mapping[str, Grid] = "all",
     *,
     progress: bool | None = None,
-    **given: Unpack[RunKeywords],
+    **options: Unpack[RunKeywords],
 ) -> Runs:
     """Replay one or more traces under several policies, on all cores.
 
@@ -109,12 +109,12 @@ def simulate_all(
     >>> runs.sorted("#4")
 
     """
-    _check_options(given)
+    _check_options(options)
     described = expand_policies(policies)
     runs: list[Run] = []
     for trace in open_sources(traces, progress=progress):
         with any_progress(trace.name, len(trace) * len(described), shown=progress) as bar:
-            runs += replay_all(trace, described, progress=bar, **given)
+            runs += replay_all(trace, described, progress=bar, **options)
     return Runs(runs)
 
 
@@ -127,12 +127,12 @@ def _check_one(policy: object) -> None:
         raise PolicyError("simulate() takes one policy; use simulate_all() for several")
 
 
-def _check_options(given: Mapping[str, object]) -> None:
+def _check_options(options: Mapping[str, object]) -> None:
     """Raise `SimallocError` for an unknown option, such as a parameter of a policy."""
-    unknown = given.keys() - RunKeywords.__annotations__.keys()
+    unknown = options.keys() - RunKeywords.__annotations__.keys()
     if unknown:
         name = min(unknown)
         raise SimallocError(
             f"{name} is not an option of a run; write a parameter of a policy into its text, as in "
-            f"'first-fit-ao:{name}={given[name]}', or use find_policy('first-fit-ao', {name}=...)"
+            f"'first-fit-ao:{name}={options[name]}', or use find_policy('first-fit-ao', {name}=...)"
         )
