@@ -41,7 +41,7 @@ def command(
         before = time.process_time()
         sizes = answer([trace], policy).sizes
         seconds[spell(policy)] = spent = time.process_time() - before
-        found = (sizes.trials, Rounded(spent, 2), sizes.least, sizes.safe) if sizes else None
+        found = (sizes.trials, Rounded(spent, 2), sizes.smallest, sizes.safe) if sizes else None
         rows.append((spell(policy), *(found or (None, Rounded(spent, 2), None, None))))
     say("")
     total = sum(seconds.values())

@@ -212,7 +212,7 @@ def _beside_pools(
     """Return block pools and the heap beside them."""
     if count is None:
         return None
-    least = alone.sizes.least if alone.sizes else 0
+    least = alone.sizes.smallest if alone.sizes else 0
     cost = least / alone.peak_live if least and alone.peak_live else 1.0
     found = find_block_pools(traces, count, cost)
     return found, answer([found.rest_of(trace) for trace in traces], alone.policy)

@@ -32,7 +32,7 @@ class Margin:
         """By how much the smallest pool grows, as a share of the one for the recorded traces."""
         if self.recorded.sizes is None or self.varied.sizes is None:
             return None
-        return self.varied.sizes.least / self.recorded.sizes.least - 1
+        return self.varied.sizes.smallest / self.recorded.sizes.smallest - 1
 
 
 def with_variations(
@@ -49,7 +49,7 @@ def worst_of(traces: Sequence[Trace], answer: Answer) -> Trace | None:
     """Return the first of some traces that a pool one grain below the smallest refuses."""
     if answer.sizes is None:
         return None
-    below = answer.sizes.least - answer.sizes.grain
+    below = answer.sizes.smallest - answer.sizes.grain
     for trace in traces:
         if PoolTrial.of(answer.policy, [trace])(below).refused:
             return trace

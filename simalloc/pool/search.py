@@ -56,12 +56,12 @@ class Trial(Protocol):
 class Sizes:
     """The pool sizes that serve every request, multiples of the `grain`.
 
-    `least` is the smallest. `failing` are the larger sizes at which a request is refused: all of
-    them up to twice the smallest. `trials` counts the replays that settled this. `is_proven` says
-    that no larger size fails at all, by the allocator's rules.
+    `failing` are the larger sizes at which a request is refused: all of them up to twice the
+    smallest. `trials` counts the replays that settled this. `is_proven` says that no larger size
+    fails at all, by the allocator's rules.
     """
 
-    least: int
+    smallest: int
     failing: tuple[int, ...]
     grain: int
     trials: int
@@ -70,12 +70,12 @@ class Sizes:
     @property
     def safe(self) -> int:
         """The size from which on no size up to twice the smallest fails."""
-        return self.failing[-1] + self.grain if self.failing else self.least
+        return self.failing[-1] + self.grain if self.failing else self.smallest
 
     @property
     def near(self) -> tuple[int, ...]:
         """The failing sizes up to 1.3 times the smallest."""
-        return tuple(size for size in self.failing if size <= NEAR * self.least)
+        return tuple(size for size in self.failing if size <= NEAR * self.smallest)
 
 
 class _Stretch(NamedTuple):
@@ -95,24 +95,26 @@ class _Stretch(NamedTuple):
 def find_sizes(
     trial: Trial,
     low: int,
-    most: int,
+    high: int,
     advance: Callable[[float], None] = lambda _: None,
     guess: int | None = None,
 ) -> Sizes | None:
-    """Return the sizes that serve every request; None if none from `low` to `most` bytes does.
+    """Return the sizes that serve every request; None if none from `low` to `high` bytes does.
 
     `advance` is called with the share of the work that was done since its last call. `guess` is a
     size that may be the smallest, which saves replays if it is and the trial is monotone.
     """
     with _searching(trial) as search:
-        least = search.bisect(low, most, guess) if trial.is_monotone else search.scan_for(low, most)
+        smallest = (
+            search.bisect(low, high, guess) if trial.is_monotone else search.scan_for(low, high)
+        )
         advance(0.3)
-        if least is None:
+        if smallest is None:
             return None
         if trial.is_monotone:
-            return Sizes(least, (), trial.grain, search.trials, is_proven=True)
-        failing = search.scan_all(least, FAR * least, lambda share: advance(0.7 * share))
-        return Sizes(least, tuple(failing), trial.grain, search.trials, is_proven=False)
+            return Sizes(smallest, (), trial.grain, search.trials, is_proven=True)
+        failing = search.scan_all(smallest, FAR * smallest, lambda share: advance(0.7 * share))
+        return Sizes(smallest, tuple(failing), trial.grain, search.trials, is_proven=False)
 
 
 @contextmanager
@@ -134,18 +136,18 @@ class _Search:
         self.stopped = False
         self.trials = 0
 
-    def bisect(self, low: int, most: int, guess: int | None = None) -> int | None:
+    def bisect(self, low: int, high: int, guess: int | None = None) -> int | None:
         """Return the smallest size that works, by the rule that every larger one does."""
         grain = self._trial.grain
-        if guess is not None and low <= guess <= most:
+        if guess is not None and low <= guess <= high:
             guess = -(-guess // grain) * grain
             if not self._refuses(guess) and self._refuses(guess - grain):
                 return guess
         fails, works = low // grain - 1, -(-low // grain)
         while self._refuses(works * grain):
-            if works * grain >= most:
+            if works * grain >= high:
                 return None
-            fails, works = works, min(2 * works, -(-most // grain))
+            fails, works = works, min(2 * works, -(-high // grain))
         while works - fails > 1:
             middle = (fails + works) // 2
             if self._refuses(middle * grain):
@@ -154,10 +156,10 @@ class _Search:
                 works = middle
         return works * grain
 
-    def scan_for(self, low: int, most: int) -> int | None:
+    def scan_for(self, low: int, high: int) -> int | None:
         """Return the smallest size that works, by trying each from `low` on."""
         at, length = -(-low // self._trial.grain), _STRETCH
-        last = most // self._trial.grain
+        last = high // self._trial.grain
         while at <= last:
             parts = _parts(at, last, length)
             found = self._stretches(parts, until_served=True)

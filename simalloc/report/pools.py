@@ -34,7 +34,7 @@ def pools_table(answers: Sequence[Answer]) -> Table:
         "policy", "smallest", "× peak live", "fail above", "safe", "largest free", "high water",
         "works", "longest search",
     )  # fmt: skip
-    ordered = sorted(answers, key=lambda each: each.sizes.least if each.sizes else 1 << 62)
+    ordered = sorted(answers, key=lambda each: each.sizes.smallest if each.sizes else 1 << 62)
     rows: list[Sequence[Value]] = [_row(each) for each in ordered]
     trace = answers[0].trace if answers else ""
     notes = [*_NOTES]
@@ -49,8 +49,8 @@ def _row(answer: Answer) -> Sequence[Value]:
         return (spell(answer.policy), f"none to {answer.searched_to:,}", *(None,) * 7)
     return (
         spell(answer.policy),
-        sizes.least,
-        Rounded(sizes.least / answer.peak_live, 3) if answer.peak_live else None,
+        sizes.smallest,
+        Rounded(sizes.smallest / answer.peak_live, 3) if answer.peak_live else None,
         len(sizes.near),
         sizes.safe,
         answer.largest_free,
@@ -69,8 +69,8 @@ def margins_table(margins: Sequence[Margin]) -> Table:
         rows.append(
             (
                 spell(margin.recorded.policy),
-                recorded.least if recorded else None,
-                varied.least if varied else None,
+                recorded.smallest if recorded else None,
+                varied.smallest if varied else None,
                 None if margin.share is None else Rounded(100 * margin.share, 2),
                 varied.safe if varied else None,
                 margin.worst.name if margin.worst else None,
@@ -92,7 +92,7 @@ def pool_record(answer: Answer) -> dict[str, Any]:
         "trace": answer.trace,
         "policy": answer.policy.name,
         "parameters": {name: value for name, value in parameters.items() if name != "capacity"},
-        "least_bytes": sizes.least if sizes else None,
+        "least_bytes": sizes.smallest if sizes else None,
         "failing_bytes": list(sizes.near) if sizes else [],
         "safe_bytes": sizes.safe if sizes else None,
         "peak_live_bytes": answer.peak_live,
@@ -150,7 +150,7 @@ def block_pools_table(found: BlockPools, alone: Answer, rest: Answer) -> Table:
     `alone` is the heap without the pools, `rest` the one beside them.
     """
     columns = ("block", "blocks", "bytes")
-    heap, least = (each.sizes.least if each.sizes else None for each in (rest, alone))
+    heap, least = (each.sizes.smallest if each.sizes else None for each in (rest, alone))
     rows: list[Sequence[Value]] = [(each.size, each.count, each.total) for each in found.pools]
     rows.append((f"heap ({spell(alone.policy)})", None, heap))
     total = None if heap is None else found.pool_bytes + heap
@@ -169,7 +169,7 @@ def margin_record(margin: Margin) -> dict[str, Any]:
     sizes = margin.varied.sizes
     return {
         "variations": margin.variations,
-        "least_bytes": sizes.least if sizes else None,
+        "least_bytes": sizes.smallest if sizes else None,
         "failing_bytes": list(sizes.near) if sizes else [],
         "safe_bytes": sizes.safe if sizes else None,
         "needed_by": margin.worst.name if margin.worst else None,
@@ -199,7 +199,7 @@ def block_pools_record(found: BlockPools, rest: Answer) -> dict[str, Any]:
     return {
         "pools": _pool_records(found),
         "pool_bytes": found.pool_bytes,
-        "heap_least_bytes": rest.sizes.least if rest.sizes else None,
+        "heap_least_bytes": rest.sizes.smallest if rest.sizes else None,
     }
 
 

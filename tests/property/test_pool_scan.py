@@ -76,9 +76,9 @@ def test_the_sizes_are_those_of_a_run_at_every_size(name, data):
     found = find_sizes(trial, trial.first_size, 1 << 16)
     assert found is not None
     low = -(-trial.low // trial.grain) * trial.grain
-    sizes = range(low, 2 * found.least + 1, trial.grain)
+    sizes = range(low, 2 * found.smallest + 1, trial.grain)
     works = {size for size in sizes if serves(trace, policy, size)}
-    assert found.least == min(works)
+    assert found.smallest == min(works)
     assert list(found.failing) == [
-        size for size in sizes if size > found.least and size not in works
+        size for size in sizes if size > found.smallest and size not in works
     ]

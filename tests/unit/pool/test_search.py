@@ -60,7 +60,7 @@ def test_every_size_is_settled(fails, grain, tells, low):
         return
     least = works[0]
     failing = [at * grain for at in range(least, 2 * least + 1) if trial.fails[at]]
-    assert found.least == least * grain
+    assert found.smallest == least * grain
     assert list(found.failing) == failing
     assert found.safe == (failing[-1] + grain if failing else least * grain)
     assert found.near == tuple(size for size in failing if size <= 1.3 * least * grain)
@@ -71,7 +71,7 @@ def test_a_rule_needs_few_replays(least, low, grain):
     trial = Made([True] * least + [False] * 20_000, grain, tells=False)
     trial.is_monotone = True
     found = find_sizes(trial, low * grain, 15_000 * grain)
-    assert (found.least, found.failing, found.is_proven) == (least * grain, (), True)
+    assert (found.smallest, found.failing, found.is_proven) == (least * grain, (), True)
     assert trial.calls < 40
 
 
@@ -84,7 +84,7 @@ def test_a_guess_changes_only_the_number_of_replays(least, guess, grain):
     trial = Made([True] * least + [False] * 20_000, grain, tells=False)
     trial.is_monotone = True
     found = find_sizes(trial, 9 * grain, 15_000 * grain, guess=guess * grain - grain // 2)
-    assert found.least == least * grain
+    assert found.smallest == least * grain
     assert (trial.calls == 2) == (guess == least)
 
 
@@ -146,10 +146,10 @@ def test_no_failing_size_is_missed(name):
     trace = drawn(5, events=600)
     trial = PoolTrial.of(find_policy(name), [trace])
     found = find_sizes(trial, max(trial.peak_live, trial.min_capacity), 1 << 20)
-    sizes = range(found.least - 8 * trial.grain, int(1.15 * found.least), trial.grain)
+    sizes = range(found.smallest - 8 * trial.grain, int(1.15 * found.smallest), trial.grain)
     fails = [size for size in sizes if refuses(trace, trial.with_capacity(size))]
     assert fails == [
-        *range(found.least - 8 * trial.grain, found.least, trial.grain),
+        *range(found.smallest - 8 * trial.grain, found.smallest, trial.grain),
         *(size for size in found.failing if size in sizes),
     ]
 
@@ -161,11 +161,11 @@ def test_every_larger_pool_works_where_the_rules_say_so(name):
     trial = PoolTrial.of(find_policy(name), [trace])
     found = find_sizes(trial, max(trial.peak_live, trial.min_capacity), 1 << 24)
     rng = np.random.default_rng(3)
-    smaller = rng.integers(trial.min_capacity, found.least, 20)
-    larger = rng.integers(found.least, 2 * found.least, 40)
+    smaller = rng.integers(trial.min_capacity, found.smallest, 20)
+    larger = rng.integers(found.smallest, 2 * found.smallest, 40)
     assert found.is_proven
-    assert all(trial(int(size)).refused for size in [*smaller, found.least - trial.grain])
-    assert not any(trial(int(size)).refused for size in [*larger, found.least])
+    assert all(trial(int(size)).refused for size in [*smaller, found.smallest - trial.grain])
+    assert not any(trial(int(size)).refused for size in [*larger, found.smallest])
 
 
 def refuses(trace, policy):
