@@ -87,23 +87,23 @@ def _matching(name: str) -> list[str]:
     return [known for known in CATALOGUE if fnmatchcase(known, name)]
 
 
-def _named(given: object, folder: Path | None) -> list[Policy]:
+def _named(item: object, folder: Path | None) -> list[Policy]:
     """Return the policies that one item stands for."""
-    if isinstance(given, UserPolicy) or (isinstance(given, type) and issubclass(given, UserPolicy)):
-        return [find_policy(given)]
-    if isinstance(given, Policy):
-        _check_name(given)
-        return [given]
-    if not isinstance(given, str):
-        remedy = "; its attribute `policy` is" if hasattr(given, "policy") else ""
-        reason = f"{kind_of(given)} is not a policy or the name of one{remedy}"
-        raise PlanError(reason, key=("policies",), value=given)
-    key = ("policies", given)
-    if is_user_policy(given):
-        return [_checked(given, key, folder)]
-    name, colon, parameters = given.partition(":")
+    if isinstance(item, UserPolicy) or (isinstance(item, type) and issubclass(item, UserPolicy)):
+        return [find_policy(item)]
+    if isinstance(item, Policy):
+        _check_name(item)
+        return [item]
+    if not isinstance(item, str):
+        remedy = "; its attribute `policy` is" if hasattr(item, "policy") else ""
+        reason = f"{kind_of(item)} is not a policy or the name of one{remedy}"
+        raise PlanError(reason, key=("policies",), value=item)
+    key = ("policies", item)
+    if is_user_policy(item):
+        return [_checked(item, key, folder)]
+    name, colon, parameters = item.partition(":")
     if name != ALL and not set("*?[@") & set(name):
-        return [_checked(given, key)]
+        return [_checked(item, key)]
     names = _matching(name)
     if not names and name.startswith("@"):
         known = ", ".join(f"@{group}" for group in GROUPS)
