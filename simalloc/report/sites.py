@@ -47,30 +47,35 @@ def site_records(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def sites_table(
-    title: str, rows: Sequence[Row], measure: str, most: int, event: int | None = None
+    title: str, rows: Sequence[Row], measure: str, max_rows: int, event: int | None = None
 ) -> Table:
     """Return the first rows, and the sum of all, as a table for people.
 
     `event` is the event after which the heap was examined.
     """
     shown = _columns(measure, rows[0].values if rows else {})
-    whole = {name: sum(row.values[name] for row in rows) for name in shown}
-    asked = "pinned_bytes" not in shown
+    totals = {name: sum(row.values[name] for row in rows) for name in shown}
+    has_lifetimes = "pinned_bytes" not in shown
     lines: list[tuple[Value, ...]] = [
         (
             spell_frame(row.frame),
-            percent(row.values[measure] / whole[measure]) if whole[measure] else None,
+            percent(row.values[measure] / totals[measure]) if totals[measure] else None,
             *(round(row.values[name]) for name in shown),
-            *([row.lifetime] if asked else []),
+            *([row.lifetime] if has_lifetimes else []),
         )
-        for row in rows[:most]
+        for row in rows[:max_rows]
     ]
-    end = (None,) if asked else ()
-    lines.append((f"all {len(rows):,}", None, *(round(whole[name]) for name in shown), *end))
+    end = (None,) if has_lifetimes else ()
+    lines.append((f"all {len(rows):,}", None, *(round(totals[name]) for name in shown), *end))
     left = len(rows) - len(lines) + 1
     notes = [f"{left:,} more rows; --most shows them."] if left else []
     notes += [] if event is None else [f"The heap is that after event {event:,}."]
-    columns = ["function", "%", *(_WORDS[name] for name in shown), *(["lifetime"] if asked else [])]
+    columns = [
+        "function",
+        "%",
+        *(_WORDS[name] for name in shown),
+        *(["lifetime"] if has_lifetimes else []),
+    ]
     return Table(title, columns, lines, notes)
 
 
@@ -109,24 +114,26 @@ def tree_records_table(tree: Tree, measure: str) -> Table:
     return Table("Sites", ["depth", "function", "file", "line", *names], rows)
 
 
-def tree_table(title: str, tree: Tree, measure: str, least: float) -> Table:
+def tree_table(title: str, tree: Tree, measure: str, min_percent: float) -> Table:
     """Return the nodes that have at least a share of a measure, each below its parent.
 
     `least` is that share, in percent of the whole. Deeper nodes are further to the right.
     """
     shown = _columns(measure, tree.totals)
-    whole = float(tree.totals[measure][0])
-    enough = whole * least / 100
+    total = float(tree.totals[measure][0])
+    enough = total * min_percent / 100
     lines: list[tuple[Value, ...]] = [
         (
             "  " * depth + (spell_frame(tree.frames[node]) if node else "all"),
-            percent(tree.totals[measure][node].item() / whole) if whole else None,
+            percent(tree.totals[measure][node].item() / total) if total else None,
             *(round(tree.totals[name][node].item()) for name in shown),
         )
         for depth, node in _walk(tree, measure, enough)
     ]
     left = len(tree) - len(lines)
-    notes = (f"{left:,} nodes with less than {least:g} %; --least shows them.",) if left else ()
+    notes = (
+        (f"{left:,} nodes with less than {min_percent:g} %; --least shows them.",) if left else ()
+    )
     return Table(title, ["function", "%", *(_WORDS[name] for name in shown)], lines, notes)
 
 
