@@ -97,11 +97,11 @@ class Title(NamedTuple):
     @classmethod
     def of(cls, line: bytes) -> Title | None:
         """Return the columns that a line names, or None if it is not the title of such a table."""
-        given = line.decode("utf-8", "replace").strip().lower().split(",")
-        columns = tuple(_NAMES.get(name, "") for name in given)
+        names = line.decode("utf-8", "replace").strip().lower().split(",")
+        columns = tuple(_NAMES.get(name, "") for name in names)
         if len({*columns}) != len(columns) or not {*columns} >= _REQUIRED or "" in columns:
             return None
-        return cls(columns, "end" in given)
+        return cls(columns, "end" in names)
 
     @property
     def grammar(self) -> Grammar:
@@ -162,8 +162,8 @@ def read_table(log: Log, title: Title, first_line: int) -> LifetimesTable:
             for row, place, text in zip(
                 range(count, count + len(chosen)), chosen, texts, strict=True
             ):
-                whole = Use(row, int(lower[place]), int(upper[place]), 0, int(size[place]))
-                gaps += _gaps(log, text, rows.first_line + int(place), whole)
+                buffer = Use(row, int(lower[place]), int(upper[place]), 0, int(size[place]))
+                gaps += _gaps(log, text, rows.first_line + int(place), buffer)
         count += len(chosen)
     line, lower, upper, size, alignment, offset = (
         np.concatenate([np.empty(0, np.int64), *column]) for column in kept
@@ -197,25 +197,25 @@ def _texts(rows: Rows, chosen: NDArray[np.intp], place: int) -> Iterator[str]:
         yield line.split(",")[place]
 
 
-def _gaps(log: Log, text: str, line: int, whole: Use) -> Iterator[Use]:
-    """Yield the gaps of a buffer, within its lifetime; `whole` has its row, times and bytes."""
+def _gaps(log: Log, text: str, line: int, buffer: Use) -> Iterator[Use]:
+    """Yield the gaps of a buffer, within its lifetime; `buffer` has its row, times and bytes."""
     found = []
-    for given in text.split():
-        match = _GAP.fullmatch(given)
+    for word in text.split():
+        match = _GAP.fullmatch(word)
         begin, end, low, high = (int(each or 0) for each in match.groups()) if match else (0,) * 4
-        if match is None or begin >= end or high > whole.high or (match[4] and low >= high):
+        if match is None or begin >= end or high > buffer.high or (match[4] and low >= high):
             reason = (
-                f"{given!r} is no gap: write BEGIN-END or BEGIN-END@LOW:HIGH, with BEGIN less than "
+                f"{word!r} is no gap: write BEGIN-END or BEGIN-END@LOW:HIGH, with BEGIN less than "
                 "END, LOW less than HIGH, and HIGH at most the size"
             )
             log.complain("gaps that are not valid", reason, line)
-        elif begin < whole.end and end > whole.begin:
-            found.append(Use(whole.row, max(begin, whole.begin), min(end, whole.end), low, high))
+        elif begin < buffer.end and end > buffer.begin:
+            found.append(Use(buffer.row, max(begin, buffer.begin), min(end, buffer.end), low, high))
     found.sort(key=lambda gap: gap.begin)
     if any(one.end > other.begin for one, other in pairwise(found)):
         log.complain("gaps that are not valid", "gaps of the buffer overlap", line)
         return
-    if sum(gap.end - gap.begin for gap in found) == whole.end - whole.begin:
+    if sum(gap.end - gap.begin for gap in found) == buffer.end - buffer.begin:
         reason = "the gaps leave no moment at which the whole buffer is in use"
         log.complain("gaps that are not valid", reason, line)
         return
