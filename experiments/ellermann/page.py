@@ -8,8 +8,6 @@ from typing import Final
 
 from experiments.coverage import coverage_table
 from experiments.ellermann.choices import (
-    EVEN,
-    LOGARITHMIC,
     OF_LARGE,
     SEEDED,
     choices_table,
@@ -92,7 +90,14 @@ def walks_table(results: Results) -> Table:
         for name in WORKLOADS
         for text in WALKED
     ]
-    columns = ("sizes", "method", "at an allocation", "at a free", "together", "pages of 1,000")
+    columns = (
+        "sizes",
+        "method",
+        "per allocation",
+        "per free",
+        "both",
+        "pages in which 1,000 successive allocations start",
+    )
     return Table("Blocks visited in a list without boundary tags", columns, rows)
 
 
@@ -102,50 +107,37 @@ def page(results: Results, shown: Mapping[str, Table]) -> str:
 
 
 def _searched(results: Results) -> dict[str, float]:
-    """Return the visits of both methods, in each workload."""
-    facts: dict[str, float] = {"rate": ELLERMANN_RATE, "live": 2 * ELLERMANN_RATE}
-    for method, text in zip(("first", "next"), WALKED, strict=True):
-        small, large = (results.runs[name, text].counters for name in WORKLOADS)
-        facts |= {
-            f"{method}_search": small.visited_mean,
-            f"{method}_search_large": large.visited_mean,
-            f"{method}_free": small.visited_at_free_mean,
-            f"{method}_blocks": small.free_blocks_mean,
-            f"{method}_pair": results.per_pair(WORKLOADS[0], text),
-            f"{method}_pages": results.pages[WORKLOADS[0], text],
-        }
+    """Return the rate and how far first fit and next fit differ in visits and in heap."""
+    searches = [results.runs[WORKLOADS[0], text].counters.visited_mean for text in WALKED]
+    pairs = [results.per_pair(WORKLOADS[0], text) for text in WALKED]
+    facts = {
+        "rate": ELLERMANN_RATE,
+        "live": 2 * ELLERMANN_RATE,
+        "search_gain": searches[0] / searches[1],
+        "gain": pairs[0] / pairs[1],
+    }
     for which, name in zip(("", "_large"), WORKLOADS, strict=True):
         first, following = (results.runs[name, text].peak_heap_bytes for text in WALKED)
         facts[f"more_heap{which}"] = 100 * (following / first - 1)
-        first, following = (results.per_pair(name, text) for text in WALKED)
-        facts[f"gain{which}"] = first / following
-    return {**facts, "search_gain": facts["first_search"] / facts["next_search"]}
+    return facts
 
 
-def _gains(results: Results) -> dict[str, float | str]:
+def _gains(results: Results) -> dict[str, float]:
     """Return the gain in time, and under other choices."""
     first_us, next_us = (results.per_pair(WORKLOADS[0], text) * MISS / 1000 for text in WALKED)
-    by_rate, logarithmic, of_large = (
-        [gains(results.walks, choice)[0] for choice in choices]
-        for choices in (EVEN, LOGARITHMIC, OF_LARGE)
-    )
-    of_seeds, of_seeds_log = (gains(results.walks, choice) for choice in SEEDED)
+    large_even, large_log = (gains(results.walks, choice)[0] for choice in OF_LARGE)
+    of_seeds_log = gains(results.walks, SEEDED[1])
     return {
         "glibc": GLIBC_SECONDS,
         "jemalloc": JEMALLOC_SECONDS,
+        "jemalloc_rate": ELLERMANN_OBJECTS / JEMALLOC_SECONDS,
         "printed_us": PRINTED_US,
         "miss": MISS,
         "first_us": first_us,
         "next_us": next_us,
         "share": 100 * (first_us - next_us) / PRINTED_US,
-        "gain_slow": by_rate[0],
-        "gain_fast": by_rate[-1],
-        "seeds": len(of_seeds),
-        "gain_least": min(of_seeds),
-        "gain_most": max(of_seeds),
         "log_least": min(of_seeds_log),
         "log_most": max(of_seeds_log),
-        "large_even": of_large[0],
-        "large_log": of_large[1],
-        "log_rates": ", ".join(f"{gain:.2f}" for gain in logarithmic),
+        "large_even": large_even,
+        "large_log": large_log,
     }
