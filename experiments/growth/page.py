@@ -54,7 +54,6 @@ def _of_resident(found: Findings) -> dict[str, Any]:
     wide = ("perl5", "ginsh")
     return {
         "resident_first": max(spread.width for spread in found.resident_spreads(FIRST)),
-        "resident_lea": max(spread.width for spread in found.resident_spreads("lea-2.6.1")),
         "resident_best": max(
             spread.width for spread in found.resident_spreads(BEST) if spread.trace not in wide
         ),

@@ -37,7 +37,7 @@ def all_tables(found: Findings) -> dict[str, Table]:
         ),
         "units": units_table(found),
         "policies": spreads_table(
-            "Change of a figure over the units, percentage points", found.spreads
+            "Change of the waste over the units, percentage points", found.spreads
         ),
         "medians": medians_table(found),
         "far": far_table(found),
@@ -56,8 +56,8 @@ def units_table(found: Findings) -> Table:
     """Return a row a unit: on how many traces the paper's best two waste little."""
     columns = ["unit"]
     for policy in PAIR:
-        columns += [f"{label(policy)}, up to {limit} %" for limit in _LIMITS[:2]]
-        columns += ["worst", "on"]
+        columns += [f"{label(policy)}, at most {limit} %" for limit in _LIMITS[:2]]
+        columns += ["maximum waste, %", "on"]
     rows: list[list[Value]] = []
     for unit in UNITS:
         row: list[Value] = [spell_unit(unit)]
@@ -90,7 +90,7 @@ def spreads_table(title: str, spreads: Callable[[str], Sequence[Spread]]) -> Tab
         "policy",
         "median",
         *(f"traces above {limit}" for limit in _LIMITS),
-        "furthest: from",
+        "largest change: from",
         "to",
         "on",
     )
@@ -116,7 +116,7 @@ def far_table(found: Findings) -> Table:
         if found.spread(trace, policy).width > _FAR
     ]
     columns = ("policy", "trace", *map(spell_unit, UNITS))
-    return Table(f"Traces whose figure changes by more than {_FAR} point, percent", columns, rows)
+    return Table(f"Waste of traces that change by more than {_FAR} point, percent", columns, rows)
 
 
 def resident_table(found: Findings) -> Table:
@@ -132,7 +132,7 @@ def resident_table(found: Findings) -> Table:
         if found.resident_spread(trace, policy).width > _FAR
     ]
     columns = ("policy", "trace", *map(spell_unit, UNITS))
-    title = f"Resident pages: traces whose waste changes by more than {_FAR} point, percent"
+    title = f"Waste in resident pages of traces that change by more than {_FAR} point, percent"
     return Table(title, columns, rows)
 
 
@@ -156,7 +156,5 @@ def closely_table(found: Findings, trace: str) -> Table:
         )
         for unit in FINE
     ]
-    names = [
-        "best fit AO, the end not counted" if p == WITHOUT_TAIL else label(p) for p in EXAMINED
-    ]
+    names = ["best fit AO, count_tail=off" if p == WITHOUT_TAIL else label(p) for p in EXAMINED]
     return Table(f"{trace}: waste in percent", ("unit", *names), rows)
