@@ -28,6 +28,8 @@ _NT_PRSTATUS, _NT_PRPSINFO, _NT_FILE = 1, 3, 0x46494C45
 _THREAD_NUMBER: Final = 32
 _FS_BASE: Final = 112 + 21 * 8
 """Offsets in NT_PRSTATUS."""
+_PROGRAM_END: Final = 1 << 56
+"""The end of a program's addresses. The kernel's page [vsyscall] is above it."""
 _RANGES_A_CHECK: Final = 1000
 _MAX_NOTES: Final = 256 << 20
 """Bytes of notes: a thread has some 5 KiB of them, and a mapped file 24 bytes and its path."""
@@ -202,7 +204,8 @@ class CoreFile(Target):
                     f"{self.name} is a damaged core file: a segment is not a mapping"
                 )
             end = start + -(-size // PAGE) * PAGE
-            self._segments.append(_Segment(start, end, offset, stored, flags))
+            if end <= _PROGRAM_END:
+                self._segments.append(_Segment(start, end, offset, stored, flags))
 
     def _read_notes(self, offset: int, size: int) -> None:
         if size > _MAX_NOTES:

@@ -149,6 +149,17 @@ def test_a_core_file_whose_notes_lie_is_refused(whole, tmp_path, kind, field, fo
         take_snapshot(CoreFile(path))
 
 
+def test_memory_above_a_programs_addresses_is_left_out(whole, tmp_path):
+    path, content = tmp_path / "core", bytearray(whole)
+    (count,) = struct.unpack_from("<H", whole, 56)
+    last = 64 + 56 * (count - 1)
+    struct.pack_into("<Q", content, last + 16, (1 << 64) - (16 << 20))
+    path.write_bytes(content)
+    core = CoreFile(path)
+    assert len(core.mappings()) == count - 2  # the first header is that of the notes
+    assert take_snapshot(core).parts
+
+
 @pytest.mark.parametrize("pointer", [1, 4096, 1 << 47, 1 << 63, (1 << 64) - 8])
 def test_a_thread_pointer_that_lies_is_not_followed(whole, tmp_path, pointer):
     path, content = tmp_path / "core", bytearray(whole)
