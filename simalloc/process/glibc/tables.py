@@ -248,10 +248,9 @@ def mark_cached(walk: Walk, lists: Lists) -> tuple[NDArray[np.bool_], NDArray[np
     once = np.zeros(len(here), np.bool_)
     once[first] = True
     walk.kind[here[right & once]] = CACHED
-    for table in lists.tables:
-        (at,) = walk.place(np.array([table.address - HEADER], np.uint64)).tolist()
-        if at >= 0 and walk.kind[at] == LIVE:
-            walk.kind[at] = OWN
+    at = walk.place(np.array([table.address - HEADER for table in lists.tables], np.uint64))
+    at = at[at >= 0]
+    walk.kind[at[walk.kind[at] == LIVE]] = OWN
     return mine, np.concatenate([lists.chunk[mine][~(right & once)], astray])
 
 
