@@ -156,7 +156,7 @@ def test_memory_above_a_programs_addresses_is_left_out(whole, tmp_path):
     struct.pack_into("<Q", content, last + 16, (1 << 64) - (16 << 20))
     path.write_bytes(content)
     core = CoreFile(path)
-    assert len(core.mappings()) == count - 2  # the first header is that of the notes
+    assert len(core.mappings()) == count - 2  # the first header describes the notes
     assert take_snapshot(core).parts
 
 
