@@ -66,7 +66,7 @@ def _free_blocks(results: Results) -> list[Claim]:
         Claim(
             "level free blocks",
             "5.2.2",
-            "Segregation levels their number too",
+            "Segregation levels the number of free blocks too",
             f"the maximum is {apart:.0f} % above the minimum; {simple:.0f} % without segregation",
             apart < simple,
         ),
@@ -84,14 +84,14 @@ def _choices(results: Results) -> list[Claim]:
         Claim(
             "fastest",
             "5.3",
-            f"The four that search least are {', '.join(fastest)}",
+            f"The four allocators that search least are {', '.join(fastest)}",
             ", ".join(fast),
             set(fast) == set(fastest),
         ),
         Claim(
             "smallest",
             "5.3",
-            f"The four that waste least are {', '.join(SMALLEST)}",
+            f"The four allocators that waste least are {', '.join(SMALLEST)}",
             ", ".join(small),
             set(small) == set(SMALLEST),
         ),
@@ -123,21 +123,21 @@ def _work(results: Results, coalescing: float) -> list[Claim]:
             "operations",
             "5.3",
             f"Coalescing adds about {text['operations']} integer operations to a deallocation",
-            f"{operations:.1f}, six where it merges and one where not",
+            f"{operations:.1f}: six if the block merges, one if not",
             abs(operations - text["operations"]) < 1,
         ),
         Claim(
             "worst",
             "5.3",
-            "The most nodes searched are far fewer in trees",
+            "The maximum number of nodes searched is far smaller in trees",
             f"first fit: {worsts[0]:.0f} times fewer, {worsts[1]:.0f} times with coalescing",
             min(worsts) > 2,
         ),
         Claim(
             "90 percent",
             "6",
-            f"Better fit SBT with coalescing searches {text['fewer_percent']} % less than best fit "
-            "SqF with it, deallocations added",
+            f"Better fit SBT searches {text['fewer_percent']} % less than best fit SqF, both with "
+            "coalescing and deallocations counted",
             f"{gain:.0f} %",
             gain >= text["fewer_percent"] / 2,
         ),

@@ -47,8 +47,16 @@ def statistics_table(results: Results) -> Table:
         (name, *_events(results, name), None, _request(results, name), None, _live(results, name))
         for name in RECORDED
     ]
-    columns = ("trace", "allocations", "deallocations", "request", "here", "live MB", "live here")
-    note = "The numbers of events are the paper's exactly. Requests in bytes, average."
+    columns = (
+        "trace",
+        "allocations",
+        "deallocations",
+        "mean request, bytes: published",
+        "here",
+        "mean live MB: published",
+        "here",
+    )
+    note = "The generated traces have exactly the paper's numbers of events."
     return Table("Table 2: the traces", columns, rows, (note,))
 
 
@@ -93,7 +101,11 @@ def shape_table(results: Results) -> Table:
         )
         for text in SHAPED
     ]
-    columns = ("allocator", "alloc.", "dealloc.", "worst", "swept: alloc.", "dealloc.", "worst")
+    orders = ("random", "swept")
+    columns = (
+        "allocator",
+        *(f"{order}: {search}" for order in orders for search in ("alloc.", "dealloc.", "worst")),
+    )
     return Table(
         "Nodes searched: frees in random order, and in the order of allocation", columns, rows
     )
