@@ -76,8 +76,10 @@ def buffers_table(described: Mapping[str, Statistics]) -> Table:
         ]
         added = buffers(program, one)
         rows.append((PAPER.label(program), *(Rounded(gap, 2) for gap in gaps), added))
-    columns = ("program", "in total bytes", "in peak live bytes", "added here")
-    return Table("Print above the traces, in stdio buffers of 8,192 bytes", columns, rows)
+    columns = ("program", "total bytes", "peak live bytes", "buffers added here")
+    return Table(
+        "Published bytes minus traced bytes, in stdio buffers of 8,192 bytes", columns, rows
+    )
 
 
 def _row(described: Statistics) -> dict[str, float]:

@@ -10,18 +10,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.detlefs.bracket import bracket
 from experiments.detlefs.choices import (
     COLLECTOR,
     ROOTS,
     collector_heap,
     heap,
-    is_near,
 )
-from experiments.detlefs.heaps import run_of, table_9, table_10
+from experiments.detlefs.heaps import table_9, table_10
 from experiments.detlefs.measuring import Results
-from experiments.detlefs.paper import KILOBYTE_OF_HEAP, NEAR, PAPER, SAME_RUN
-from experiments.detlefs.units import UNITS, quotients_met
+from experiments.detlefs.paper import NEAR, PAPER, SAME_RUN
 from experiments.detlefs.verdict import space_order
 from experiments.mallocs import at_hand, missing
 from experiments.output import Exhibit, fill_page, listed
@@ -37,19 +34,10 @@ def page(results: Results, exhibits: Mapping[str, Exhibit]) -> str:
 
 
 def _facts(results: Results) -> dict[str, Any]:
-    (_, (met_1000, cells)), (_, (met_1024, _)) = ((unit, quotients_met(unit)) for unit in UNITS)
     absent = [PAPER.label(name) for name in missing(PAPER)]
-    stdio = [
-        f"{PAPER.label(program)} with {number}" for program, number in results.buffered.items()
-    ]
     return {
         "paper": PAPER.about["paper"],
         "programs": listed([PAPER.label(program) for program in PAPER.programs]),
-        "stdio": listed(stdio),
-        "gnu_espresso": run_of(results, "espresso", "gnu-1993").peak_heap_bytes / KILOBYTE_OF_HEAP,
-        "met_1000": met_1000,
-        "met_1024": met_1024,
-        "cells": cells,
         **_heaps(results),
         **_choices(results),
         "absent": f"Not modelled here: {listed(absent)}." if absent else "",
@@ -64,14 +52,11 @@ def _heaps(results: Results) -> dict[str, Any]:
         if program in SAME_RUN
     ]
     quotients = [here / printed for _, _, printed, here in table_10(results).pairs()]
-    kin = {program: bracket(results, program) for program in SAME_RUN}
     return {
         "near_heaps": sum(abs(ratio - 1) <= NEAR for ratio in heaps),
         "all_heaps": len(heaps),
         "near_quotients": sum(abs(ratio - 1) <= NEAR for ratio in quotients),
         "all_quotients": len(quotients),
-        "older": sum(is_near(program, "ultrix", low) for program, (low, _, _) in kin.items()),
-        "newer": sum(is_near(program, "ultrix", high) for program, (_, _, high) in kin.items()),
         "order": space_order(results),
         "bw": _ends(table_10(results).measured[program][COLLECTOR] for program in PAPER.programs),
         "bw_printed": _ends(

@@ -81,9 +81,11 @@ def ranks_table(results: Results) -> Table:
     columns = (
         "allocator",
         f"rank correlation over {len(PAPER.programs)} programs",
-        "% of all orders with as much",
+        "% of all orders with at least this correlation",
     )
-    return Table("Instructions a malloc in print, and blocks visited a malloc here", columns, rows)
+    return Table(
+        "Instructions per malloc in print, and blocks visited per malloc here", columns, rows
+    )
 
 
 def _row(results: Results, program: str, name: str) -> tuple[Value, ...]:
