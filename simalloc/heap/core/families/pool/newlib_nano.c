@@ -28,17 +28,11 @@ static uint64_t padding(const struct newlib_nano *state, uint64_t address, uint6
 static uint32_t extend_last(struct newlib_nano *state, uint64_t wanted)
 {
     struct sbrk_list *base = &state->base;
-    struct heap *heap = &base->sbrk.pool.heap;
+    const struct heap *heap = &base->sbrk.pool.heap;
     uint32_t id = sbrk_list_top(base);
     if (state->old || id == NO_BLOCK)
         return NO_BLOCK;
-    uint64_t more = wanted - heap->blocks[id].size;
-    uint32_t added = sbrk_raise(&base->sbrk, more);
-    if (added == NO_BLOCK)
-        return NO_BLOCK;
-    pool_list_leave(&base->list, id);
-    heap_join_next(heap, id);
-    return id;
+    return sbrk_list_extend(base, id, wanted - heap->blocks[id].size);
 }
 
 /* Takes `wanted` bytes of a chunk of the list, or the whole chunk. */
@@ -95,9 +89,7 @@ static uint32_t serve_aligned(struct newlib_nano *state, uint64_t alignment, uin
     uint64_t before = padding(state, heap->blocks[id].address, alignment);
     heap_mark(heap, id, STATE_WASTE);
     if (before >= min_chunk(heap)) {
-        uint32_t front = id;
-        id = pool_split(&base->sbrk.pool, front, before);
-        sbrk_list_give_back(base, front);
+        id = sbrk_list_cut_front(base, id, before);
         before = 0;
     }
     if (heap->blocks[id].size > word + before + size + min_chunk(heap))
@@ -120,16 +112,12 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct newlib_nano *state = (struct newlib_nano *)heap;
     uint64_t requested = heap->request.size;
-    (void)size;
     if (requested == 0)
         return pool_free_instead(heap, id, sbrk_list_free);
     uint64_t usable = heap->blocks[id].size - heap->setting.word - heap->blocks[id].family_data;
     if (requested <= usable && (state->old || usable / 2 < requested))
         return id;
-    uint32_t moved = serve(state, requested);
-    if (moved != NO_BLOCK)
-        sbrk_list_free(heap, id);
-    return moved;
+    return layer_move(heap, id, size);
 }
 
 POOL_LAYER(allocate, sbrk_list_free, pool_has_no_realloc, sbrk_list_reserve,

@@ -40,12 +40,8 @@ static uint32_t take(struct picolibc *state, uint64_t wanted)
         return pool_list_cut(&base->list, id, wanted);
     uint32_t top = sbrk_list_top(base);
     if (id == NO_BLOCK && state->old && top != NO_BLOCK) {
-        if (sbrk_raise(&base->sbrk, growth(state, top, wanted)) == NO_BLOCK)
-            return NO_BLOCK;
-        id = top;
-        pool_list_leave(&base->list, id);
-        heap_join_next(heap, id);
-        if (heap->blocks[id].size - wanted >= min_chunk(state))
+        id = sbrk_list_extend(base, top, growth(state, top, wanted));
+        if (id != NO_BLOCK && heap->blocks[id].size - wanted >= min_chunk(state))
             sbrk_list_cut(base, id, wanted);
     } else if (id != NO_BLOCK) {
         pool_list_leave(&base->list, id);
@@ -89,9 +85,7 @@ static uint32_t serve_aligned(struct picolibc *state, uint64_t alignment, uint64
     uint64_t before = round_up(start, alignment) - start;
     if (before > 0) {
         before += before < min_chunk(state) ? alignment : 0;
-        uint32_t front = id;
-        id = pool_split(pool, front, before);
-        sbrk_list_give_back(base, front);
+        id = sbrk_list_cut_front(base, id, before);
     }
     if (heap->blocks[id].size >= kept + min_chunk(state))
         sbrk_list_cut(base, id, kept);
@@ -129,7 +123,6 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct picolibc *state = (struct picolibc *)heap;
     uint64_t requested = heap->request.size;
-    (void)size;
     if (requested == 0)
         return pool_free_instead(heap, id, sbrk_list_free);
     if (requested > word_max(heap))
@@ -145,10 +138,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         }
         return id;
     }
-    uint32_t moved = serve(state, requested);
-    if (moved != NO_BLOCK)
-        sbrk_list_free(heap, id);
-    return moved;
+    return layer_move(heap, id, size);
 }
 
 POOL_LAYER(allocate, sbrk_list_free, pool_has_no_realloc, sbrk_list_reserve,

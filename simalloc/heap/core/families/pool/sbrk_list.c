@@ -57,6 +57,22 @@ void sbrk_list_cut(struct sbrk_list *state, uint32_t id, uint64_t size)
     sbrk_list_give_back(state, pool_split(&state->sbrk.pool, id, size));
 }
 
+uint32_t sbrk_list_cut_front(struct sbrk_list *state, uint32_t id, uint64_t size)
+{
+    uint32_t rest = pool_split(&state->sbrk.pool, id, size);
+    sbrk_list_give_back(state, id);
+    return rest;
+}
+
+uint32_t sbrk_list_extend(struct sbrk_list *state, uint32_t top, uint64_t more)
+{
+    if (sbrk_raise(&state->sbrk, more) == NO_BLOCK)
+        return NO_BLOCK;
+    pool_list_leave(&state->list, top);
+    heap_join_next(&state->sbrk.pool.heap, top);
+    return top;
+}
+
 void sbrk_list_free(struct heap *heap, uint32_t id)
 {
     uint64_t coalescings = heap->counters.coalescings;

@@ -27,6 +27,11 @@ const char *sbrk_list_check(const void *memory);
 uint64_t sbrk_list_give_back(struct sbrk_list *state, uint32_t id);
 /* All but the low `size` bytes of a waste block become a free chunk. */
 void sbrk_list_cut(struct sbrk_list *state, uint32_t id, uint64_t size);
+/* Makes the low `size` bytes of a waste block a free chunk. Returns the rest, waste. */
+uint32_t sbrk_list_cut_front(struct sbrk_list *state, uint32_t id, uint64_t size);
+/* Raises the break by `more` bytes, and takes the chunk `top` of the list, which ends there and then
+ * has them. Returns it, waste, or NO_BLOCK if the break cannot rise. */
+uint32_t sbrk_list_extend(struct sbrk_list *state, uint32_t top, uint64_t more);
 /* Frees a block in use. */
 void sbrk_list_free(struct heap *heap, uint32_t id);
 /* The chunk of the list that ends at the break, or NO_BLOCK. */
