@@ -1,4 +1,17 @@
-/* RT-Thread's memheap (simalloc/policy/pool/rt_thread_memheap.md). */
+/* RT-Thread's memheap (simalloc/policy/pool/rt_thread_memheap.md).
+ *
+ * In a pool that is d bytes larger, only the last block is larger, by d, as long as every decision
+ * is the same; `available` is larger by d while that block is free. The size of the last block
+ * decides in five places. Each notes the smallest d with another result:
+ *
+ *   serve()             as many bytes are available as requested, only if the block is free;
+ *                       the block is cut, or given whole
+ *   first_of()          a free block is passed over because it is too small
+ *   grow()              the free block behind an object is too small
+ *   shrink()            what an object no longer needs is too little for a block
+ *   reallocate_block()  an object that has the last block must grow
+ *
+ * With `best`, the place of a freed last block in the list depends on its size, too. */
 #include "families/pool/larger.h"
 #include "index/block_ring.h"
 
