@@ -96,6 +96,10 @@ class LiveProcess(Target):
             raise self.explained(error) from error
         return parse_maps(text)
 
+    def check_access(self) -> None:
+        """Raise `ProcessError` if the memory may not be read; the kernel may show maps alone."""
+        self.bytes_at(self.mappings()[0].start, 1)
+
     def residents(self, mappings: Sequence[Mapping]) -> list[tuple[Mapping, int]]:  # noqa: ARG002 - the kernel lists them anew
         """Return all mappings, as they are now, with their resident bytes."""
         try:

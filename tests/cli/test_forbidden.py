@@ -96,13 +96,14 @@ def test_a_protected_process_of_the_same_user_is_refused():
 
 
 @needs_root
-def test_a_command_without_the_right_to_trace_says_what_to_do():
+@pytest.mark.parametrize("words", [["snapshot"], ["record", "-o", "x.npz", "--pid"]])
+def test_a_command_without_the_right_to_trace_says_what_to_do(words, tmp_path):
     if shutil.which("setpriv") is None:
         pytest.skip("this needs setpriv")
     less = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"]
     with talking("cat") as child:
-        command = [*less, sys.executable, "-m", "simalloc", "snapshot", str(child.pid)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [*less, sys.executable, "-m", "simalloc", *words, str(child.pid)]
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 2, result.stdout
     assert "has capabilities that this command lacks" in result.stderr
     assert "start the container with --cap-add SYS_PTRACE" in result.stderr

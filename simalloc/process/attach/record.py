@@ -62,6 +62,7 @@ def record_process(
     cannot be recorded, and `SimallocError` if the trace cannot be written.
     """
     process = LiveProcess(number)
+    process.check_access()
     check_process(number)
     check_unrecorded(process)
     with ExitStack() as stack:
