@@ -75,7 +75,12 @@ def lives_table(key: str, trace: Trace) -> Table:
                 Rounded(float(lives.lifetime[inside].mean()) / MEGABYTE, 1),
             )
         )
-    columns = ("bytes", "% never freed", "K objects in a life", "MB in a life")
+    columns = (
+        "bytes",
+        "% never freed",
+        "K objects allocated during a life",
+        "MB allocated during a life",
+    )
     return Table(f"{key}, generated: lives by size", columns, rows)
 
 

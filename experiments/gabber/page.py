@@ -16,7 +16,6 @@ from experiments.gabber.choices import (
     Draws,
     at_end,
     in_order,
-    rank_of_leader,
     spread,
 )
 from experiments.gabber.fragmentation import NUMBERS
@@ -71,8 +70,6 @@ def _facts(results: Results) -> dict[str, Any]:
         "same": {f"{number}-{how}": same for (number, how), (same, _) in pairs.items()},
         "pairs": {f"{number}-{how}": of for (number, how), (_, of) in pairs.items()},
         "slip": max(abs(varied[order] - varied["as it is"]) for order in orders),
-        "small_pages": varied["pages of 2 KiB"],
-        "large_pages": varied["pages of 8 KiB"],
         "alone": varied["as it is"],
         "kept_all": varied["nothing returned"],
         **_choices(results),
@@ -80,15 +77,10 @@ def _facts(results: Results) -> dict[str, Any]:
         "phk_peak": phk.peak_heap / MEGABYTE,
         "phk_final": phk.final_heap / MEGABYTE,
         "phk_emacs": results.full[EMACS, with_mechanism("phk")],
-        "solaris": results.full[HUMMINGBIRD, with_mechanism("solaris-default")],
-        "lea": results.full[HUMMINGBIRD, with_mechanism("lea-2.6.6")],
-        "quick": results.full[HUMMINGBIRD, with_mechanism("quick-fit")],
         "csri": results.full[HUMMINGBIRD, with_mechanism("csri-1.18")],
         "vmalloc": results.full[HUMMINGBIRD, with_mechanism("vmalloc")],
         "gnu": results.full[HUMMINGBIRD, with_mechanism("gnu-1995")],
         "solaris_3x": results.full[HUMMINGBIRD, with_mechanism("solaris-3x")],
-        "solaris_3x_final": results.full[HUMMINGBIRD, with_mechanism("solaris-3x")].final_heap
-        / MEGABYTE,
         "plain": {name: results.full[HUMMINGBIRD, name] for name in PLAIN},
     }
 
@@ -102,9 +94,8 @@ def _choices(results: Results) -> dict[str, Any]:
     ordered = [in_order(kept, key) for key in together]
     return {
         "full_events": results.full[HUMMINGBIRD, with_mechanism("phk")].events / 1e6,
-        "full_seeds": _spreads(kept, keys["seeds"]),
-        "full_choices": _spreads(kept, keys["choices"]),
-        "full_all": _spreads(kept, together),
+        "full_seeds": len(keys["seeds"]),
+        "full_all": {name: spread(kept, name, together) for name in PAPER.policies},
         "full_first": best.count("phk"),
         "full_traces": len(together),
         "part_first": part.count("phk") or "none",
@@ -125,16 +116,6 @@ def _together(draws: Draws) -> list[str]:
 def _best(kept: GabberRuns, keys: list[str]) -> list[str]:
     """Return the allocator with the least fragmentation at the end of each trace."""
     return [min(PAPER.policies, key=at_end(kept, key).__getitem__) for key in keys]
-
-
-def _spreads(kept: GabberRuns, keys: list[str]) -> dict[str, Any]:
-    """Return every allocator's least and most over some traces, and what PhK's ranks are."""
-    ranks = sorted({rank_of_leader(kept, key) for key in keys})
-    return {
-        **{name: spread(kept, name, keys) for name in PAPER.policies},
-        "count": len(keys),
-        "rank": " to ".join(map(str, dict.fromkeys((ranks[0], ranks[-1])))),
-    }
 
 
 def _absent_in_full(results: Results) -> str:
