@@ -15,7 +15,6 @@ import numpy as np
 from experiments.growth.findings import Findings
 from experiments.growth.measuring import FINE
 from experiments.johnstone_wilson.growth_unit import DESCRIBED, SCALE
-from experiments.johnstone_wilson.replays import percent
 from experiments.output import fill_page
 from experiments.todays_programs import facts
 from experiments.todays_programs.cases import AS_IT_IS, CASES, IN_PLACE, PAIR, Case, Change
@@ -59,16 +58,6 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
         "waste": {
             policy: {program: results.waste(program, policy) for program in PROGRAMS}
             for policy in PAIR
-        },
-        "changed": {
-            case.program: {
-                policy: [
-                    percent(results.runs[change.job(case.program, policy)], 4)
-                    for change in case.changes
-                ]
-                for policy in PAIR
-            }
-            for case in CASES
         },
         "by_a_byte": {program: waste[0] for program, waste in by_unit.items()},
         "any_unit": {program: max(waste) for program, waste in by_unit.items()},
