@@ -88,6 +88,15 @@ class Measured:
         """Return the resident bytes at the peak over the most live bytes, less 1."""
         return self.resident(malloc).peak_bytes / self.live - 1
 
+    def pages_peak(self, malloc: str) -> float:
+        """Return the peak of occupied pages with mechanism over the most live bytes, less 1."""
+        return self.whole[malloc].occupied[PAGE].peak_bytes / self.live - 1
+
+    def returned(self, malloc: str) -> float:
+        """Return the resident bytes returned between peak and end over the most live bytes."""
+        resident = self.resident(malloc)
+        return (resident.peak_bytes - resident.final_bytes) / self.live
+
     def policy_alone(self, policy: str) -> float:
         """Return the peak of occupied pages without mechanism over the most live bytes, less 1."""
         return self.alone[policy].occupied[PAGE].peak_bytes / self.live - 1

@@ -13,7 +13,6 @@ from experiments.mallocs_of_today.running import Results
 from experiments.mallocs_of_today.seeds import SEEDS
 from experiments.mallocs_of_today.tables import tables
 from experiments.output import fill_page, listed
-from simalloc.heap.run_options import PAGE as OS_PAGE
 from simalloc.measure.waste import Waste
 from simalloc.policy import CATALOGUE
 from simalloc.report import Table
@@ -25,6 +24,9 @@ PICTURE: Final = "mallocs-of-today-{}.png"
 
 LARGEST: Final = 20_000_000
 """Live bytes from which a program counts among the largest."""
+
+HEADERS: Final = "ptmalloc"
+"""The malloc whose blocks have headers."""
 
 _WORDS: Final = Path(__file__).with_name("page.md")
 
@@ -68,12 +70,14 @@ def page(results: Results, shown: dict[str, Table]) -> str:
         + " MB",
         "huge": f"{100 * median(one.peak(HUGE) for one in large):.1f}",
         "alone": _spread({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
-        "live_pages": _medians(
-            {
-                name: [one.whole[name].occupied[OS_PAGE].peak_bytes / one.live - 1 for one in large]
-                for name in MALLOCS
-            }
+        "live_pages": _spread({name: [one.pages_peak(name) for one in large] for name in MALLOCS}),
+        "more_pages": listed(
+            [
+                f"{name} on {sum(one.pages_peak(name) < one.pages_peak(HEADERS) for one in large)}"
+                for name in (CLASSES, "tcmalloc")
+            ]
         ),
+        "returned": _spread({name: [one.returned(name) for one in large] for name in MALLOCS}),
         "yardstick": f"{100 * median(one.policy_alone(YARDSTICK) for one in large):.1f}",
         "worst_yardstick": f"{100 * max(one.policy_alone(YARDSTICK) for one in large):.1f}",
         "fewer": sum(one.policy_alone(CLASSES) < one.policy_alone(YARDSTICK) for one in large),
@@ -105,10 +109,6 @@ def _spread(values: dict[str, list[float]]) -> str:
         f"{name} {100 * median(each):.1f} ({100 * min(each):.1f} to {100 * max(each):.1f})"
         for name, each in values.items()
     )
-
-
-def _medians(values: dict[str, list[float]]) -> str:
-    return ", ".join(f"{name} {100 * median(each):.1f}" for name, each in values.items())
 
 
 def _facts(drawn: Drawn) -> dict[str, str]:
