@@ -60,6 +60,7 @@ def page(results: Results, tables: Mapping[str, Table]) -> str:
             for policy in PAIR
         },
         "by_a_byte": {program: waste[0] for program, waste in by_unit.items()},
+        "first_width": max(found.spread(program, PAIR[1]).width for program in PROGRAMS),
         "any_unit": {program: max(waste) for program, waste in by_unit.items()},
         "perl": facts.growing_block(results.traces["perl5"]),
         "perl_holes": ", ".join(f"{hole:,.0f}" for hole in at_peak["perl5"][BEST].largest),
