@@ -411,7 +411,7 @@ def _is_python(one: Recorded) -> bool:
 
 
 def _summarize_one(one: Recorded) -> None:
-    name = Path(one.executable).name
+    name = Path(one.executable).name or "process"  # a chroot may have no /proc, which names it
     _say(
         f"{one.path}: {name} ({one.process}), {counted(one.totals.events, 'event')} on "
         f"{counted(one.totals.objects, 'object')}, at most "
