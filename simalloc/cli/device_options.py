@@ -14,7 +14,7 @@ from simalloc.measure.device import CANDIDATES, SETTINGS, search, what_if
 from simalloc.sizes import parse_size
 from simalloc.trace import Trace
 
-_MIN: Final = 2 << 20
+_MIN_CAPACITY: Final = 2 << 20
 """Smallest capacity, in bytes: the size of one segment."""
 
 
@@ -28,7 +28,7 @@ def _capacities(_: click.Context, __: click.Parameter, given: Sequence[str]) -> 
             f"{', '.join(given)!r} is not a size; write a whole number, or one with K, M, G or T"
         ) from None
     for text, size in zip(given, sizes, strict=True):
-        if size < _MIN:
+        if size < _MIN_CAPACITY:
             raise click.BadParameter(f"{text} is {size:,} bytes; {text}G is {text} GiB")
     if not all(size < 1 << 50 for size in sizes):
         raise click.BadParameter("a capacity must be less than 1024T")

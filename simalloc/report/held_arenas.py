@@ -9,7 +9,7 @@ from simalloc.report.table import Table
 if TYPE_CHECKING:
     from simalloc.advice import HeldArenas
 
-_MAX: Final = 10
+_MAX_ROWS: Final = 10
 """Rows of each table."""
 
 
@@ -27,7 +27,7 @@ def arenas_text(held: HeldArenas) -> str:
 
 def arenas_table(held: HeldArenas) -> Table:
     """Return the arenas in which the least is live, one a row."""
-    rows = [(each.number, each.blocks, each.bytes, each.place) for each in held.arenas[:_MAX]]
+    rows = [(each.number, each.blocks, each.bytes, each.place) for each in held.arenas[:_MAX_ROWS]]
     columns = ("arena", "blocks", "bytes", "mostly allocated by")
     return Table("Python's emptiest arenas", columns, rows)
 
@@ -35,4 +35,4 @@ def arenas_table(held: HeldArenas) -> Table:
 def arena_code_table(held: HeldArenas) -> Table:
     """Return the code whose blocks hold nearly empty arenas, one a row."""
     columns = ("code", "blocks", "arenas")
-    return Table("Code that pins nearly empty arenas", columns, list(held.places[:_MAX]))
+    return Table("Code that pins nearly empty arenas", columns, list(held.places[:_MAX_ROWS]))

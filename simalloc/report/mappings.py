@@ -10,7 +10,7 @@ from simalloc.plural import counted
 from simalloc.report.table import Rounded, Table, Value
 
 _MIB: Final = 1 << 20
-_MAX: Final = 10
+_MAX_ROWS: Final = 10
 _NOTE: Final = (
     "MiB. resident: when the process's resident memory peaks. last: resident at the last sample.\n"
     "mapped: peak of mapped bytes."
@@ -23,7 +23,7 @@ def mappings_table(provenance: Mapping[str, Any]) -> Table | None:
     resident = [one for one in found if one["resident_bytes"] or one["final_resident_bytes"]]
     if not resident:
         return None
-    rows: list[Sequence[Value]] = [_row(one) for one in resident[:_MAX]]
+    rows: list[Sequence[Value]] = [_row(one) for one in resident[:_MAX_ROWS]]
     rest = len(found) - len(rows)
     omitted = counted(rest, "place")
     notes = (_NOTE, *([f"Omitted: {omitted} with less or no resident memory."] if rest else []))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from simalloc.errors import TraceError
 
-_MAX: Final = (1 << 63) - 1
+_MAX_NUMBER: Final = (1 << 63) - 1
 _Check = Callable[[Any], bool]
 
 
@@ -43,15 +43,15 @@ def _flag(value: object) -> bool:
 
 
 def _count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _MAX
+    return type(value) is int and 0 <= value <= _MAX_NUMBER
 
 
 def _number(value: object) -> bool:
-    return type(value) in {int, float} and 0 <= value <= _MAX  # type: ignore[operator]
+    return type(value) in {int, float} and 0 <= value <= _MAX_NUMBER  # type: ignore[operator]
 
 
 def _whole(value: object) -> bool:
-    return type(value) is int and -_MAX <= value <= _MAX
+    return type(value) is int and -_MAX_NUMBER <= value <= _MAX_NUMBER
 
 
 def _list_of(is_valid: _Check, length: int | None = None) -> _Check:

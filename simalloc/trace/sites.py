@@ -14,9 +14,9 @@ from simalloc.trace.stacks import Frame, path_of
 PATH: Final = " < "
 """Stands between a call's place and the one that it was called from."""
 
-_MAX: Final = 1 << 16
-_MAX_BYTES: Final = 1 << 23
-_LONGEST: Final = 500  # characters
+_MAX_NAMES: Final = 1 << 16
+_MAX_NAME_BYTES: Final = 1 << 23
+_MAX_NAME_LENGTH: Final = 500  # characters
 
 
 class SiteNames:
@@ -28,12 +28,12 @@ class SiteNames:
 
     def wants(self, number: int) -> bool:
         """Return whether a name for this number would be kept."""
-        return number < _MAX and self._bytes < _MAX_BYTES
+        return number < _MAX_NAMES and self._bytes < _MAX_NAME_BYTES
 
     def put(self, number: int, name: str) -> None:
         """Give a number a name, if there is room for it."""
         if self.wants(number):
-            text = name[:_LONGEST].encode("utf-8", "backslashreplace")
+            text = name[:_MAX_NAME_LENGTH].encode("utf-8", "backslashreplace")
             self._names += [""] * (number + 1 - len(self._names))
             self._names[number] = text.decode()
             self._bytes += len(text)

@@ -15,7 +15,7 @@ from simalloc.process.mappings import PAGE
 from simalloc.process.region import ABSENT, down
 from simalloc.process.target import runs_of
 
-_MIN: Final = PAGE + 47
+_MIN_TRIMMED: Final = PAGE + 47
 """A free chunk of more bytes may contain a page that `malloc_trim` returns."""
 _HEADER: Final = 48
 """The bytes at the front of a free chunk that it leaves alone."""
@@ -46,7 +46,7 @@ def predict_trim(walk: Walk, parameters: Parameters, break_end: int | None, pad:
     start, end, top_start = _merged(walk)
     low = -(-(start + _HEADER) // PAGE)
     high = end // PAGE
-    large = (end - start > _MIN) & (low < high)
+    large = (end - start > _MIN_TRIMMED) & (low < high)
     for region in walk.regions:
         first = region.start // PAGE
         here = large & (low >= first) & (high <= first + len(region.pages))

@@ -24,7 +24,7 @@ _HELD: Final = {
 }
 """Measures for the width of boxes; the measures of a heap come first."""
 _COLOURS: Final = ("pinned_bytes", "live_bytes", "wasted_bytes")
-_MIN: Final = 0.001
+_MIN_SHARE: Final = 0.001
 """Boxes with less than this share of the whole, in all measures, are not drawn: none would see."""
 _WAYS: Final[tuple[Way, ...]] = ("top-down", "bottom-up")
 
@@ -57,7 +57,7 @@ def _tree(trees: Mapping[str, Tree], frames: dict[Frame, int], names: list[str])
     for tree in trees.values():
         for name in names:
             amounts = tree.totals[name]
-            large |= amounts > _MIN * amounts[0]
+            large |= amounts > _MIN_SHARE * amounts[0]
     large[0] = True
     number = np.cumsum(large) - 1
     kept: NDArray[np.int64] = np.zeros(len(one), np.int64)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _CELLS: Final = 4
 """Cells for each doubling: sizes of 16, 20, 24 and 28 bytes have one each."""
-_MAX: Final = 64 * _CELLS
+_MAX_CELLS: Final = 64 * _CELLS
 """Cells up to the largest size and lifetime that there can be."""
 _GAP: Final = 2
 """Number of empty cells between lifetimes and the row of objects that are never freed."""
@@ -74,8 +74,10 @@ class CellCounts:
     """Sorts lives into cells: add all, then `narrow`, again and again until `cells` is not None."""
 
     def __init__(self, allocated: int) -> None:
-        self._objects, self._bytes = (np.zeros((_MAX, _MAX), np.int64) for _ in range(2))
-        self._left, self._left_bytes = (np.zeros(_MAX, np.int64) for _ in range(2))
+        self._objects, self._bytes = (
+            np.zeros((_MAX_CELLS, _MAX_CELLS), np.int64) for _ in range(2)
+        )
+        self._left, self._left_bytes = (np.zeros(_MAX_CELLS, np.int64) for _ in range(2))
         self._sizes = SizeCounts()
         self._lifetimes = Quantiles(allocated)
         self._counted = False

@@ -32,10 +32,10 @@ UNKNOWN: Final = 2
 MAX_NUMBER: Final = 2**52
 """Numbers are below it: more than any address, and microseconds of a century."""
 _EMPTY_CACHE: Final = ("empty_cache", "emptyCache")
-_MIN: Final = 256 << 20
-_TIMES: Final = 6
-_MAX: Final = 4 << 30
-"""Bytes that a pickle may take: the least, times its own size, and the most."""
+_FIXED_BYTES: Final = 256 << 20
+_FACTOR: Final = 6
+_MAX_BYTES: Final = 4 << 30
+"""Bytes that reading a pickle may take: a fixed part, times its own size, and the maximum."""
 
 
 class Pools:
@@ -66,8 +66,8 @@ def load(content: bytes, number_site: Callable[[list[Any]], int]) -> Loaded:
 
     Raises `ValueError` for one that is damaged, holds anything but data, or takes too much memory.
     """
-    most = min(_MIN + _TIMES * len(content), _MAX)
-    whole, table, sequences = read_pickle(content, most)
+    max_bytes = min(_FIXED_BYTES + _FACTOR * len(content), _MAX_BYTES)
+    whole, table, sequences = read_pickle(content, max_bytes)
     del content  # and its memory, where nobody else has it
     rows = np.empty((len(table) // (8 * (len(FIELDS) - 1)), len(FIELDS)), np.int64)
     rows[:, :-1] = np.frombuffer(table, np.int64).reshape(len(rows), len(FIELDS) - 1)

@@ -19,7 +19,7 @@ _RECORD: Final = struct.Struct("<7Q")
 _PAGE: Final = os.sysconf("SC_PAGESIZE")
 _ENTRY: Final = 8
 _PRESENT: Final = np.uint64(3 << 62)
-_MAX: Final = 1 << 47
+_ADDRESS_END: Final = 1 << 47
 """No address of a program is above."""
 
 
@@ -96,7 +96,7 @@ def _calls(raw: RawRecording, before: int) -> Iterator[_Call]:
     while at + _RECORD.size <= len(content):
         sequence, _, address, size, caller, offset, length = _RECORD.unpack_from(content, at)
         at += _RECORD.size
-        if length > len(content) - at or address + size > _MAX:
+        if length > len(content) - at or address + size > _ADDRESS_END:
             return
         if length:
             paths[caller] = os.fsdecode(content[at : at + length])
