@@ -119,7 +119,7 @@ static void drop_span(struct tcmalloc *state, uint32_t number)
 }
 
 /* Gives each block of a run to its span. */
-static void give_to_spans(struct tcmalloc *state, struct run run)
+static void release_list_to_spans(struct tcmalloc *state, struct run run)
 {
     uint32_t id = run.first;
     for (uint32_t left = run.count; left > 0; left--) {
@@ -136,7 +136,7 @@ static void give_to_spans(struct tcmalloc *state, struct run run)
 
 /* Takes a slot from the transfer cache whose turn it is; false if that has none to give. Upstream's
  * counter is not raised when it begins anew, so class 0 comes twice in a row. */
-static bool take_room(struct tcmalloc *state, uint32_t taker, bool is_forced)
+static bool evict_size_class(struct tcmalloc *state, uint32_t taker, bool is_forced)
 {
     uint32_t turn = state->turn < state->table.count ? state->turn : 0;
     state->turn = state->turn < state->table.count ? turn + 1 : 0;
@@ -148,19 +148,19 @@ static bool take_room(struct tcmalloc *state, uint32_t taker, bool is_forced)
     if (is_full) {
         uint32_t first = victim->slots[--victim->used_slots];
         struct run run = {.first = first, .count = state->table.classes[turn].move};
-        give_to_spans(state, run);
+        release_list_to_spans(state, run);
     }
     return true;
 }
 
-/* Makes room for a chain, at the cost of another class if necessary. Returns false if no room can
+/* Makes space for a batch, at the cost of another class if necessary. Returns false if no space can
  * be made. */
-static bool has_room(struct tcmalloc *state, uint32_t class)
+static bool make_cache_space(struct tcmalloc *state, uint32_t class)
 {
     struct central_free_list *central = &state->central_lists[class];
     bool is_full = central->used_slots == central->cache_size;
     if (is_full && central->cache_size < state->table.classes[class].max_cache_size &&
-        (take_room(state, class, false) || take_room(state, class, true)))
+        (evict_size_class(state, class, false) || evict_size_class(state, class, true)))
         central->cache_size++;
     return central->used_slots < central->cache_size;
 }
@@ -168,10 +168,10 @@ static bool has_room(struct tcmalloc *state, uint32_t class)
 void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run)
 {
     struct central_free_list *central = &state->central_lists[class];
-    if (run.count == state->table.classes[class].move && has_room(state, class))
+    if (run.count == state->table.classes[class].move && make_cache_space(state, class))
         central->slots[central->used_slots++] = run.first;
     else
-        give_to_spans(state, run);
+        release_list_to_spans(state, run);
 }
 
 /* Takes up to `count` blocks from the first span of a class. */

@@ -164,17 +164,17 @@ static uint64_t held(const struct tcmalloc *state)
     return state->heap.mapped / state->page - state->page_heap.free[RETURNED];
 }
 
-static bool has_room(const struct tcmalloc *state, uint64_t pages)
+static bool is_within_limit(const struct tcmalloc *state, uint64_t pages)
 {
     return state->page_heap.limit == 0 || held(state) + pages <= state->page_heap.limit;
 }
 
 /* Returns whether `pages` more pages may be held, after returning others if necessary. */
-static bool make_room(struct tcmalloc *state, uint64_t pages)
+static bool ensure_limit(struct tcmalloc *state, uint64_t pages)
 {
-    if (!has_room(state, pages))
+    if (!is_within_limit(state, pages))
         tcmalloc_release_spans(state, held(state) + pages - state->page_heap.limit);
-    return has_room(state, pages);
+    return is_within_limit(state, pages);
 }
 
 /* Returns whether a returned span is preferred to an available normal span. */
@@ -196,9 +196,9 @@ static uint32_t find_long(struct tcmalloc *state, uint64_t pages)
         bool prefers = returned != NO_BLOCK &&
                        (normal == NO_BLOCK || is_better(state, returned, normal));
         uint32_t id = prefers ? returned : normal;
-        if (id == NO_BLOCK || !prefers || has_room(state, pages))
+        if (id == NO_BLOCK || !prefers || is_within_limit(state, pages))
             return id;
-        if (!make_room(state, pages))
+        if (!ensure_limit(state, pages))
             return NO_BLOCK;
     }
 }
@@ -211,7 +211,7 @@ static uint32_t find(struct tcmalloc *state, uint64_t pages)
         const struct chain *returned = &free->lists[RETURNED][length];
         if (free->lists[NORMAL][length].newest != NO_BLOCK)
             return free->lists[NORMAL][length].newest;
-        if (returned->newest != NO_BLOCK && make_room(state, pages) &&
+        if (returned->newest != NO_BLOCK && ensure_limit(state, pages) &&
             returned->newest != NO_BLOCK)
             return returned->newest;
     }
@@ -234,24 +234,24 @@ static bool gives_all_back(const struct tcmalloc *state, uint64_t pages)
 static bool grow(struct tcmalloc *state, uint64_t pages)
 {
     struct heap *heap = &state->heap;
-    uint64_t asked = pages < state->page_heap.listed ? state->page_heap.listed : pages;
+    uint64_t ask = pages < state->page_heap.listed ? state->page_heap.listed : pages;
     bool is_first = state->page_heap.system == 0; /* precedes the settings */
-    if (!is_first && !make_room(state, asked)) {
-        asked = pages;
-        if (!make_room(state, asked)) {
+    if (!is_first && !ensure_limit(state, ask)) {
+        ask = pages;
+        if (!ensure_limit(state, ask)) {
             heap_refuse(heap);
             return false;
         }
     }
-    if (!heap_has_room(heap, asked * state->page))
-        asked = pages;
-    uint32_t id = heap_extend(heap, asked * state->page);
+    if (!heap_has_room(heap, ask * state->page))
+        ask = pages;
+    uint32_t id = heap_extend(heap, ask * state->page);
     if (id == NO_BLOCK)
         return false;
     heap->counters.growths++;
     tcmalloc_describe(state, heap->blocks[id].address, heap->blocks[id].size);
     tcmalloc_take_record(state, &state->metadata.spans, SPAN_RECORD);
-    state->page_heap.system += asked;
+    state->page_heap.system += ask;
     if (is_first) {
         heap_mark(heap, id, STATE_FREE);
         enter(state, id, NORMAL);

@@ -28,9 +28,9 @@ class Span:
 class TransferCache:
     """Room for chains of just as many blocks as move at once; the newest is taken first."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.size = min(_FIRST_CACHE_SIZE, most)
+    def __init__(self, max_size: int) -> None:
+        self.max_size = max_size
+        self.size = min(_FIRST_CACHE_SIZE, max_size)
         self.chains: list[list[int]] = []
 
     @property
@@ -48,12 +48,12 @@ class CentralFreeList:
         self.kind = kind
         self.transfer = TransferCache(kind.max_cache_size)
         self.span_count = 0
-        self._with_room: dict[Span, None] = {}
+        self._nonempty: dict[Span, None] = {}
 
     @property
     def free_bytes(self) -> int:
         """The bytes of the spans' free blocks, and those at their ends that make no block."""
-        blocks = sum(len(span.free) for span in self._with_room)
+        blocks = sum(len(span.free) for span in self._nonempty)
         tail = self.kind.pages * self._heap.page % self.kind.size
         return blocks * self.kind.size + self.span_count * tail
 
@@ -64,7 +64,7 @@ class CentralFreeList:
 
     def listed(self) -> list[int]:
         """Return the free blocks of the spans."""
-        return [block for span in self._with_room for block in span.free]
+        return [block for span in self._nonempty for block in span.free]
 
     def chained(self) -> list[int]:
         """Return the blocks that wait in chains."""
@@ -72,39 +72,39 @@ class CentralFreeList:
 
     def insert(self, chain: list[int]) -> None:
         """Take a chain back, the first of it first."""
-        if len(chain) == self.kind.move and self._has_room():
+        if len(chain) == self.kind.move and self._make_cache_space():
             self.transfer.chains.append(chain)
         else:
-            self.give_to_spans(chain)
+            self.release_list_to_spans(chain)
 
     def fetch(self, count: int) -> list[int]:
         """Return a chain of up to `count` blocks, at least one."""
         if count == self.kind.move and self.transfer.chains:
             self._heap.visited += 1
             return self.transfer.chains.pop()
-        if not self._with_room:
+        if not self._nonempty:
             self._add_span()
         chain: list[int] = []
-        while len(chain) < count and self._with_room:
+        while len(chain) < count and self._nonempty:
             chain = self._take_from_first(count - len(chain)) + chain
         return chain
 
-    def give_to_spans(self, chain: list[int]) -> None:
+    def release_list_to_spans(self, chain: list[int]) -> None:
         """Give each block of a chain to its span; one all of whose blocks are free goes back."""
         for block in chain:
             span = self._heap.span_of(block)
             self._heap.blocks.mark(block, State.FREE)
             span.used -= 1
             span.free.append(block)
-            self._with_room[span] = None
+            self._nonempty[span] = None
             if not span.used:
                 self._drop_span(span)
 
-    def _has_room(self) -> bool:
+    def _make_cache_space(self) -> bool:
         """Make room for a chain, at the cost of another class if need be; say whether there is."""
         transfer = self.transfer
-        if transfer.is_full and transfer.size < transfer.most:
-            took = self._heap.take_room(self, forced=False) or self._heap.take_room(
+        if transfer.is_full and transfer.size < transfer.max_size:
+            took = self._heap.evict_size_class(self, forced=False) or self._heap.evict_size_class(
                 self, forced=True
             )
             transfer.size += took
@@ -112,12 +112,12 @@ class CentralFreeList:
 
     def _take_from_first(self, count: int) -> list[int]:
         self._heap.visited += 1
-        span = next(reversed(self._with_room))
+        span = next(reversed(self._nonempty))
         chain = span.free[: -count - 1 : -1]
         del span.free[-count:]
         span.used += len(chain)
         if not span.free:
-            del self._with_room[span]
+            del self._nonempty[span]
         for block in chain:
             self._heap.blocks.mark(block, State.CACHED)
         return chain
@@ -137,11 +137,11 @@ class CentralFreeList:
         for block in span.free:
             heap.touch(block, heap.word)
         self.span_count += 1
-        self._with_room[span] = None
+        self._nonempty[span] = None
         heap.enter_span(span, kind.pages)
 
     def _drop_span(self, span: Span) -> None:
-        del self._with_room[span]
+        del self._nonempty[span]
         self.span_count -= 1
         blocks, size = self._heap.blocks, self.kind.pages * self._heap.page
         while blocks.size[span.address] < size:

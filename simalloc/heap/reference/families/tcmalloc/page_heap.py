@@ -179,7 +179,7 @@ class SpanHeap(Heap):
         for length in range(pages, self._listed + 1):
             for kind, spans in self._free.items():
                 found = spans.newest(length)
-                if found is not None and (kind is Kind.NORMAL or self._is_within_limit(pages)):
+                if found is not None and (kind is Kind.NORMAL or self._ensure_limit(pages)):
                     found = spans.newest(length)
                     if found is not None:
                         return self._use(found, pages)
@@ -189,9 +189,9 @@ class SpanHeap(Heap):
         normal = self._free[Kind.NORMAL].best_long(pages)
         returned = self._free[Kind.RETURNED].best_long(pages)
         if returned and (normal is None or self._is_better(returned, normal)):
-            if self._has_room(pages):
+            if self._is_within_limit(pages):
                 return self._use(returned[1], pages)
-            return self._find_long(pages) if self._is_within_limit(pages) else None
+            return self._find_long(pages) if self._ensure_limit(pages) else None
         return self._use(normal[1], pages) if normal else None
 
     def _is_better(self, returned: tuple[int, int], normal: tuple[int, int]) -> bool:
@@ -218,32 +218,32 @@ class SpanHeap(Heap):
 
     def _get_pages(self, pages: int) -> None:
         """Get at least a MiB from the system, or as little as the limit leaves."""
-        asked = max(pages, self._listed)
+        ask = max(pages, self._listed)
         is_first = not self.system  # it comes before the settings are read
-        if not is_first and not self._is_within_limit(asked):
-            asked = pages
-            if not self._is_within_limit(asked):
+        if not is_first and not self._ensure_limit(ask):
+            ask = pages
+            if not self._ensure_limit(ask):
                 raise Refused
-        if not self.blocks.has_room(asked * self.page):
-            asked = pages
-        address = self._grow(asked * self.page)
+        if not self.blocks.has_room(ask * self.page):
+            ask = pages
+        address = self._grow(ask * self.page)
         if self.metadata:
-            self.metadata.describe(address, asked * self.page)
+            self.metadata.describe(address, ask * self.page)
         self._count_span(1)
-        self.system += asked
+        self.system += ask
         if is_first:
             self.blocks.mark(address, State.FREE)
             self._enter(address, Kind.NORMAL)
         else:
             self.free_span(address)
 
-    def _is_within_limit(self, pages: int) -> bool:
+    def _ensure_limit(self, pages: int) -> bool:
         """Return whether the limit allows `pages` more, after returning others if necessary."""
-        if not self._has_room(pages):
+        if not self._is_within_limit(pages):
             self.release_spans(self._held() + pages - self._limit)
-        return self._has_room(pages)
+        return self._is_within_limit(pages)
 
-    def _has_room(self, pages: int) -> bool:
+    def _is_within_limit(self, pages: int) -> bool:
         return not self._limit or self._held() + pages <= self._limit
 
     def _held(self) -> int:

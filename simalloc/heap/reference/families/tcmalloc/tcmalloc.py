@@ -150,7 +150,7 @@ class TcmallocHeap(SpanHeap):
         for page in range(first, first + pages):
             del self._span_at[page]
 
-    def take_room(self, taker: CentralFreeList, *, forced: bool) -> bool:
+    def evict_size_class(self, taker: CentralFreeList, *, forced: bool) -> bool:
         """Take a slot from the transfer cache whose turn it is; say whether it had one to give.
 
         Upstream's counter is not raised when it begins anew, so class 0 comes twice in a row.
@@ -164,7 +164,7 @@ class TcmallocHeap(SpanHeap):
         was_full = transfer.is_full
         transfer.size -= 1
         if was_full:
-            victim.give_to_spans(transfer.chains.pop())
+            victim.release_list_to_spans(transfer.chains.pop())
         return True
 
     def count_cache(self, change: int) -> None:
