@@ -16,4 +16,20 @@ uint64_t replay_largest_free(const struct replay *replay);
 
 size_t replay_requests(struct replay *replay, const struct events *events);
 
+/* The layer of a family that refuses requests, which only this loop handles, and its next_layer().
+ * Further entries of the layer follow. */
+#define REFUSING_LAYER(allocate_, release_, resize_, reserve_, ...) \
+    static const struct layer *next_layer(struct heap *heap)        \
+    {                                                               \
+        static const struct layer layer = {                         \
+            .replay = replay_requests,                              \
+            .allocate = allocate_,                                  \
+            .release = release_,                                    \
+            .resize = resize_,                                      \
+            .reserve = reserve_,                                    \
+            __VA_ARGS__};                                           \
+        (void)heap;                                                 \
+        return &layer;                                              \
+    }
+
 #endif

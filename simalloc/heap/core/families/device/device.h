@@ -81,21 +81,9 @@ struct device {
     .refuses = true, .counts_frees = true, .after_change = device_note_peak,             \
     .figure_names = device_figure_names, .figure_count = DEVICE_FIGURES
 
-/* The layer of a family, and its next_layer(). Requests may be refused, so that only the loop that
- * looks for it can carry them out. */
-#define DEVICE_LAYER(allocate_, release_)                                                \
-    static const struct layer *next_layer(struct heap *heap)                             \
-    {                                                                                    \
-        static const struct layer layer = {                                              \
-            .replay = replay_requests,                                                   \
-            .allocate = allocate_,                                                       \
-            .release = release_,                                                         \
-            .resize = device_resize,                                                     \
-            .reserve = device_reserve,                                                   \
-        };                                                                               \
-        (void)heap;                                                                      \
-        return &layer;                                                                   \
-    }
+/* The layer of a family, and its next_layer(). */
+#define DEVICE_LAYER(allocate_, release_) \
+    REFUSING_LAYER(allocate_, release_, device_resize, device_reserve, )
 #define DEVICE_PARAMETER(state, field) PARAMETER(struct state, field, 0, INT64_MAX)
 
 enum { DEVICE_FIGURES = sizeof(struct device_statistics) / sizeof(uint64_t) };

@@ -147,14 +147,11 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         return id;
     if (heap->blocks[id].address + held == sbrk_break(&state->sbrk) && needed > sbrk_list_largest(state))
         return grow_last(state, id, needed - held) ? id : NO_BLOCK;
-    uint32_t moved = serve(state, needed);
-    if (moved != NO_BLOCK)
-        release(heap, id);
-    return moved;
+    return pool_moved(heap, id, serve(state, needed), release);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, sbrk_list_reserve,
-           .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, sbrk_list_reserve,
+               .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

@@ -247,13 +247,10 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     asked = rounded(state, asked);
     if (move_end(state, id, asked + 2 * heap->setting.word))
         return id;
-    uint32_t moved = serve(state, asked, 8);
-    if (moved != NO_BLOCK)
-        release(heap, id);
-    return moved;
+    return pool_moved(heap, id, serve(state, asked, 8), release);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, heap_reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

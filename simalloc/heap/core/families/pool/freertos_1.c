@@ -39,7 +39,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, heap->counters.coalescings);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, heap_reserve)
 
 static bool init(void *memory)
 {

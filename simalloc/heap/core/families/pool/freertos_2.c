@@ -55,7 +55,7 @@ static bool reserve(struct heap *heap)
     return pool_list_reserve(&((struct freertos_2 *)heap)->list, heap);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, reserve)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, reserve)
 
 static bool init(void *memory)
 {

@@ -91,7 +91,7 @@ static bool reserve(struct heap *heap)
     return pool_list_reserve(&((struct freertos_4 *)heap)->list, heap);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, reserve)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, reserve)
 
 /* Makes one free block and an end marker of a region. */
 static bool add_region(struct freertos_4 *state, uint64_t start, uint64_t size)

@@ -67,7 +67,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return true;
 }
 
-POOL_LAYER(allocate, walked_free, resize, heap_reserve)
+REFUSING_LAYER(allocate, walked_free, resize, heap_reserve)
 
 static bool init(void *memory)
 {

@@ -100,7 +100,7 @@ static bool reserve(struct heap *heap)
     return pool_list_reserve(&((struct micropython *)heap)->list, heap);
 }
 
-POOL_LAYER(allocate, release, resize, reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, resize, reserve, .reallocate = reallocate_block)
 
 static void release_all(void *memory)
 {

@@ -327,7 +327,7 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && groups_reserve(&((struct newlib *)heap)->bins);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, reserve, .reallocate = reallocate_block)
 
 static void release_all(void *memory)
 {

@@ -120,8 +120,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     return layer_move(heap, id, size);
 }
 
-POOL_LAYER(allocate, sbrk_list_free, pool_has_no_realloc, sbrk_list_reserve,
-           .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, sbrk_list_free, pool_has_no_realloc, sbrk_list_reserve,
+               .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

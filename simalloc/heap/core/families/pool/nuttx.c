@@ -267,10 +267,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         differs_from(heap, 1); /* the bytes that it lacks depend on all that it has */
     if (grow(state, id, wanted))
         return id;
-    uint32_t moved = serve(state, wanted);
-    if (moved != NO_BLOCK)
-        release(heap, id);
-    return moved;
+    return pool_moved(heap, id, serve(state, wanted), release);
 }
 
 static bool reserve(struct heap *heap)
@@ -278,7 +275,7 @@ static bool reserve(struct heap *heap)
     return pool_list_reserve(&((struct nuttx *)heap)->list, heap);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, reserve, .reallocate = reallocate_block)
 
 static void release_all(void *memory)
 {

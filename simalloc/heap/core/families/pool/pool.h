@@ -72,22 +72,6 @@ struct pool_memory {
     .state_size = sizeof(state), PARAMETERS(parameters), FIGURES(figure_names), .init = init, \
     .next_layer = next_layer, .check = check, .report = report, POOL_FAMILY
 
-/* The layer of a family, and its next_layer(). Requests may be refused, which only the loop in
- * requests.c handles. Further entries of the layer follow. */
-#define POOL_LAYER(allocate_, release_, resize_, reserve_, ...)                          \
-    static const struct layer *next_layer(struct heap *heap)                             \
-    {                                                                                    \
-        static const struct layer layer = {                                              \
-            .replay = replay_requests,                                                   \
-            .allocate = allocate_,                                                       \
-            .release = release_,                                                         \
-            .resize = resize_,                                                           \
-            .reserve = reserve_,                                                         \
-            __VA_ARGS__};                                                                \
-        (void)heap;                                                                      \
-        return &layer;                                                                   \
-    }
-
 /* Adds `size` bytes of memory at an offset behind all other memory, and returns its one block,
  * waste. Returns NO_BLOCK if it has 0 bytes or memory is exhausted. Only for an init(), which may
  * make up to three blocks of it. */
@@ -117,6 +101,16 @@ ALWAYS_INLINE uint32_t pool_free_instead(struct heap *heap, uint32_t block, free
     release(heap, block);
     heap->request.is_freed = true;
     return NO_BLOCK;
+}
+
+/* Frees the block of an object that a realloc moved to `moved`. Returns `moved`, which is NO_BLOCK,
+ * with nothing freed, if the request was refused. */
+ALWAYS_INLINE uint32_t pool_moved(struct heap *heap, uint32_t block, uint32_t moved,
+                                  free_function *release)
+{
+    if (moved != NO_BLOCK)
+        release(heap, block);
+    return moved;
 }
 
 /* Returns a description of the first fault in the pool besides its indexes, or NULL; `free_blocks`

@@ -78,14 +78,11 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     }
     uint64_t to_cut = wanted + header + 3 * heap->setting.word + 1;
     note_unsplit(heap, id, wanted > held ? wanted - held : to_cut - held);
-    uint32_t moved = serve(state, wanted);
-    if (moved != NO_BLOCK)
-        walked_free(heap, id);
-    return moved;
+    return pool_moved(heap, id, serve(state, wanted), walked_free);
 }
 
-POOL_LAYER(allocate, walked_free, pool_has_no_realloc, heap_reserve,
-           .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, walked_free, pool_has_no_realloc, heap_reserve,
+               .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

@@ -234,13 +234,10 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
         note_unsplit(heap, id, held - holds(heap, id));
     if (!is_aligned && grow(state, id, held))
         return id;
-    uint32_t moved = serve(state, held);
-    if (moved != NO_BLOCK)
-        release(heap, id);
-    return moved;
+    return pool_moved(heap, id, serve(state, held), release);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, heap_reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

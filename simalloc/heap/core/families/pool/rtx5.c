@@ -29,7 +29,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-POOL_LAYER(allocate, walked_free, pool_has_no_realloc, heap_reserve)
+REFUSING_LAYER(allocate, walked_free, pool_has_no_realloc, heap_reserve)
 
 static bool init(void *memory)
 {

@@ -201,7 +201,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return id != state->zero && held != 0 && resize_to(state, id, held);
 }
 
-POOL_LAYER(allocate, release, resize, heap_reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, resize, heap_reserve, .reallocate = reallocate_block)
 
 const struct layer *tlsf_pool_next_layer(struct heap *heap)
 {

@@ -210,7 +210,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     return id;
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, heap_reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, heap_reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

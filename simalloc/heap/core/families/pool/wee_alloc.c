@@ -215,10 +215,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     (void)size;
     if (heap->request.size == 0)
         return pool_free_instead(heap, id, release);
-    uint32_t moved = serve(state, heap->request.size, state->cells[id].alignment);
-    if (moved != NO_BLOCK)
-        release(heap, id);
-    return moved;
+    return pool_moved(heap, id, serve(state, heap->request.size, state->cells[id].alignment),
+                      release);
 }
 
 static bool reserve(struct heap *heap)
@@ -227,7 +225,7 @@ static bool reserve(struct heap *heap)
     return heap_reserve(heap) && TABLE_COVER(state->cells, state->cell_capacity, heap->capacity);
 }
 
-POOL_LAYER(allocate, release, pool_has_no_realloc, reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, pool_has_no_realloc, reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {

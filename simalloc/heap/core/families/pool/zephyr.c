@@ -272,7 +272,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     return resize(heap, id, size) ? id : layer_move(heap, id, size);
 }
 
-POOL_LAYER(allocate, release, resize, heap_reserve, .reallocate = reallocate_block)
+REFUSING_LAYER(allocate, release, resize, heap_reserve, .reallocate = reallocate_block)
 
 static bool init(void *memory)
 {
