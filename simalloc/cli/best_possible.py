@@ -16,7 +16,7 @@ from simalloc.bound.search import DEFAULT_EFFORT, FEW
 from simalloc.cli import completing
 from simalloc.cli.messages import echo
 from simalloc.cli.number import Number
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, output_option
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
 from simalloc.errors import SimallocError
@@ -39,12 +39,9 @@ NOT_KNOWN: Final = 3
     "  simalloc best-possible --check placement.csv",
 )
 @click.argument("traces", nargs=-1, metavar="[TRACE...]", shell_complete=completing.traces)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the placement of one trace, one line per object, in MiniMalloc's format: "
-    "id,lower,upper,size,offset. Alignments and gaps have columns if there are any.",
+@output_option(
+    "Write the placement of one trace, one line per object, in MiniMalloc's format: "
+    "id,lower,upper,size,offset. Alignments and gaps have columns if there are any."
 )
 @click.option(
     "--check",

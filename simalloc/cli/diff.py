@@ -10,7 +10,7 @@ import click
 
 from simalloc.advice.before_after import BeforeAfter, before_after
 from simalloc.cli import completing
-from simalloc.cli.options import format_option, rows_option
+from simalloc.cli.options import format_option, output_option, rows_option
 from simalloc.cli.policy_option import one_policy_option
 from simalloc.cli.progress import progress
 from simalloc.errors import SimallocError
@@ -37,12 +37,9 @@ from simalloc.trace.catalogue import find_trace, load
 @click.argument("after", metavar="AFTER", shell_complete=completing.traces)
 @one_policy_option("Replay both under this policy. Default: the malloc of each recording.")
 @rows_option("functions")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+@output_option(
+    "Also write a page with the changes, and below them the report on each recording.",
     metavar="FILE.html",
-    help="Also write a page with the changes, and below them the report on each recording.",
 )
 @format_option
 def command(

@@ -10,9 +10,8 @@ from typing import Literal
 
 import click
 
-from simalloc.cli import completing
 from simalloc.cli.messages import echo
-from simalloc.cli.options import format_option, plot_option
+from simalloc.cli.options import format_option, plot_option, traces_argument
 from simalloc.cli.progress import progress
 from simalloc.files import keep_apart
 from simalloc.report import Format, write_table
@@ -37,9 +36,7 @@ from simalloc.trace.statistics import Statistics, describe
     "  simalloc info my-program.npz --format json\n"
     "  simalloc info espresso --plot espresso.png",
 )
-@click.argument(
-    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
-)
+@traces_argument
 @click.option(
     "--added",
     type=click.IntRange(min=0, max=1 << 20),

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from simalloc.cli.messages import echo
+from simalloc.cli.options import output_option
 from simalloc.plural import counted
 from simalloc.sweep import merge
 
@@ -20,13 +21,10 @@ from simalloc.sweep import merge
 @click.argument(
     "inputs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULTS.sqlite..."
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
+@output_option(
+    "File that receives the runs. Runs that it already contains are kept.",
     metavar="FILE",
-    help="File that receives the runs. Runs that it already contains are kept.",
+    required=True,
 )
 @click.option("--salvage", is_flag=True, help="Copy the readable runs of damaged files.")
 def command(

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from simalloc.cli import completing
 from simalloc.cli.allocators_option import allocators_option
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, traces_argument
 from simalloc.cli.progress import progress
 from simalloc.heap.real import (
     REPEATS,
@@ -31,9 +30,7 @@ from simalloc.trace.catalogue import load
     "  simalloc native espresso my-program.npz -a glibc,jemalloc,./libmine.so --no-touch\n"
     "  simalloc native my-program.npz -a glibc,glibc:arena_max=2,jemalloc:MALLOC_CONF=narenas:1",
 )
-@click.argument(
-    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
-)
+@traces_argument
 @allocators_option()
 @click.option(
     "--touch/--no-touch",

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from simalloc.cli import completing
 from simalloc.errors import SimallocError
 from simalloc.report import FORMATS
 
@@ -20,6 +21,24 @@ format_option: Final = click.option(
     show_default=True,
     help="Output format.",
 )
+
+traces_argument: Final = click.argument(
+    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
+)
+
+
+def output_option(
+    what: str, *, metavar: str | None = None, required: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command -o, the file that it writes."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar=metavar,
+        required=required,
+        help=what,
+    )
 
 
 def rows_option(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -10,8 +10,7 @@ from typing import Literal, Unpack
 
 import click
 
-from simalloc.cli import completing
-from simalloc.cli.options import format_option, plot_option
+from simalloc.cli.options import format_option, plot_option, traces_argument
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
@@ -33,9 +32,7 @@ from simalloc.trace.catalogue import open_source
     "  simalloc pages redis --sizes 4K,2M --format markdown\n"
     "  simalloc pages redis --plot pages.png",
 )
-@click.argument(
-    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
-)
+@traces_argument
 @policy_option("Policies, written as for `simalloc run`. Default: @default.")
 @click.option(
     "--sizes",

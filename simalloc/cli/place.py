@@ -12,6 +12,7 @@ from typing import TextIO, Unpack
 import click
 
 from simalloc.cli import completing
+from simalloc.cli.options import output_option
 from simalloc.cli.policy_option import one_policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
@@ -50,13 +51,7 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
 )
 @click.argument("trace", metavar="TRACE", shell_complete=completing.traces)
 @one_policy_option("The policy that places the objects.", required=True)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE.csv",
-    help="CSV file to write. Default: stdout.",
-)
+@output_option("CSV file to write. Default: stdout.", metavar="FILE.csv")
 @click.option(
     "--every",
     type=click.IntRange(1),

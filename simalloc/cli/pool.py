@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import click
 
-from simalloc.cli import completing
 from simalloc.cli.messages import echo
-from simalloc.cli.options import format_option, plot_option
+from simalloc.cli.options import format_option, plot_option, traces_argument
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
@@ -56,9 +55,7 @@ from simalloc.trace.catalogue import find_trace, load
     "  simalloc pool board.npz -p freertos-heap-4 esp-idf --plot refused.png\n"
     "  simalloc pool board.npz -p zephyr --vary 20 --worst worst.npz",
 )
-@click.argument(
-    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
-)
+@traces_argument
 @policy_option("Policies with a capacity, written as for `simalloc run`. Default: @pool.")
 @click.option(
     "--vary",

@@ -14,6 +14,7 @@ import click
 from simalloc.cli.duration import Duration
 from simalloc.cli.group import EXIT_ERROR
 from simalloc.cli.messages import echo
+from simalloc.cli.options import output_option
 from simalloc.cli.size import Size
 from simalloc.errors import TraceError
 from simalloc.plural import counted
@@ -68,6 +69,19 @@ class _WithStacks(click.Command):
         return super().parse_args(ctx, args)
 
 
+def _directory_option(
+    spelling: str, what: str, *, name: str = ""
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give the command an option for the directory of a recording."""
+    return click.option(
+        spelling,
+        name or spelling.removeprefix("--"),
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIRECTORY",
+        help=what,
+    )
+
+
 @click.command(
     "record",
     cls=_WithStacks,
@@ -76,11 +90,8 @@ class _WithStacks(click.Command):
     "  simalloc record --stacks -o mine.npz -- ./program\n"
     "  simalloc record --pid 1234 --for 60s -o server.npz",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Trace of COMMAND. Traces of other processes are written to NAME.PROCESS.npz beside it.",
+@output_option(
+    "Trace of COMMAND. Traces of other processes are written to NAME.PROCESS.npz beside it."
 )
 @click.option(
     "--pid",
@@ -139,25 +150,19 @@ class _WithStacks(click.Command):
     metavar="BYTES",
     help="End the recording when its raw files reach this size, for example 2G. COMMAND continues.",
 )
-@click.option(
+@_directory_option(
     "--snapshot",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIRECTORY",
-    help="Do not run COMMAND; write the events recorded so far in this NAME.*.recording.",
+    "Do not run COMMAND; write the events recorded so far in this NAME.*.recording.",
 )
-@click.option(
+@_directory_option(
     "--stop",
-    "stopped",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIRECTORY",
-    help="End the recording in this NAME.*.recording. Its programs continue.",
+    "End the recording in this NAME.*.recording. Its programs continue.",
+    name="stopped",
 )
-@click.option(
+@_directory_option(
     "--recover",
-    "directory",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIRECTORY",
-    help="Do not run COMMAND; write the traces of an interrupted recording.",
+    "Do not run COMMAND; write the traces of an interrupted recording.",
+    name="directory",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context

@@ -15,6 +15,7 @@ from simalloc.cli import completing
 from simalloc.cli.allocators_option import allocators_option
 from simalloc.cli.device_options import device_options, explored
 from simalloc.cli.messages import echo
+from simalloc.cli.options import output_option
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import realloc_option, scale_option
@@ -42,11 +43,8 @@ _LARGEST: Final = 3
 @click.argument(
     "traces", nargs=-1, required=True, metavar="TRACE...|FOLDER", shell_complete=completing.traces
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The page, one self-contained HTML file below 5 MB. Default: a file beside the trace.",
+@output_option(
+    "The page, one self-contained HTML file below 5 MB. Default: a file beside the trace."
 )
 @policy_option(
     "Policies to examine in the same detail as the malloc that the program uses. Repeatable."

@@ -11,9 +11,8 @@ from typing import Final, Unpack
 
 import click
 
-from simalloc.cli import completing
 from simalloc.cli.messages import echo
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, traces_argument
 from simalloc.cli.policy_option import PolicyCommand, policy_option
 from simalloc.cli.progress import progress
 from simalloc.cli.simulation_options import (
@@ -51,9 +50,7 @@ _BYTES_AN_EVENT: Final = 165
     "  simalloc run my-program.npz --of resident --sort '#4'\n"
     "  simalloc run firmware.npz -p first-fit-ao:capacity=64K --of largest-free",
 )
-@click.argument(
-    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
-)
+@traces_argument
 @policy_option(
     "Names from `simalloc policies`, groups such as @johnstone-wilson, patterns such as "
     "'best-fit-*', all, or FILE.py:CLASS for a policy in Python. Repeatable. Default: @default, "

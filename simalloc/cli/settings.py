@@ -32,10 +32,9 @@ from simalloc.advice import (
     user_candidate,
 )
 from simalloc.advice.sentences import left_out
-from simalloc.cli import completing
 from simalloc.cli.messages import echo, echo_paragraph
 from simalloc.cli.number import Number
-from simalloc.cli.options import format_option
+from simalloc.cli.options import format_option, traces_argument
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
 from simalloc.cli.starts import Starts, start_option
@@ -83,9 +82,7 @@ class _Found:
     "  simalloc settings my-program.npz --cores 64\n"
     "  simalloc settings my-program.npz --settings glibc:arena_max=3 --budget 512M",
 )
-@click.argument(
-    "traces", nargs=-1, required=True, metavar="TRACE...", shell_complete=completing.traces
-)
+@traces_argument
 @click.option("--search", is_flag=True, help="Try a grid of settings; slower.")
 @click.option(
     "--settings",

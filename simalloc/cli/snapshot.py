@@ -12,7 +12,7 @@ from typing import Any, Literal
 import click
 
 from simalloc.cli.messages import echo
-from simalloc.cli.options import plot_option
+from simalloc.cli.options import output_option, plot_option
 from simalloc.cli.progress import progress
 from simalloc.files import replacing
 from simalloc.process import ProcessError, Snapshot, save_snapshot, snapshot_of, write_blocks
@@ -37,12 +37,8 @@ from simalloc.report.table import Table
     "  simalloc snapshot 1234 --plot heap.png",
 )
 @click.argument("source", metavar="PID|CORE|FILE")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.npz",
-    help="Save the snapshot for a later run. The content of memory is not saved.",
+@output_option(
+    "Save the snapshot for a later run. The content of memory is not saved.", metavar="FILE.npz"
 )
 @click.option(
     "--blocks",

@@ -9,6 +9,7 @@ import click
 
 from simalloc.cli import completing
 from simalloc.cli.messages import echo
+from simalloc.cli.options import output_option
 from simalloc.cli.policy_option import one_policy_option
 from simalloc.cli.simulation_options import realloc_option, scale_option
 from simalloc.heap.run_options import RunKeywords
@@ -36,12 +37,7 @@ from simalloc.trace.catalogue import load
 )
 @scale_option
 @realloc_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write: .html (with a slider), .svg (animated) or .txt. Default: stdout.",
-)
+@output_option("File to write: .html (with a slider), .svg (animated) or .txt. Default: stdout.")
 def command(
     trace: str,
     policy: str,

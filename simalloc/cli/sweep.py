@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from simalloc.cli.messages import echo
+from simalloc.cli.options import output_option
 from simalloc.cli.progress import progress
 from simalloc.cli.size import Size
 from simalloc.machine import core_count
@@ -29,12 +30,8 @@ EXIT_FAILED_RUNS: Final = 1
     "  simalloc sweep plan.toml --dry-run",
 )
 @click.argument("plan", type=click.Path(path_type=Path), metavar="PLAN.toml")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="RESULTS.sqlite",
-    help="File of results. Runs that it already contains are skipped.",
+@output_option(
+    "File of results. Runs that it already contains are skipped.", metavar="RESULTS.sqlite"
 )
 @click.option(
     "--jobs",
