@@ -98,7 +98,6 @@ def page(results: Results, found: Kept, tables: Mapping[str, Table]) -> str:
         "mended_free": at_free(SWEPT, "abt-ffwc:rebalance=100"),
         "nodes": _medians(results, nodes),
         "with_free": _medians(results, nodes_with_free),
-        "free": _medians(results, lambda run: run.counters.visited_at_free_mean),
         "blocks": _medians(results, lambda run: run.counters.free_blocks_mean),
         "sbt_percent": float(np.median(merging)),
     }
