@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from experiments.mallocs_of_today.maps import CLASSES, Drawn
-from experiments.mallocs_of_today.measuring import HUGE, MALLOCS, TICK, YARDSTICK, Measured
+from experiments.mallocs_of_today.measuring import MALLOCS, TICK, YARDSTICK
 from experiments.mallocs_of_today.running import Results
 from experiments.mallocs_of_today.seeds import SEEDS
-from experiments.mallocs_of_today.tables import tables
+from experiments.mallocs_of_today.tables import LARGEST, tables
 from experiments.output import fill_page, listed
 from simalloc.measure.waste import Waste
 from simalloc.policy import CATALOGUE
@@ -21,9 +21,6 @@ __all__ = ["PAGE", "page", "pictures", "tables"]
 
 PAGE: Final = "mallocs-of-today.md"
 PICTURE: Final = "mallocs-of-today-{}.png"
-
-LARGEST: Final = 20_000_000
-"""Live bytes from which a program counts among the largest."""
 
 HEADERS: Final = "ptmalloc"
 """The malloc whose blocks have headers."""
@@ -40,44 +37,27 @@ def pictures(results: Results) -> Iterator[tuple[str, bytes]]:
 def page(results: Results, shown: dict[str, Table]) -> str:
     """Return the page as Markdown."""
     large = [one for one in results.replays if one.is_large]
-    largest = [one for one in large if one.live >= LARGEST]
-    live = sum(one.live for one in large)
     smallest = min(results.replays, key=lambda one: one.live)
     facts = {
         "traces": len(results.replays),
         "large": len(large),
         "tick": TICK,
         "releases": listed([f"{name} {_release(name)}" for name in MALLOCS]),
-        "leads": _leads(large),
-        "largest": len(largest),
-        "largest_leads": _leads(largest),
-        "totals": ", ".join(
-            f"{name} {sum(one.resident(name).peak_bytes for one in large) / live:.2f}"
-            for name in MALLOCS
-        ),
-        "medians": _spread({name: [one.peak(name) for one in large] for name in MALLOCS}),
+        "largest": sum(one.live >= LARGEST for one in large),
         "smallest": {
             "name": smallest.program,
             "live": smallest.live,
-            "beyond": ", ".join(
-                f"{name} {smallest.resident(name).peak_bytes - smallest.live:,.0f}"
-                for name in MALLOCS
-            ),
         },
         "range_live": " to ".join(
             f"{end(one.live for one in large) / 1e6:.1f}" for end in (min, max)
         )
         + " MB",
-        "huge": f"{100 * median(one.peak(HUGE) for one in large):.1f}",
-        "alone": _spread({name: [one.policy_alone(name) for one in large] for name in MALLOCS}),
-        "live_pages": _spread({name: [one.pages_peak(name) for one in large] for name in MALLOCS}),
         "more_pages": listed(
             [
                 f"{name} on {sum(one.pages_peak(name) < one.pages_peak(HEADERS) for one in large)}"
                 for name in (CLASSES, "tcmalloc")
             ]
         ),
-        "returned": _spread({name: [one.returned(name) for one in large] for name in MALLOCS}),
         "yardstick": f"{100 * median(one.policy_alone(YARDSTICK) for one in large):.1f}",
         "worst_yardstick": f"{100 * max(one.policy_alone(YARDSTICK) for one in large):.1f}",
         "fewer": sum(one.policy_alone(CLASSES) < one.policy_alone(YARDSTICK) for one in large),
@@ -90,25 +70,11 @@ def page(results: Results, shown: dict[str, Table]) -> str:
     return fill_page(_WORDS, facts, shown)
 
 
-def _leads(measured: Sequence[Measured]) -> str:
-    """Return on how many programs each malloc has the lowest resident peak."""
-    best = [min(MALLOCS, key=one.peak) for one in measured]
-    return ", ".join(f"{name} on {best.count(name)}" for name in MALLOCS)
-
-
 def _release(malloc: str) -> str:
     """Return the release that a model follows: it is a parameter, or all that the row is of."""
     row = CATALOGUE[malloc]
     version = getattr(row.description, "version", None)
     return version.value if version else row.source.partition(",")[0].rpartition(" ")[2]
-
-
-def _spread(values: dict[str, list[float]]) -> str:
-    """Return the median of each, with the minimum and the maximum, in percent."""
-    return ", ".join(
-        f"{name} {100 * median(each):.1f} ({100 * min(each):.1f} to {100 * max(each):.1f})"
-        for name, each in values.items()
-    )
 
 
 def _facts(drawn: Drawn) -> dict[str, str]:

@@ -22,6 +22,9 @@ from simalloc.heap.run_options import PAGE
 from simalloc.report import Rounded, Table
 from simalloc.report.table import Value
 
+LARGEST: Final = 20_000_000
+"""Live bytes from which a program counts among the largest."""
+
 _TIMES: Final = ("peak", "mean", "end")
 
 
@@ -30,6 +33,7 @@ def tables(results: Results) -> dict[str, Table]:
     measured = results.replays
     large = [one for one in measured if one.is_large]
     return {
+        "short": _short(measured),
         "resident": _summary("Resident", large, resident_of),
         "mapped": _summary("Mapped", large, lambda run: run.mapped),
         "pages": _summary("Pages with a live byte", large, lambda run: run.occupied.get(PAGE)),
@@ -42,6 +46,50 @@ def tables(results: Results) -> dict[str, Table]:
 def by_program(measured: Sequence[Measured]) -> dict[str, Table]:
     """Return the tables that have a row a program."""
     return {"whole": _whole(measured), "alone": _alone(measured), "final": _final(measured)}
+
+
+def _short(measured: Sequence[Measured]) -> Table:
+    """Return a row a malloc: the figures of the page's section "In short"."""
+    large = [one for one in measured if one.is_large]
+    largest = [one for one in large if one.live >= LARGEST]
+    live = sum(one.live for one in large)
+    smallest = min(measured, key=lambda one: one.live)
+    rows: list[Sequence[Value]] = []
+    for name in MALLOCS:
+        resident = [one.resident(name).peak_bytes for one in large]
+        rows.append(
+            (
+                name,
+                *(
+                    sum(min(MALLOCS, key=one.peak) == name for one in some)
+                    for some in (large, largest)
+                ),
+                Rounded(sum(resident) / live, 2),
+                _spread([one.peak(name) for one in large]),
+                _spread([one.policy_alone(name) for one in large]),
+                _spread([one.pages_peak(name) for one in large]),
+                _spread([one.returned(name) for one in large]),
+                round(smallest.resident(name).peak_bytes - smallest.live),
+            )
+        )
+    columns = (
+        "malloc",
+        f"lowest resident peak, of {len(large)} programs",
+        f"of {len(largest)} largest",
+        "total resident peaks / total peak live",
+        "resident, % over live",
+        "placement, % over live",
+        "pages with a live byte, % over live",
+        "returned by the end, % of live",
+        f"resident beyond live, {smallest.program}, bytes",
+    )
+    return Table("Memory under each malloc; medians (minimum to maximum)", columns, rows)
+
+
+def _spread(values: Sequence[float]) -> str:
+    """Return the median with the minimum and the maximum, in percent."""
+    middle, least, most = (100 * of(values) for of in (median, min, max))
+    return f"{middle:.1f} ({least:.1f} to {most:.1f})"
 
 
 def _percent(value: float) -> Rounded:
