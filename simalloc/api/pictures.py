@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from simalloc.api.simulation import simulate
 from simalloc.api.traces import Source, open_source, read_trace
-from simalloc.arguments import WINDOW, checked, optional, whole
+from simalloc.arguments import PATH, WINDOW, checked, optional, whole
 from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, Run
 from simalloc.heap.fragmentation import measure_number
@@ -25,6 +26,7 @@ from simalloc.measure import (
     ranking,
 )
 from simalloc.measure.folded_map import folded_map
+from simalloc.measure.free_log import read_free_log
 from simalloc.measure.heap_map import COLUMNS, ROWS
 from simalloc.plural import kind_of
 from simalloc.policy import AnyPolicy, expand_policies, spell
@@ -41,17 +43,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@checked(events=optional(WINDOW))
+@checked(events=optional(WINDOW), board_log=optional(PATH))
 def draw_timelines(
     runs: Run | Sequence[Run],
     *,
     of: Quantity = "mapped",
     events: tuple[int, int] | None = None,
+    board_log: str | PathLike[str] | None = None,
     theme: Theme = "light",
 ) -> Picture:
     """Draw the heaps of one trace under several policies over time, above the live bytes.
 
-    Every peak is visible at any length of the trace.
+    Every peak is visible at any length of the trace. A log in which the board reports its free
+    bytes or its largest free block is drawn beside the models: the first report at the first event,
+    the last at the last event, and the others by their times, or evenly if not all have times.
 
     Parameters
     ----------
@@ -63,10 +68,18 @@ def draw_timelines(
         Mapped bytes, or what the runs have also measured.
     events : tuple of int, optional
         First event of the window and one past its last event. All by default.
+    board_log : str or path, optional
+        Text with lines such as `I (1200) app: free heap: 24576, largest free block: 2312`. Requires
+        `of="largest-free"`.
 
     Returns
     -------
     Picture
+
+    Raises
+    ------
+    SimallocError
+        If `board_log` cannot be read or has no such line.
 
     Examples
     --------
@@ -74,7 +87,11 @@ def draw_timelines(
 
     """
     return _from("timelines", "draw_timelines")(
-        _several(runs, Run, "draw_timelines"), of=quantity(of), events=events, theme=theme
+        _several(runs, Run, "draw_timelines"),
+        of=quantity(of),
+        events=events,
+        reported=None if board_log is None else read_free_log(board_log),
+        theme=theme,
     )
 
 

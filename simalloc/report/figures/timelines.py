@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Final, Literal
 
+from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from simalloc.errors import SimallocError
 from simalloc.heap.quantity import NAMES, Quantity, footprint, worst
+from simalloc.measure.free_log import NOT_REPORTED, FreeLog
 from simalloc.policy import spell
 from simalloc.report.extremes import both_extremes
 from simalloc.report.figures.axes import bytes_axis, events_axis
@@ -38,16 +40,20 @@ def draw_timelines(
     *,
     of: Quantity = "mapped",
     events: tuple[int, int] | None = None,
+    reported: FreeLog | None = None,
     theme: Theme = "light",
 ) -> Picture:
     """Return a quantity of heaps under some policies over time, above the live bytes.
 
     Every interval of the timelines is drawn from its minimum to its maximum, so that no spike is
-    lost; `events` cuts a window out. Raises `SimallocError` if the runs are of several traces or
-    have not measured the quantity.
+    lost; `events` cuts a window out. The bytes that a board reported are points between the first
+    and the last event. Raises `SimallocError` if the runs are of several traces or have not
+    measured the quantity, or if bytes are reported and the quantity is not the largest free block.
     """
     if len({(run.trace, run.events) for run in runs}) != 1:
         raise SimallocError("a picture of heaps over time takes runs of one trace")
+    if reported is not None and of != "largest-free":
+        raise SimallocError('the bytes that a board reported need of="largest-free"')
     with styled(theme) as palette:
         figure = new_figure(3.2)
         axes = figure.add_subplot()
@@ -59,6 +65,9 @@ def draw_timelines(
         top = max(footprint(run, of).peak_bytes for run in runs)
         if of == "largest-free":
             top = max(top, *(run.max_live_bytes for run in runs))
+        if reported is not None:
+            _draw_reported(axes, reported, runs[0].events, palette)
+            top = max(top, int(reported.free.max()), int(reported.largest.max()))
         axes.set_ylim(0, 1.05 * top)
         bytes_axis(axes.yaxis, top)
         events_axis(axes.xaxis)
@@ -76,7 +85,7 @@ def _strokes(palette: Palette) -> Iterator[tuple[Dashes, str]]:
 
 
 def _key(axes: Axes, runs: Sequence[Run], of: Quantity, palette: Palette) -> None:
-    handles: list[Line2D | Patch] = [
+    handles: list[Artist] = [
         Line2D(
             [],
             [],
@@ -88,6 +97,7 @@ def _key(axes: Axes, runs: Sequence[Run], of: Quantity, palette: Palette) -> Non
         for run, (dashes, colour) in zip(runs, _strokes(palette), strict=False)
     ]
     handles.append(Patch(facecolor=palette.faint, edgecolor=palette.ink, label="live bytes"))
+    handles += axes.get_legend_handles_labels()[0]
     axes.legend(
         handles=handles,
         title=NAMES[of] if of == "largest-free" else f"{NAMES[of]} / peak live",
@@ -109,8 +119,27 @@ def _worst(run: Run, of: Quantity) -> str:
 def draw_live(axes: Axes, line: Timeline, palette: Palette) -> None:
     """Draw the live bytes as an area."""
     time, live = both_extremes(line.interval, line.live_low, line.live_high)
-    axes.fill_between(time, live, color=palette.ink, alpha=0.16, linewidth=0, label="live")
+    axes.fill_between(time, live, color=palette.ink, alpha=0.16, linewidth=0)
     axes.plot(time, live, color=palette.ink, linewidth=0.6)
+
+
+def _draw_reported(axes: Axes, reported: FreeLog, events: int, palette: Palette) -> None:
+    """Draw what a board reported: the largest free block as crosses, the free bytes as rings."""
+    kinds = (("largest free block, board", reported.largest, "x"),
+             ("free bytes, board", reported.free, "o"))  # fmt: skip
+    for label, sizes, marker in kinds:
+        is_known = sizes != NOT_REPORTED
+        if is_known.any():
+            axes.plot(
+                events * reported.share[is_known],
+                sizes[is_known],
+                linestyle="none",
+                marker=marker,
+                markersize=4,
+                fillstyle="none",
+                color=palette.ink,
+                label=label,
+            )
 
 
 def _draw_heap(axes: Axes, line: Timeline, colour: str, dashes: Dashes) -> None:

@@ -105,7 +105,8 @@ def detect(stream: LogStream) -> Format:
     if _FREE_BYTES.search(head):
         raise TraceError(
             "reports the heap's free bytes; a trace requires every malloc and free. Record them on "
-            "the board (docs/boards.md), or use `--from pattern` if other lines contain them",
+            "the board (docs/boards.md), or use `--from pattern` if other lines contain them. "
+            "simalloc.draw_timelines draws such a log beside a model (board_log)",
             path=stream.name,
         )
     start = repr(head[:40]).removeprefix("b")
