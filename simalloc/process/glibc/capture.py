@@ -16,6 +16,7 @@ from simalloc.process.glibc.reading import (
     copy_stopped,
     give_up,
     heap_of,
+    mark_cached_by_others,
     start_reading,
 )
 from simalloc.process.glibc.state import Libc, State, find_libcs
@@ -58,7 +59,7 @@ def _capture(target: Target) -> Capture:
     used = [libc for libc in libcs if not libc.unused]
     used.sort(key=lambda libc: -libc.arena)  # the program's own was mapped first
     found = [_read_heap(target, libc, mappings, used) for libc in used]
-    heaps = [heap for heap in found if heap is not None]
+    heaps = mark_cached_by_others([heap for heap in found if heap is not None])
     counting = [(heap.libc, heap.parameters) for heap in heaps]
     mapped = read_mapped(target, counting, _taken(heaps))
     threads = target.threads()

@@ -13,6 +13,7 @@ from simalloc.process.glibc.reading import (
     copy_stopped,
     give_up,
     heap_of,
+    mark_cached_by_others,
     start_reading,
 )
 from simalloc.process.glibc.state import find_libcs
@@ -59,7 +60,7 @@ class HeldHeaps:
     def walk(self) -> Capture:
         """Return the heaps as they were when they were copied."""
         pairs = zip(self._readings, self._lists, strict=True)
-        heaps = [_walked(reading, lists) for reading, lists in pairs]
+        heaps = mark_cached_by_others([_walked(reading, lists) for reading, lists in pairs])
         return Capture(heaps, self._mapped, self._mappings, self.threads, self._unused)
 
 

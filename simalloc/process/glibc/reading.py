@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simalloc.process.glibc.arena import ArenaCopy, Walk, copy_heaps, walk_arena
-from simalloc.process.glibc.chunks import WalkError
+from simalloc.process.glibc.chunks import CACHED, LIVE, WalkError
 from simalloc.process.glibc.layouts import HEAP_BYTES, PARAMETERS, Parameters
 from simalloc.process.glibc.main_arena import copy_main
 from simalloc.process.glibc.state import Libc, State, arenas_of, stray_link
@@ -318,3 +318,25 @@ def _elsewhere(arenas: Sequence[ArenaHeap]) -> NDArray[np.uint64]:
         if one.walk is not None:
             known |= one.walk.contains(found)
     return found[~known]
+
+
+def mark_cached_by_others(heaps: Sequence[Heap]) -> list[Heap]:
+    """Mark the chunks of each malloc that are in a thread's cache of another one.
+
+    With two libcs in a process, the loader allocates by one of them and frees by the other.
+    """
+    return [
+        replace(heap, elsewhere=_marked(heap.elsewhere, [one for one in heaps if one is not heap]))
+        for heap in heaps
+    ]
+
+
+def _marked(chunks: NDArray[np.uint64], heaps: Sequence[Heap]) -> NDArray[np.uint64]:
+    """Mark chunks as cached in the heaps that contain them; return the others."""
+    for walk in (arena.walk for heap in heaps for arena in heap.arenas):
+        if walk is not None:
+            place = walk.place(chunks)
+            found = (place >= 0) & (walk.kind[place] == LIVE)
+            walk.kind[place[found]] = CACHED
+            chunks = chunks[~found]
+    return chunks

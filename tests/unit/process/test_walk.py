@@ -132,6 +132,9 @@ def test_a_second_libc_has_a_heap_of_its_own(compiled, words):
     live = np.isin(blocks.state, (LIVE, MAPPED_ALONE))
     found = dict(zip(blocks.address[live].tolist(), blocks.usable[live].tolist(), strict=True))
     assert {address: found.get(address) for address in target.blocks} == target.blocks
+    crossed = {int(address, 16) for address in re.findall(r"crossed (\S+)", target.xml)}
+    assert len(crossed) == 6
+    assert not crossed & set(found), "a block in the cache of the other malloc is free"
     assert len(found) < len(target.blocks) + 40  # what dlmopen and pthread_create allocate
     assert not snapshot.problems
     assert snapshot.parts[0].live < snapshot.total("live")

@@ -1,5 +1,6 @@
 /* Allocates from two mallocs, the second in a libc of its own that dlmopen loads; with an argument,
- * the break of the first cannot move. Threads come and go. For the output see blocks.c. */
+ * the break of the first cannot move. Threads come and go. Some blocks of the first are freed by the
+ * second, as the loader does with its own. For the output see blocks.c. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -10,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { FIRST = 3000, SECOND = 6000, ROUNDS = 4, THREADS = 6 };
+enum { FIRST = 3000, SECOND = 6000, ROUNDS = 4, THREADS = 6, CROSSED = 6 };
 
 static void *first[FIRST], *second[SECOND];
 
@@ -34,6 +35,7 @@ int main(int count, char **words)
     void (*release)(void *) = (void (*)(void *))dlsym(libc, "free");
     size_t (*usable)(void *) = (size_t(*)(void *))dlsym(libc, "malloc_usable_size");
     pthread_t thread[THREADS];
+    void *crossed[CROSSED];
     char end[8];
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < THREADS; i++)
@@ -56,6 +58,10 @@ int main(int count, char **words)
         release(second[i]);
         second[i] = NULL;
     }
+    for (size_t i = 0; i < CROSSED; i++)
+        crossed[i] = malloc(1000);
+    for (size_t i = 0; i < CROSSED; i++)
+        release(crossed[i]);
     first[0] = malloc(400000);
     second[0] = allocate(500000);
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -65,6 +71,8 @@ int main(int count, char **words)
     for (size_t i = 0; i < SECOND; i++)
         if (second[i] != NULL)
             printf("block %p %zu\n", second[i], usable(second[i]));
+    for (size_t i = 0; i < CROSSED; i++)
+        printf("crossed %p\n", crossed[i]);
     printf("ready %d\n", (int)getpid());
     return (int)read(0, end, sizeof end);
 }
