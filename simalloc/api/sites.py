@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from simalloc.api.traces import Source, read_trace
 from simalloc.arguments import TEXT, TEXTS, checked, one_of, optional, whole
-from simalloc.heap.quantity import QUANTITIES, Quantity
+from simalloc.heap.quantity import Quantity, quantity
 from simalloc.measure.sites import (
     Apart,
     At,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _AT: Final = one_of("worst", "peak", "end")
 
 
-@checked(at=_AT, of=one_of(*QUANTITIES), page=whole(), wrappers=optional(TEXTS))
+@checked(at=_AT, page=whole(), wrappers=optional(TEXTS))
 def sites(
     trace: Source,
     policy: AnyPolicy | None = None,
@@ -80,11 +81,11 @@ def sites(
     events = 2 * len(replayed) if policy is not None else 0
     with any_progress(replayed.name, events, shown=progress) as bar:
         return profile_of(
-            replayed, policy, at=at, of=of, page=page, wrappers=wrappers, progress=bar
+            replayed, policy, at=at, of=quantity(of), page=page, wrappers=wrappers, progress=bar
         )
 
 
-@checked(at=_AT, of=one_of(*QUANTITIES), page=whole(), wrappers=optional(TEXTS))
+@checked(at=_AT, page=whole(), wrappers=optional(TEXTS))
 def draw_flame_graph(
     trace: Source,
     *policies: AnyPolicy,
@@ -123,16 +124,11 @@ def draw_flame_graph(
     from simalloc.report.flame_graph import FlameGraph  # noqa: PLC0415 - needs an extra
 
     replayed = read_trace(trace, progress=progress)
-    profiles = {
-        spell(find_policy(one)): sites(
-            replayed, one, at=at, of=of, page=page, wrappers=wrappers, progress=progress
-        )
-        for one in policies
-    }
-    return FlameGraph(
-        replayed.name,
-        profiles or {"": sites(replayed, wrappers=wrappers, progress=progress)},
+    profile = partial(
+        sites, replayed, at=at, of=of, page=page, wrappers=wrappers, progress=progress
     )
+    profiles = {spell(find_policy(one)): profile(one) for one in policies}
+    return FlameGraph(replayed.name, profiles or {"": profile()})
 
 
 @checked(function=TEXT)
