@@ -14,6 +14,7 @@ from simalloc.errors import SimallocError
 from simalloc.heap import Realloc, Run, simulate_all
 from simalloc.machine import core_count
 from simalloc.measure import Atlas, atlas
+from simalloc.measure.folded_map import is_mostly_apart
 from simalloc.policy import AnyPolicy, expand_policies
 from simalloc.progress import progress as any_progress
 from simalloc.trace import Trace
@@ -79,7 +80,7 @@ def explore(
 def _atlas(trace: Trace, run: Run) -> Atlas:
     """Return a run's atlas, folded if most of the live bytes are mapped apart."""
     found = atlas(trace, run)
-    return found.folded() if 2 * found.apart > run.max_live_bytes else found
+    return found.folded() if is_mostly_apart(found.apart, run) else found
 
 
 def _import_drawing() -> tuple[type[Explorer], type[Explored]]:

@@ -25,7 +25,7 @@ from simalloc.measure import (
     rank_values,
     ranking,
 )
-from simalloc.measure.folded_map import folded_map
+from simalloc.measure.folded_map import folded_map, is_mostly_apart
 from simalloc.measure.free_log import read_free_log
 from simalloc.measure.heap_map import COLUMNS, ROWS
 from simalloc.plural import kind_of
@@ -473,7 +473,7 @@ def _heap_map(
     A folded map has addresses of its own, so windows and the objects that `pins` finds have none.
     """
     found = heap_map(source, run, events=events, addresses=addresses)
-    if events or addresses or named or 2 * found.apart <= run.max_live_bytes:
+    if events or addresses or named or not is_mostly_apart(found.apart, run):
         return found
     return folded_map(source, run, columns=COLUMNS, rows=ROWS, named=0)[0]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simalloc.heap import MAPPED_FROM, Run
 from simalloc.measure._c import fill_window
-from simalloc.measure.folded_map import CHUNK, Folding, union, used_cells
+from simalloc.measure.folded_map import CHUNK, Folding, in_chunks, union
 from simalloc.measure.heap_map import COLUMNS, ROWS, HeapMap, filled_map, frame_of, most_at_once
 from simalloc.measure.stays import Stays, stays_of
 from simalloc.trace import EventSource
@@ -96,10 +96,7 @@ class Atlas:
 
         apart = most_at_once(self._apart.requested, self._apart.since, self._apart.until, frame)
         found = filled_map(self.run, frame, fill, apart)
-        if self.folding is None:
-            return found
-        used = used_cells(found, self.folding, self.run.scale)
-        return replace(found, heap=np.full(len(found.heap), self.height), mapped=used)
+        return in_chunks(found, self.folding, self.run.scale) if self.folding else found
 
     @cached_property
     def _apart(self) -> Stays:

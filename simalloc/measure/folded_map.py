@@ -89,6 +89,11 @@ def union(first: NDArray[np.int64], end: NDArray[np.int64], since: NDArray[np.in
     return Folding(edges[used], edges[used + 1], earliest[used])
 
 
+def is_mostly_apart(apart: int, run: Run) -> bool:
+    """Return whether more than half of peak live bytes are apart, where a folded map shows them."""
+    return 2 * apart > run.max_live_bytes
+
+
 def folded_map(
     source: EventSource,
     run: Run,
@@ -127,13 +132,7 @@ def folded_map(
         progress(len(source))
     else:
         watch(source, run, [folded], progress=progress)
-    drawn = drawing.map()
-    return (
-        replace(
-            drawn, heap=np.full(len(drawn.heap), top), mapped=used_cells(drawn, folding, run.scale)
-        ),
-        longest.stays(source),
-    )
+    return in_chunks(drawing.map(), folding, run.scale), longest.stays(source)
 
 
 class _Chunks:
@@ -183,7 +182,13 @@ class _Folded:
             watcher.see(folded)
 
 
-def used_cells(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:
+def in_chunks(drawn: HeapMap, folding: Folding, scale: int) -> HeapMap:
+    """Return a map of folded addresses, whose memory is the chunks that were used by then."""
+    heap = np.full(len(drawn.heap), folding.height / scale)
+    return replace(drawn, heap=heap, mapped=_used_cells(drawn, folding, scale))
+
+
+def _used_cells(drawn: HeapMap, folding: Folding, scale: int) -> NDArray[np.bool_]:
     """Return a mask of the cells in chunks that were used by then: (rows, columns)."""
     rows, columns = drawn.live.shape
     if not len(folding.since):
