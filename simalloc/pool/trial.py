@@ -47,6 +47,11 @@ class PoolTrial:
         """True if every pool larger than a sufficient one is sufficient."""
         return bool(getattr(self.policy.description, "is_monotone", False))
 
+    @cached_property
+    def has_more_memory(self) -> bool:
+        """True if objects can also be in memory besides the pool."""
+        return bool(getattr(self.policy.description, "has_more_memory", False))
+
     def min_from(self, high_water: int) -> int | None:
         """Return the smallest pool by the high-water mark of one with room; None without a rule."""
         rule = getattr(self.policy.description, "min_from", None)
@@ -68,13 +73,12 @@ class PoolTrial:
 
         Beside other regions or a second pool, the pool may be smaller.
         """
-        has_more = getattr(self.policy.description, "has_more_memory", False)
-        return max(self.min_capacity, 1 if has_more else self.peak_live, 1)
+        return max(self.min_capacity, 1 if self.has_more_memory else self.peak_live, 1)
 
     @cached_property
     def first_size(self) -> int:
         """The smallest size to try: smaller pools cannot hold the blocks of all live objects."""
-        if getattr(self.policy.description, "has_more_memory", False):
+        if self.has_more_memory:
             return self.low
         try:
             description = self.with_capacity(self.low).description
@@ -98,17 +102,17 @@ class PoolTrial:
         for trace, events in zip(self.traces, self._events, strict=True):
             refused, more = _replay(trace, policy, events)
             if refused:
-                return Outcome(refused, capacity + self._alike(capacity, more))
+                return Outcome(refused, capacity + self._alike(policy, capacity, more))
             same = more if trace is self.traces[0] else min(same, more)
-        return Outcome(0, capacity + self._alike(capacity, same))
+        return Outcome(0, capacity + self._alike(policy, capacity, same))
 
-    def _alike(self, capacity: int, more: int) -> int:
+    def _alike(self, policy: Policy, capacity: int, more: int) -> int:
         """Return the number of bytes, up to `more`, by which the pool may grow and decide alike.
 
-        The core reports that for its own decisions; some allocators have other tables in a larger
-        pool.
+        `policy` is the policy in a pool of `capacity` bytes. The core reports that for its own
+        decisions; some allocators have other tables in a larger pool.
         """
-        unused = getattr(self.with_capacity(capacity).description, "unused_end", 0)
+        unused = getattr(policy.description, "unused_end", 0)
         more = min(max(more - unused, 0), capacity) // self.grain * self.grain
         if more == 0:
             return 0
