@@ -336,7 +336,8 @@ def _marked(chunks: NDArray[np.uint64], heaps: Sequence[Heap]) -> NDArray[np.uin
     for walk in (arena.walk for heap in heaps for arena in heap.arenas):
         if walk is not None:
             place = walk.place(chunks)
-            found = (place >= 0) & (walk.kind[place] == LIVE)
+            found = place >= 0
+            found[found] = walk.kind[place[found]] == LIVE
             walk.kind[place[found]] = CACHED
             chunks = chunks[~found]
     return chunks
