@@ -117,7 +117,7 @@ def tree_records_table(tree: Tree, measure: str) -> Table:
 def tree_table(title: str, tree: Tree, measure: str, min_percent: float) -> Table:
     """Return the nodes that have at least a share of a measure, each below its parent.
 
-    `least` is that share, in percent of the whole. Deeper nodes are further to the right.
+    `min_percent` is that share, in percent of the whole. Deeper nodes are further to the right.
     """
     shown = _columns(measure, tree.totals)
     total = float(tree.totals[measure][0])
