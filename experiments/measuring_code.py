@@ -65,6 +65,7 @@ def _path(name: str, root: Path) -> Path | None:
     return path if name.startswith("experiments.") and path.is_file() else None
 
 
+@cache
 def _parsed(name: str, root: Path) -> ast.Module:
     path = _path(name, root)
     assert path is not None
