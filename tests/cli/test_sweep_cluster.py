@@ -36,7 +36,7 @@ class Cluster:
         self.log = (folder / "log.txt").open("w")
         self.file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        wait_until(self.file.exists)
+        wait_until(lambda: self.file.exists() and self.file.stat().st_size > 0)
         self.address = json.loads(self.file.read_text())["address"]
         self.workers = [
             self._start("worker", "--no-nanny", "--nthreads", "1") for _ in range(WORKERS)
