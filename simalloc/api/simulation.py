@@ -8,12 +8,12 @@ from typing import Unpack
 from simalloc.api.runs import Runs
 from simalloc.api.traces import Source, open_source, open_sources
 from simalloc.arguments import FLAG, checked
-from simalloc.errors import PolicyError, SimallocError
+from simalloc.errors import SimallocError
 from simalloc.heap import Run
 from simalloc.heap import simulate as replay
 from simalloc.heap import simulate_all as replay_all
 from simalloc.heap.run_options import RunKeywords
-from simalloc.policy import AnyPolicy, Grid, expand_policies, split_names
+from simalloc.policy import AnyPolicy, Grid, expand_policies
 from simalloc.progress import progress as any_progress
 
 
@@ -59,7 +59,6 @@ def simulate(
     >>> run.peak_heap_bytes, run.max_live_bytes
 
     """
-    _check_one(policy)
     _check_options(options)
     replayed = open_source(trace, progress=progress)
     with any_progress(replayed.name, len(replayed), shown=progress) as bar:
@@ -116,15 +115,6 @@ def simulate_all(
         with any_progress(trace.name, len(trace) * len(described), shown=progress) as bar:
             runs += replay_all(trace, described, progress=bar, **options)
     return Runs(runs)
-
-
-def _check_one(policy: object) -> None:
-    """Raise `PolicyError` for several policies: a list, a group or a pattern."""
-    several = bool(policy) and isinstance(policy, (list, tuple, dict, set))
-    if isinstance(policy, str):
-        several = policy == "all" or bool(set("*?[@") & set(policy)) or len(split_names(policy)) > 1
-    if several:
-        raise PolicyError("simulate() takes one policy; use simulate_all() for several")
 
 
 def _check_options(options: Mapping[str, object]) -> None:

@@ -105,27 +105,32 @@ def find_policy(text: AnyPolicy, **parameters: Value) -> Policy:
     """
     if isinstance(text, Policy):
         return text.with_parameters(**parameters) if parameters else text
+    if _names_several(text):
+        raise PolicyError(
+            f"one policy is required, but {text} can name several; simulate_all() and "
+            "`simalloc run` take several"
+        )
     if not isinstance(text, str):
         return policy_of(text, **parameters)
     if is_user_policy(text):
         return user_policy(text, parameters)
     name, _, tail = text.strip().partition(":")
-    if name.startswith("@"):
-        raise PolicyError(f"{name} is a group, but one policy is required")
-    if _names_several(text):
-        raise PolicyError(f"{text} names several policies, but one is required")
     if name not in CATALOGUE:
         raise PolicyError(f"unknown policy {name!r}; {_hint(name)}")
     given = read_parameters(text, tail)
     return CATALOGUE[name].with_parameters(**{**given, **parameters})
 
 
-def _names_several(text: str) -> bool:
-    """Return whether a text is a list of policies, a pattern or `all`."""
+def _names_several(text: object) -> bool:
+    """Return whether an argument is a list of policies, or a text that names several."""
+    if not isinstance(text, str):
+        return bool(text) and isinstance(text, (list, tuple, set, dict))
+    if is_user_policy(text):
+        return False
     name = text.partition(":")[0]
     _, *rest = (part.partition(":")[0] for part in split_at_commas(text))
     is_list = any(each in CATALOGUE for each in rest)
-    return is_list or name == "all" or bool(set(",*?[") & set(name))
+    return is_list or name == "all" or bool(set(",*?[@") & set(name))
 
 
 _ALSO_CALLED: Final = {"glibc": ["ptmalloc"], "malloc": ["ptmalloc"], "python": ["pymalloc"]}

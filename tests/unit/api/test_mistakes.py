@@ -84,7 +84,7 @@ def test_what_cannot_be_is_said(run, mistake, words):
     "several", [["best-fit-ao"], "best-fit-*", "@gabber", "all", "tlsf,jemalloc"]
 )
 def test_one_policy_is_simulated_and_several_are_simulated_by_another_function(several):
-    with pytest.raises(PolicyError, match=r"use simulate_all\(\) for several"):
+    with pytest.raises(PolicyError, match=r"can name several; simulate_all\(\)"):
         simalloc.simulate("make", several)
 
 
