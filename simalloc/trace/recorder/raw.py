@@ -1,4 +1,4 @@
-"""Reads the raw recording of one process (docs/recording.md), while it grows or afterwards."""
+"""Reads the raw recording of one process (docs/recorder.md), while it grows or afterwards."""
 
 from __future__ import annotations
 
