@@ -1,10 +1,11 @@
-/* The public header for a family that is compiled outside the package: one C file that includes
- * this and ends in SIMALLOC_FAMILY(name), with `const struct family name` (families/family.h) above
- * it, is a Python module `name` whose attribute `family` is a description's `compiled`
- * (docs/adding-a-policy.md; simalloc.get_include() has the folders to be searched).
+/* Public header of families that are compiled outside the package. A family is one C file that
+ * includes this header, defines `const struct family name` (families/family.h) and ends in
+ * SIMALLOC_FAMILY(name). The compiled file is a Python module `name`. Its attribute `family` is the
+ * value of `compiled` in a description (docs/adding-a-policy.md). simalloc.get_include() returns
+ * the include folders.
  *
- * The module is compiled again for each release of simalloc: one that was compiled for another
- * layout is refused. */
+ * The module must be compiled again for each release of simalloc: a module with another layout is
+ * refused. */
 #ifndef SIMALLOC_FAMILY_MODULE_H
 #define SIMALLOC_FAMILY_MODULE_H
 

@@ -35,11 +35,11 @@ uint64_t heap_unit(const struct heap *heap)
                         ? setting->alignment
                         : setting->scale | (setting->header + setting->footer);
     if (setting->memalign && setting->alignment == 1 && setting->min_remainder > 1)
-        unit = 1; /* an aligned request takes that much and one less */
+        unit = 1; /* an aligned request adds the alignment less one byte */
     return setting->minimum > 1 ? unit | setting->minimum : unit;
 }
 
-/* Returns every page that begins in these bytes to the system. */
+/* Returns all pages that begin in these bytes to the system. */
 static void discard_begun(struct heap *heap, uint64_t address, uint64_t size)
 {
     uint64_t page = heap->setting.page;
@@ -64,7 +64,7 @@ void heap_join_all(struct heap *heap, uint32_t lowest, uint64_t size)
     blocks[lowest].size = joined;
     blocks[lowest].next = blocks[highest].next;
     blocks[blocks[lowest].next].previous = lowest;
-    blocks[highest].next = heap->unused; /* the ids between are chained already */
+    blocks[highest].next = heap->unused; /* the ids between them are linked already */
     heap->unused = second;
 }
 
@@ -113,8 +113,8 @@ uint64_t common_divisor(uint64_t one, uint64_t other)
     return one;
 }
 
-/* Computes the lowest address for a segment that is a multiple of the alignment and of the page.
- * Returns false if no such address is at most `most`. */
+/* Computes the lowest address of a new segment that is a multiple of both the alignment and the
+ * page. Returns false if that address exceeds `most`. */
 static bool segment_start(const struct heap *heap, uint64_t alignment, uint64_t most,
                           uint64_t *address)
 {
@@ -164,7 +164,7 @@ uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignme
     return id;
 }
 
-/* Counts bytes that are mapped, or no longer. */
+/* Counts the bytes of a block as mapped, or as no longer mapped. */
 static void count_mapped(struct heap *heap, const struct block *block, bool is_mapped)
 {
     struct mappings *mappings = &heap->mappings;
@@ -239,7 +239,7 @@ bool heap_map(struct heap *heap, uint32_t id)
     return true;
 }
 
-/* Results of a walk over the blocks of all segments. */
+/* Totals of a walk over the blocks of all segments. */
 struct found {
     uint64_t allocated;
     uint64_t mapped;

@@ -1,4 +1,4 @@
-/* The space of every family: addresses tiled by blocks.
+/* Address space of every family: addresses tiled by blocks.
  *
  *   0                          break                2**62
  *   +-------------------------------+                 +----------------+     +-----------+
@@ -9,19 +9,18 @@
  *   | page | page | page | page | ...                 | page | page | ...
  *
  *   block      a run of addresses in one state
- *   segment    a run of adjacent blocks; the break segment begins at 0 and ends at the break,
- *              mapped segments are anywhere above it
+ *   segment    a run of adjacent blocks; the break segment begins at 0 and ends at the break, and
+ *              mapped segments have higher addresses
  *   break      the end of the break segment; raised by a growth, lowered by trimming
- *   mapped     memory requested from the system and not returned: the heap of all measures
- *   hole       addresses that are not mapped; holes separate segments, so that no blocks merge
- *              across them
- *   neighbour  the block before or after in the segment, reached by links, so that coalescing
+ *   mapped     memory requested from the system and not returned: the "heap" of all measures
+ *   hole       a block that is not mapped; blocks on both sides of it never merge
+ *   neighbour  the next lower or higher block of a segment; links lead to it, so that coalescing
  *              needs no headers
  *   page       a unit of residence: resident from the first write until it is returned
- *   id         name of a block: its index in the block table while it exists
- *   edge       a block of 0 bytes at both ends of a segment, the neighbour above the last block
- *              and below the first, so that every block has two neighbours; never free. The edge
- *              of the break segment is block 0
+ *   id         the index of a block in the block table, fixed while the block exists
+ *   edge       a block of 0 bytes that closes the ring of a segment, and is never free: it is the
+ *              neighbour above the last block and below the first block, so that each block has
+ *              two neighbours; the edge of the break segment is block 0
  *
  * Addresses and sizes are in scaled bytes. */
 #ifndef SIMALLOC_HEAP_H
@@ -36,96 +35,103 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-#define NO_BLOCK 0 /* the id of no block of the heap, but of the break segment's edge */
-#define MAX_BREAK (UINT64_C(1) << 62) /* mapped segments lie from there to twice as far */
+#define NO_BLOCK 0 /* no block; also the id of the edge of the break segment */
+#define MAX_BREAK (UINT64_C(1) << 62) /* mapped segments are between this address and its double */
 #define OUT_OF_MEMORY "no memory is left for the simulated heap" /* a failure */
 
-/* The states of a block without a place in an index. Any lower `index_slot` is the place of a free
- * block in an index. */
+/* States of a block that is not in an index. A lower `index_slot` is the place of a free block in
+ * its index. */
 #define STATE_ALLOCATED UINT32_MAX
-#define STATE_WASTE (UINT32_MAX - 1)  /* an unusable block */
-#define STATE_CACHED (UINT32_MAX - 2) /* free to the program, and not to its neighbours */
-#define STATE_TABLE (UINT32_MAX - 3)  /* the allocator keeps it for itself */
-#define STATE_HOLE (UINT32_MAX - 4)   /* not mapped; an edge is one of no bytes */
-#define STATE_FREE (UINT32_MAX - 5)   /* free, and in no index: kept by the family itself */
+#define STATE_WASTE (UINT32_MAX - 1)  /* unusable */
+#define STATE_CACHED (UINT32_MAX - 2) /* free for the program, but not for coalescing */
+#define STATE_TABLE (UINT32_MAX - 3)  /* memory for the allocator's own tables */
+#define STATE_HOLE (UINT32_MAX - 4)   /* unmapped; an edge is a hole of 0 bytes */
+#define STATE_FREE (UINT32_MAX - 5)   /* free and kept by the family itself, without an index */
 
 struct block {
     uint64_t address;
     uint64_t size;
-    uint32_t previous; /* the neighbour below: previous->address + previous->size == address */
-    uint32_t next;     /* the neighbour above; while the id is unused, the next unused id */
-    uint32_t index_slot; /* the node of the free index that holds it, or a STATE_ value */
-    uint32_t family_data; /* the family's own; of an edge: its number among the segments */
+    uint32_t previous; /* block below: previous->address + previous->size == address */
+    uint32_t next;     /* block above, or the next unused id if this id is unused */
+    uint32_t index_slot; /* node of the block in its free index, or a STATE_ value */
+    uint32_t family_data; /* data of the family; in an edge: index in `segments` */
 };
 
 struct counters {
     uint64_t growths;
-    uint64_t system_calls; /* calls that map, unmap, move the break, or return pages */
+    uint64_t system_calls; /* number of calls that map, unmap, move the break or return pages */
     uint64_t splits;
     uint64_t coalescings;
     uint64_t searches;
-    uint64_t visited; /* by all searches together */
+    uint64_t visited; /* blocks visited by all searches */
     uint64_t visited_worst;
-    uint64_t deallocations;   /* deallocations that searched for the place of the block */
-    uint64_t visited_at_free; /* blocks visited by all these searches */
+    /* number of deallocations that searched for the place of their block */
+    uint64_t deallocations;
+    uint64_t visited_at_free; /* blocks visited by searches at deallocations */
     uint64_t visited_at_free_worst;
-    uint64_t coalescing_frees; /* deallocations that merged blocks */
-    uint64_t free_blocks;   /* now, without the cached ones */
-    uint64_t cached_blocks; /* now */
-    uint64_t allocated;     /* scaled bytes of allocated blocks, now */
+    uint64_t coalescing_frees; /* number of deallocations that merged blocks */
+    uint64_t free_blocks;   /* current number of free blocks, without cached blocks */
+    uint64_t cached_blocks; /* current number of cached blocks */
+    uint64_t allocated;     /* current size of all allocated blocks in scaled bytes */
 };
 
-/* Parameters that all families have, named as in their descriptions. Set before anything else. */
+/* Parameters of every family, named as in their descriptions. They are set before all other
+ * fields. */
 struct setting {
     uint64_t scale;
-    uint64_t capacity; /* bytes of the program that the heap may have mapped; 0: any number */
+    uint64_t capacity; /* maximum number of mapped bytes, unscaled, or 0 without a limit */
     uint64_t header; /* bytes of a block before the requested bytes */
     uint64_t footer;
-    uint64_t alignment; /* sizes of blocks are multiples of it */
-    uint64_t minimum;   /* size of a block */
-    uint64_t mechanism; /* nonzero if the allocator's own tables are in the heap */
-    uint64_t word;      /* bytes in a machine word: 4 or 8 */
-    uint64_t quick;     /* largest block of the quick lists; 0: no quick lists */
-    uint64_t cache;     /* maximum number of freed blocks kept uncoalesced */
-    uint64_t count_frees; /* nonzero if deallocations are counted, which takes time */
-    uint64_t memalign;  /* nonzero if requested alignments are served */
-    uint64_t guaranteed; /* all blocks lie at multiples of it */
-    uint64_t natural_limit; /* blocks as large as what divides this lie at multiples of it */
-    uint64_t min_remainder; /* minimum bytes of a returned remainder; 0: remainders are not
-                               * returned */
-    uint64_t remainder_unit; /* and is a multiple of it */
-    uint64_t columns;    /* COLUMN_... bits of the trace's columns that a policy in Python reads */
-    uint64_t payload;    /* bytes of a block in front of what the program may write */
-    uint64_t threads; /* number of threads of the program, as far as known */
-    uint64_t other_threads; /* number of threads, besides 0, started before the first event */
-    bool program_writes; /* every byte that it asks for, or none */
-    uint64_t page;       /* bytes; unit of residence, and alignment of mapped segments */
+    uint64_t alignment; /* bytes; divides the size of each block */
+    uint64_t minimum;   /* minimum size of a block */
+    uint64_t mechanism; /* nonzero if the heap contains the allocator's own tables */
+    uint64_t word;      /* bytes of a machine word: 4 or 8 */
+    uint64_t quick;     /* maximum size of a block in the quick lists, or 0 without quick lists */
+    uint64_t cache;     /* maximum number of freed blocks that are not coalesced yet */
+    uint64_t count_frees; /* nonzero if deallocations are counted, which is slow */
+    uint64_t memalign;  /* nonzero if alignment requests are honoured */
+    uint64_t guaranteed; /* bytes; divides the address of each block */
+    /* bytes; for each divisor d, a block of at least d bytes begins at a multiple of d */
+    uint64_t natural_limit;
+    uint64_t min_remainder; /* minimum size of a remainder that is returned, or 0 if remainders are
+                             * not returned */
+    uint64_t remainder_unit; /* bytes; divides the size of each returned remainder */
+    uint64_t columns;    /* COLUMN_ bits of the trace columns that a policy in Python reads */
+    uint64_t payload;    /* bytes of a block before the first byte that the program may write */
+    uint64_t threads; /* number of threads of the program, or 0 if unknown */
+    /* number of threads, without thread 0, that start before the first event */
+    uint64_t other_threads;
+    /* true if the program writes each requested byte; false if it writes nothing */
+    bool program_writes;
+    uint64_t page;       /* bytes; unit of residence and alignment of mapped segments */
 };
 
-/* The current event's request. A field is 0 if the trace has no such column or the family does not
- * use it. */
+/* Request of the current event. A field is 0 if the trace has no such column or if the family does
+ * not use it. */
 struct request {
-    uint64_t size;      /* bytes of the program */
-    uint64_t alignment; /* scaled bytes; 0: no alignment was requested */
+    uint64_t size;      /* requested bytes */
+    uint64_t alignment; /* scaled bytes, or 0 if no alignment was requested */
     uint64_t time;      /* nanoseconds */
-    uint64_t unwritten; /* bytes of the object, its last ones, that nobody ever writes */
-    uint64_t event;     /* its number, from 0 */
+    uint64_t unwritten; /* number of bytes at the end of the object that are never written */
+    uint64_t event;     /* index of the event, from 0 */
     uint32_t thread;
     uint32_t site;
     uint32_t stream; /* stream of a device */
     uint32_t pool;
-    bool is_zeroed; /* as calloc does */
-    bool is_freed;  /* a family that refuses has freed the object, as some reallocs to 0 bytes do */
+    bool is_zeroed; /* true if the memory is zeroed, as calloc() does */
+    /* true if a family that refuses the request has freed the object, as some reallocs to 0 bytes
+     * do */
+    bool is_freed;
 };
 
-/* Segments and holes that a call mapped, or unmapped if size < 0. */
+/* Call that maps a segment or hole or, if size < 0, unmaps it. */
 struct map_call {
-    int64_t event; /* index of the served event, from 0 */
+    int64_t event; /* index of the current event, from 0 */
     int64_t address;
     int64_t size;
 };
 
-/* All of these calls, if they are kept. */
+/* Log of all calls that map or unmap memory, filled if `are_kept` is set. */
 struct mappings {
     bool are_kept;
     struct map_call *at;
@@ -154,47 +160,54 @@ enum { PAGES_MAY_CHANGE = 2 };
  *   segments[i] == edge      <=> blocks[edge].family_data == i */
 struct heap {
     uint64_t brk;
-    uint64_t mapped; /* scaled bytes: those below the break, and of mapped segments; <= limit */
-    uint64_t limit;  /* the capacity in scaled bytes, or UINT64_MAX */
-    uint64_t untouched; /* bytes of a pool that no block has reached yet; they are not mapped */
-    uint64_t same_for; /* scaled bytes by which the capacity can rise without another decision */
+    uint64_t mapped; /* scaled bytes below the break and in mapped segments; <= limit */
+    uint64_t limit;  /* capacity in scaled bytes, or UINT64_MAX */
+    uint64_t untouched; /* scaled bytes of a pool above its highest block; they are not mapped */
+    uint64_t same_for; /* scaled bytes by which the capacity can rise without changing a decision */
     struct block *blocks;
     uint32_t capacity;   /* number of entries of the block table */
-    uint32_t used;       /* ids below this have been in use; those above never */
-    uint32_t unused;     /* head of the chain of unused ids */
-    const char *failure; /* reason that the replay cannot go on, or NULL */
-    /* 1 if the heap has grown or shrunk, or an event failed; read after each request.
-     * PAGES_MAY_CHANGE also stops the loop that reads sizes only, where pages matter. */
+    uint32_t used;       /* smaller ids have been in use; this id and larger ids never */
+    uint32_t unused;     /* head of the list of unused ids, linked by `next`, or NO_BLOCK */
+    const char *failure; /* reason why the replay ends, or NULL */
+    /* 1 if the heap has grown or shrunk, or an event has failed. Read after each request.
+     * PAGES_MAY_CHANGE also ends the loop that reads only sizes, where pages matter. */
     uint8_t heap_changed;
-    bool may_refuse;   /* a request may be refused without a failure */
-    bool has_refused;  /* a growth was refused in the event under way */
-    bool cannot_start; /* the capacity does not allow what the allocator takes before any event */
+    bool may_refuse;   /* true if a refused request is not a failure */
+    bool has_refused;  /* true if the current event was refused a growth */
+    /* true if the capacity is too small for the memory that the allocator needs before the first
+     * event */
+    bool cannot_start;
     bool new_memory_is_apart; /* true if a free block at the break does not merge with it */
-    uint32_t spare; /* blocks that a batch of events may make */
-    uint64_t reserved; /* number of further ids reserved by an event, if verified */
+    uint32_t spare; /* maximum number of blocks that one batch of events makes */
+    /* number of further ids reserved by an event; kept if the heap is verified */
+    uint64_t reserved;
     struct counters counters;
     struct setting setting;
     const struct layer *front; /* layer of the program's calls; set before a batch */
-    /* Freed blocks that are not coalesced yet; NULL: none ever are. */
+    /* Freed blocks that are not coalesced yet, or NULL if every block is coalesced at once. */
     struct free_cache *free_cache;
-    struct pymalloc *pymalloc; /* Python's own allocator on top of the family, or NULL */
-    struct trimming *trimming; /* rule for lowering the break; NULL: never */
-    struct free_counting *free_counting; /* NULL: frees are not counted, or by the family */
-    uint32_t *segments;        /* the edges of the mapped segments, in no order */
+    struct pymalloc *pymalloc; /* Python's own allocator above the family, or NULL */
+    /* rule for lowering the break, or NULL if the break is never lowered */
+    struct trimming *trimming;
+    /* count of deallocations, or NULL if they are not counted or the family counts them */
+    struct free_counting *free_counting;
+    uint32_t *segments;        /* edges of the mapped segments, in any order */
     uint32_t segment_count;
     uint32_t segment_capacity;
     uint64_t segment_address; /* lowest address for the next segment */
-    uint64_t segment_alignment; /* alignment of the next segment; 0: any address */
+    uint64_t segment_alignment; /* alignment of the next segment, or 0 for any address */
     const struct layer *family; /* layer below the front */
     struct request request;
     uint64_t reported_arenas; /* maximum number of arenas that a family may report */
-    struct residence *residence; /* NULL: resident pages are not requested */
-    struct residence *touched; /* pages touched since they were mapped; NULL: not requested */
-    struct largest_free *largest_free; /* index of the largest free block; NULL: not requested */
+    struct residence *residence; /* resident pages, or NULL if they are not requested */
+    /* pages touched since they were mapped, or NULL if they are not requested */
+    struct residence *touched;
+    /* index of the largest free block, or NULL if it is not requested */
+    struct largest_free *largest_free;
     struct mappings mappings;
 };
 
-/* Events are carried out by the batch, before which memory for all of them is made sure of. */
+/* Number of events in a batch. Memory for a whole batch is reserved before its first event. */
 enum { BATCH = 256 };
 
 /* Number of blocks whose table stays in the processor's caches: 512 kB. */
@@ -211,16 +224,17 @@ uint64_t heap_unit(const struct heap *heap);
 /* Returns a description of the first fault in the tiling, or NULL. */
 const char *heap_check(const struct heap *heap);
 
-/* Returns the scaled bytes of the largest free block; cached blocks are excluded. Under a capacity
- * the bytes that can still be mapped count as one block, together with a free block at the break. */
+/* Returns the size of the largest free block in scaled bytes; cached blocks are excluded. Under a
+ * capacity, the bytes that can still be mapped count as one block. A free block at the break counts
+ * as part of that block. */
 uint64_t heap_largest_free(const struct heap *heap);
 
-/* Returns the same if the largest of all free blocks is known. `merges`: new memory joins a free block
- * at the break. */
+/* Returns the result of heap_largest_free() from `largest`, the size of the largest free block.
+ * `merges` is true if new memory joins a free block at the break. */
 uint64_t heap_with_room(const struct heap *heap, uint64_t largest, bool merges);
 
-/* Makes an empty heap of memory that is zero except for its setting and spare blocks. Returns false
- * if memory is exhausted. */
+/* Initialises a heap whose memory is zero except for `setting` and `spare`. Returns false if memory
+ * is exhausted. */
 ALWAYS_INLINE bool heap_init(struct heap *heap)
 {
     heap->used = 1;
@@ -232,15 +246,15 @@ ALWAYS_INLINE bool heap_init(struct heap *heap)
     return true;
 }
 
-/* Makes sure that a batch finds ids enough; false when memory is exhausted. */
+/* Reserves ids for a batch. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool heap_reserve(struct heap *heap)
 {
     return LIKELY(heap->capacity - heap->used >= heap->spare) ||
            heap_grow_table(heap, heap->spare);
 }
 
-/* Makes sure of `blocks` more ids than the family says that an event makes. The block table may
- * move. False, with the heap's failure set, when memory is exhausted. */
+/* Reserves `blocks` ids for the current event, in addition to the family's declared number. The
+ * block table may move. Returns false, with the heap's failure set, if memory is exhausted. */
 bool heap_reserve_more(struct heap *heap, uint64_t blocks);
 
 ALWAYS_INLINE uint32_t heap_new_id(struct heap *heap)
@@ -252,7 +266,7 @@ ALWAYS_INLINE uint32_t heap_new_id(struct heap *heap)
     return id;
 }
 
-/* An unused id is the id of no free block. */
+/* Makes an id unused. Its state becomes STATE_WASTE, so that it never passes for a free block. */
 ALWAYS_INLINE void heap_drop_id(struct heap *heap, uint32_t id)
 {
     heap->blocks[id].index_slot = STATE_WASTE;
@@ -260,17 +274,18 @@ ALWAYS_INLINE void heap_drop_id(struct heap *heap, uint32_t id)
     heap->unused = id;
 }
 
-/* Notes a block that may be free and larger than before, for the index of the largest free block. */
+/* Reports a block that may be free and larger than before to the index of the largest free
+ * block. */
 void largest_free_note(struct heap *heap, uint32_t id);
 
-/* Notes that a block has become larger, or free without being counted. */
+/* Reports a block that has become larger, or free without being counted as free. */
 ALWAYS_INLINE void heap_note_free(struct heap *heap, uint32_t id)
 {
     if (UNLIKELY(heap->largest_free != NULL))
         largest_free_note(heap, id);
 }
 
-/* Counts a block that becomes free, as a family does that sets the block's state by itself. */
+/* Counts a block that becomes free. For families that set the state of a block themselves. */
 ALWAYS_INLINE void heap_count_free(struct heap *heap, uint32_t id)
 {
     heap->counters.free_blocks++;
@@ -287,19 +302,19 @@ ALWAYS_INLINE bool heap_is_free(const struct heap *heap, uint32_t id)
     return is_free(&heap->blocks[id]);
 }
 
-/* The lowest block, or NO_BLOCK. */
+/* Returns the lowest block of the break segment, or NO_BLOCK. */
 ALWAYS_INLINE uint32_t heap_first(const struct heap *heap)
 {
     return heap->blocks[NO_BLOCK].next;
 }
 
-/* The block that ends at the break, or NO_BLOCK. */
+/* Returns the block that ends at the break, or NO_BLOCK. */
 ALWAYS_INLINE uint32_t heap_last(const struct heap *heap)
 {
     return heap->blocks[NO_BLOCK].previous;
 }
 
-/* Cuts the low `size` bytes off block `id` and returns them, a new block. */
+/* Cuts the low `size` bytes off block `id`. Returns the new low block. */
 ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t low = heap_new_id(heap);
@@ -317,7 +332,7 @@ ALWAYS_INLINE uint32_t heap_cut_low(struct heap *heap, uint32_t id, uint64_t siz
     return low;
 }
 
-/* Cuts block `id` down to its low `size` bytes and returns the rest, a new block. */
+/* Cuts block `id` down to its low `size` bytes. Returns the new block of the high bytes. */
 ALWAYS_INLINE uint32_t heap_cut_high(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t high = heap_new_id(heap);
@@ -334,8 +349,9 @@ ALWAYS_INLINE uint32_t heap_cut_high(struct heap *heap, uint32_t id, uint64_t si
     return high;
 }
 
-/* Joins the neighbour above `id` to it; the neighbour's id is no more. The caller makes the joined
- * block free next, or it stays in use: the index of the largest free block is not notified. */
+/* Merges the block above `id` into `id` and drops the id of the block above. The index of the
+ * largest free block is not updated, so the caller must either free the merged block next or keep
+ * it in use. */
 ALWAYS_INLINE void heap_absorb_next(struct heap *heap, uint32_t id)
 {
     struct block *block = &heap->blocks[id];
@@ -346,14 +362,14 @@ ALWAYS_INLINE void heap_absorb_next(struct heap *heap, uint32_t id)
     heap_drop_id(heap, high);
 }
 
-/* The same for a block that may be free already. */
+/* Merges the block above into block `id`, which may be free already. */
 ALWAYS_INLINE void heap_join_next(struct heap *heap, uint32_t id)
 {
     heap_absorb_next(heap, id);
     heap_note_free(heap, id);
 }
 
-/* Joins the neighbour below `id` to it, as heap_absorb_next() does. */
+/* Merges the block below `id` into `id`. Otherwise like heap_absorb_next(). */
 ALWAYS_INLINE void heap_absorb_previous(struct heap *heap, uint32_t id)
 {
     struct block *block = &heap->blocks[id];
@@ -365,7 +381,7 @@ ALWAYS_INLINE void heap_absorb_previous(struct heap *heap, uint32_t id)
     heap_drop_id(heap, low);
 }
 
-/* The same for a block that may be free already. */
+/* Merges the block below into block `id`, which may be free already. */
 ALWAYS_INLINE void heap_join_previous(struct heap *heap, uint32_t id)
 {
     heap_absorb_previous(heap, id);
@@ -387,15 +403,15 @@ ALWAYS_INLINE bool heap_needs(struct heap *heap, bool done)
     return done;
 }
 
-/* Notes that a capacity that is larger by `bytes` or more may lead to another decision. */
+/* Records that a capacity larger by at least `bytes` may change a decision. */
 ALWAYS_INLINE void differs_from(struct heap *heap, uint64_t bytes)
 {
     if (heap->same_for >= bytes)
         heap->same_for = bytes == 0 ? 0 : bytes - 1;
 }
 
-/* Returns whether the capacity leaves room for `size` more mapped bytes. A heap other than a pool
- * depends on its capacity only through this result. */
+/* Returns whether the capacity allows `size` more mapped bytes. The behaviour of every heap except
+ * a pool depends on its capacity only through this function. */
 ALWAYS_INLINE bool heap_has_room(struct heap *heap, uint64_t size)
 {
     uint64_t room = heap->limit - heap->mapped;
@@ -407,30 +423,32 @@ ALWAYS_INLINE bool heap_has_room(struct heap *heap, uint64_t size)
 
 extern const char heap_exhausted[]; /* a failure that ends the run without an error */
 
-/* Ends the run because memory that the allocator needs for itself was refused. Returns NO_BLOCK. */
+/* Ends the run because the allocator was refused memory for its own tables. Returns NO_BLOCK. */
 ALWAYS_INLINE uint32_t heap_exhaust(struct heap *heap)
 {
     heap_fail(heap, heap_exhausted);
     return NO_BLOCK;
 }
 
-/* Ends the run if memory that the allocator needs for itself was refused; returns `id`. */
+/* Ends the run if `id` is NO_BLOCK, because the allocator was refused memory for its own tables.
+ * Returns `id`. */
 ALWAYS_INLINE uint32_t heap_need(struct heap *heap, uint32_t id)
 {
     return id != NO_BLOCK || heap->failure != NULL ? id : heap_exhaust(heap);
 }
 
-/* Returns whether the event under way cannot go on as usual: the heap has failed, or a growth was
+/* Returns whether the current event must stop, because the heap has failed or a growth was
  * refused. */
 ALWAYS_INLINE bool heap_is_stopped(const struct heap *heap)
 {
     return heap->failure != NULL || heap->has_refused;
 }
 
-/* Notes that the capacity does not allow a growth; returns NO_BLOCK. */
+/* Records that the capacity does not allow a growth. Returns NO_BLOCK. */
 uint32_t heap_refuse(struct heap *heap);
 
-/* Ends the replay because no address is left; a heap with a capacity refuses the request instead. */
+/* Ends the replay if all addresses are used and the heap has no capacity. A heap with a capacity
+ * refuses the request instead. */
 void heap_fail_beyond(struct heap *heap);
 
 /* Raises the break by `size` and returns the block of the new memory, or NO_BLOCK if the capacity
@@ -461,38 +479,40 @@ ALWAYS_INLINE uint32_t heap_extend(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Lowers the break by `size`, at most the size of the last block, which no index may hold. Removes
- * the block if nothing remains of it. Returns whether something remains. */
+/* Lowers the break by `size` bytes, at most the size of the last block. The last block must not be
+ * in an index. Drops the block if no bytes of it remain. Returns whether bytes remain. */
 bool heap_lower(struct heap *heap, uint64_t size);
 
-/* Takes addresses for a segment at the next higher multiple of `alignment`, and of the page, and
- * returns the one block that it is, a hole; NO_BLOCK, with the heap's failure set, when memory or
- * addresses are exhausted. Makes two blocks. */
+/* Reserves addresses for a segment at the next multiple of both `alignment` and the page. Returns
+ * its only block, a hole. Returns NO_BLOCK, with the heap's failure set, if memory or addresses are
+ * exhausted. Makes two blocks. */
 uint32_t heap_reserve_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
-/* Maps a segment at the next higher multiple of `alignment` and of the page. Returns its one block,
+/* Maps a segment at the next multiple of both `alignment` and the page. Returns its only block,
  * which is waste until the family sets its state. Returns NO_BLOCK if the capacity does not allow
- * it, or, with the heap's failure set, if memory or addresses are exhausted. Makes two blocks. */
+ * the segment. Returns NO_BLOCK, with the heap's failure set, if memory or addresses are exhausted.
+ * Makes two blocks. */
 uint32_t heap_map_segment(struct heap *heap, uint64_t size, uint64_t alignment);
 
-/* Maps a segment that replaces a block of `replaced` bytes, as mremap() does: only the difference
- * counts against the capacity. The caller frees that block next. Returns the new block as
- * heap_map_segment() does. */
+/* Maps a segment that replaces a block of `replaced` bytes, as mremap() does. Only the difference
+ * counts against the capacity. The caller frees the replaced block next. Returns the new block like
+ * heap_map_segment(). */
 uint32_t heap_map_in_place_of(struct heap *heap, uint64_t size, uint64_t replaced);
 
-/* Unmaps a mapped segment that is one block, which no index may hold. */
+/* Unmaps a mapped segment that consists of one block. The block must not be in an index. */
 void heap_unmap_segment(struct heap *heap, uint32_t id);
 
-/* Makes a hole of a block, which no index may hold: its addresses are kept, and mapped no more. */
+/* Unmaps a block and makes it a hole, which keeps its addresses. The block must not be in an
+ * index. */
 void heap_unmap(struct heap *heap, uint32_t id);
 
-/* Maps a hole; the block is waste until the family sets its state. Returns false without a change
- * if the capacity does not allow it. */
+/* Maps a hole. The block is waste until the family sets its state. Returns false without a change
+ * if the capacity does not allow the mapping. */
 bool heap_map(struct heap *heap, uint32_t id);
 
-/* Changes the state of a block, to one of the STATE_ values, and counts what that changes; holes
- * are heap_map()'s and heap_unmap()'s. For families that keep their free blocks themselves: no
- * index may hold it. */
+/* Sets the state of a block to a STATE_ value and updates the counters. Holes need heap_map() and
+ * heap_unmap() instead. For families that keep their free blocks themselves: the block must not be
+ * in an index. */
 ALWAYS_INLINE void heap_mark(struct heap *heap, uint32_t id, uint32_t state)
 {
     struct block *block = &heap->blocks[id];
@@ -507,8 +527,8 @@ ALWAYS_INLINE void heap_mark(struct heap *heap, uint32_t id, uint32_t state)
         heap_count_free(heap, id);
 }
 
-/* Cuts a block down to its low `size` bytes and returns the rest, a new block in the same state.
- * As heap_mark(), for families that keep their free blocks themselves. */
+/* Cuts a block down to its low `size` bytes. Returns the new block of the high bytes, in the same
+ * state. The block must not be in an index. */
 ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t state = heap->blocks[id].index_slot;
@@ -520,8 +540,8 @@ ALWAYS_INLINE uint32_t heap_cut_off(struct heap *heap, uint32_t id, uint64_t siz
     return high;
 }
 
-/* Joins neighbours with a total of `size` bytes, starting at the block `lowest`, to one block of
- * waste. As heap_mark(). */
+/* Joins consecutive blocks with a total of `size` bytes, from `lowest` upwards, to one block of
+ * waste. The blocks must not be in an index. */
 void heap_join_all(struct heap *heap, uint32_t lowest, uint64_t size);
 
 ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
@@ -532,7 +552,7 @@ ALWAYS_INLINE void count_search(struct heap *heap, uint64_t visited)
         heap->counters.visited_worst = visited;
 }
 
-/* Restores the counts of searches of `before`, because later searches did not serve the program. */
+/* Restores the search counters of `before`, because later searches did not serve the program. */
 ALWAYS_INLINE void forget_searches(struct heap *heap, const struct counters *before)
 {
     heap->counters.searches = before->searches;
@@ -540,8 +560,8 @@ ALWAYS_INLINE void forget_searches(struct heap *heap, const struct counters *bef
     heap->counters.visited_worst = before->visited_worst;
 }
 
-/* Counts a deallocation that visited `visited` blocks to find its block's place; `coalescings` is
- * the count before it. */
+/* Counts a deallocation that visited `visited` blocks to find the place of its block. `coalescings`
+ * is the value of that counter before the deallocation. */
 ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited, uint64_t coalescings)
 {
     heap->counters.deallocations++;
@@ -554,7 +574,7 @@ ALWAYS_INLINE void count_deallocation(struct heap *heap, uint64_t visited, uint6
 ALWAYS_INLINE uint64_t round_up(uint64_t size, uint64_t unit)
 {
     if (LIKELY((unit & (unit - 1)) == 0))
-        return (size + unit - 1) & -unit; /* most are, and a division takes long */
+        return (size + unit - 1) & -unit; /* the usual case; a division is slow */
     uint64_t rest = size % unit;
     return rest == 0 ? size : size + (unit - rest);
 }

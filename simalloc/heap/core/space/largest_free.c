@@ -30,7 +30,7 @@ void largest_free_note(struct heap *heap, uint32_t id)
         index->noted[index->noted_count++] = id;
 }
 
-/* Puts an entry into the place of its rank, which is free or below the one given. */
+/* Moves an entry up from an empty place until its parent is not smaller. */
 static void rise(struct largest_free *index, uint32_t place, struct free_entry entry)
 {
     while (place > 0 && index->entries[(place - 1) / 2].size < entry.size) {
@@ -40,7 +40,7 @@ static void rise(struct largest_free *index, uint32_t place, struct free_entry e
     index->entries[place] = entry;
 }
 
-/* Puts an entry in the place of the top. */
+/* Replaces the top with an entry and moves the entry down to its place. */
 static void replace_top(struct largest_free *index, struct free_entry entry)
 {
     uint64_t place = 0;
@@ -65,7 +65,7 @@ static void enter(struct heap *heap, uint32_t id)
         rise(index, index->count++, (struct free_entry){block->size, id});
 }
 
-/* Makes the index anew if most of its entries must be outdated. */
+/* Rebuilds the index if at least half of its entries must be outdated. */
 static void drop_outdated(struct heap *heap)
 {
     struct largest_free *index = heap->largest_free;

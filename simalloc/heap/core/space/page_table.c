@@ -17,7 +17,7 @@ void page_table_release(struct page_table *table)
     *table = (struct page_table){0};
 }
 
-/* The entry that a key has, or would have. */
+/* Returns the index of the entry with a key or, without such an entry, the index for a new one. */
 static uint64_t place_of(const struct page_table *table, uint64_t key)
 {
     uint64_t mask = table->capacity - 1;

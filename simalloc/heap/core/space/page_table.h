@@ -1,5 +1,5 @@
-/* State of pages, in a hash table with one entry per group of PAGES_OF_GROUP consecutive pages.
- * Groups without an entry have no data on any page. */
+/* Hash table of the state of pages, with one entry per group of PAGES_OF_GROUP consecutive pages.
+ * No page of a group without an entry has data. */
 #ifndef SIMALLOC_PAGE_TABLE_H
 #define SIMALLOC_PAGE_TABLE_H
 
@@ -12,39 +12,39 @@ enum {
     HUGE_OF_GROUP = PAGES_OF_GROUP / PAGES_OF_HUGE,
 };
 
-/* split & ~huge == 0: only a huge page can have lost a part. */
+/* Invariant: split & ~huge == 0, because only a huge page can be partially purged. */
 struct page_group {
     uint64_t key; /* page number / PAGES_OF_GROUP + 1, or 0 in an unused entry */
-    void *of_pages; /* the caller's data on each page, or NULL */
+    void *of_pages; /* the caller's data on all pages of the group, or NULL */
     uint8_t huge;   /* bitmap of huge pages, which become resident as a whole */
     uint8_t split;  /* bitmap of partially purged huge pages; a bit is cleared when its whole
                      * huge page is purged */
 };
 
-/* `used` is the number of groups with a key other than 0, and below `capacity`, so that a search
- * ends; the group of page `number` has key == number / PAGES_OF_GROUP + 1. */
+/* `used` is the number of groups with a key other than 0. It is less than `capacity`, so that every
+ * search ends. The group of page `number` has key == number / PAGES_OF_GROUP + 1. */
 struct page_table {
     struct page_group *groups;
-    uint64_t capacity; /* a power of two */
+    uint64_t capacity; /* power of two */
     uint64_t used;
     uint64_t latest; /* index of the entry of the last look-up */
 };
 
-/* Returns false when memory is exhausted. */
+/* Initialises an empty table. Returns false if memory is exhausted. */
 bool page_table_init(struct page_table *table);
 
 /* Frees the table. The caller frees each `of_pages` first. */
 void page_table_release(struct page_table *table);
 
-/* Finds or adds the entry of a group; may move all entries. Returns NULL when memory is exhausted.
- * `number` is the page number / PAGES_OF_GROUP. */
+/* Returns the entry of a group, after adding it if it is new. All entries may move. Returns NULL if
+ * memory is exhausted. `number` is the page number / PAGES_OF_GROUP. */
 struct page_group *page_table_look_up(struct page_table *table, uint64_t number);
 
 /* Returns the entry of a group, or NULL if it has none. */
 const struct page_group *page_table_find(const struct page_table *table, uint64_t number);
 
-/* Same as page_table_look_up(), but fast for the latest entry. The pointer is valid until the next
- * look-up. */
+/* Does the same as page_table_look_up(), but faster for the latest entry. The pointer is valid
+ * until the next look-up. */
 static inline struct page_group *page_table_group(struct page_table *table, uint64_t number)
 {
     struct page_group *latest = &table->groups[table->latest];

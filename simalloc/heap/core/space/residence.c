@@ -8,13 +8,14 @@ enum {
     MANY_GROUPS = 64, /* minimum number of whole groups in a run; 1 GiB if a page has 4 KiB */
 };
 
-static uint64_t all_resident[1]; /* its address stands for a group whose pages are all resident */
+/* marker of a group whose pages are all resident; only its address is used */
+static uint64_t all_resident[1];
 #define ALL_RESIDENT all_resident
 
 static const struct page_group group_in_run = {.of_pages = all_resident};
 
-/* Returns the state of a group, or NULL if no page in it is known. Sets `next` to the first group
- * behind those that are known to be alike. */
+/* Returns the state of a group, or NULL if no page of the group has a record. Sets `next` to the
+ * end of the known run of groups in the same state. */
 static const struct page_group *find_group(const struct residence *residence, uint64_t number,
                                            uint64_t *next)
 {
@@ -24,14 +25,14 @@ static const struct page_group *find_group(const struct residence *residence, ui
     return run == NULL ? page_table_find(&residence->table, number) : &group_in_run;
 }
 
-/* The number of the page in which an address is. */
+/* Returns the number of the page that contains an address. */
 static inline uint64_t page_of(const struct residence *residence, uint64_t address)
 {
     return LIKELY(residence->shift > 0) ? address >> residence->shift : address / residence->page;
 }
 
-/* The place of a page among those known. Arenas begin at multiples of large powers of two: by their
- * low bits the pages of one would take the places of another's. */
+/* Returns the index of a page in `known`. The page number is hashed, because arenas begin at
+ * multiples of large powers of two: by their low bits, pages of different arenas would collide. */
 static inline uint64_t place_of(uint64_t page)
 {
     return page * UINT64_C(0x9E3779B97F4A7C15) >> (64 - KNOWN_BITS);
@@ -42,7 +43,8 @@ static inline bool knows(const struct residence *residence, uint64_t page)
     return residence->known[place_of(page)] == page + 1;
 }
 
-/* Makes a record of no pages; it is there, if at all, before its table is. */
+/* Creates an empty record of pages. If its table cannot be created, the record remains without a
+ * table. */
 static bool make(struct residence **record, uint64_t page)
 {
     *record = calloc(1, sizeof **record);
@@ -94,7 +96,7 @@ uint64_t heap_resident(const struct heap *heap)
     return heap->residence == NULL ? 0 : heap->residence->pages * heap->residence->page;
 }
 
-/* Gives a group bits of its own, in place of one word for all of them. */
+/* Replaces the marker of a full or empty group by a bitmap. */
 static bool spell_out(struct page_group *group)
 {
     uint64_t *bits = malloc(WORDS_OF_GROUP * sizeof *bits);
@@ -116,20 +118,20 @@ static uint64_t pages_in(const struct page_group *group)
     return count;
 }
 
-/* Returns a word whose bits from `first` to before `end`, 64 at most, are set. */
+/* Returns a word whose bits in [first, end) are set. `end` is at most 64. */
 static inline uint64_t bits_between(unsigned first, unsigned end)
 {
     return (end == 64 ? UINT64_MAX : (UINT64_C(1) << end) - 1) & UINT64_MAX << first;
 }
 
-/* The first page behind the word of a page, or `end` if it is in the same word. */
+/* Returns the first page after the word of `page`, or `end` if `end` is smaller. */
 static inline unsigned end_in_word(unsigned page, unsigned end)
 {
     unsigned next = page / 64 * 64 + 64;
     return next < end ? next : end;
 }
 
-/* Changes the pages from `first` to before `end` of one word, and counts. */
+/* Changes the pages in [first, end) of one word and updates the counts. */
 static void set_in_word(struct residence *residence, uint64_t *word, unsigned first, unsigned end,
                         bool resident)
 {
@@ -141,7 +143,7 @@ static void set_in_word(struct residence *residence, uint64_t *word, unsigned fi
     residence->faults += resident ? count : 0;
 }
 
-/* Changes the pages from `first` to before `end` of one group. */
+/* Changes the pages in [first, end) of one group. Returns false if memory is exhausted. */
 static bool set_pages(struct residence *residence, struct page_group *group, unsigned first,
                          unsigned end, bool resident)
 {
@@ -177,8 +179,8 @@ static bool is_touched(const struct page_group *group, unsigned huge)
     return false;
 }
 
-/* The same with huge pages: they become resident as a whole, and are ordinary pages after a part
- * has been returned to the system. */
+/* Changes pages like set_pages() and honours huge pages. A huge page becomes resident as a whole.
+ * After a part of it was returned to the system, it behaves like ordinary pages. */
 static bool set_in_group(struct residence *residence, struct page_group *group, unsigned first,
                          unsigned end, bool resident)
 {
@@ -222,7 +224,7 @@ void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size)
     use_huge_pages(heap, heap->touched, address, size);
 }
 
-/* The resident pages from `first` to before `end` of one group. */
+/* Returns the number of resident pages in [first, end) of one group. */
 static uint64_t count_in_group(const struct page_group *group, unsigned first, unsigned end)
 {
     if (group == NULL || group->of_pages == NULL)
@@ -278,7 +280,7 @@ uint64_t residence_bytes(const struct residence *residence, uint64_t address, ui
     return bytes;
 }
 
-/* Knows the last pages before `end` as resident, or none of them any more. */
+/* Adds the last pages of [first, end) to `known`, or removes all pages of [first, end) from it. */
 static void note_known(struct residence *residence, uint64_t first, uint64_t end, bool resident)
 {
     if (end - first > KNOWN_PAGES) {
@@ -290,7 +292,7 @@ static void note_known(struct residence *residence, uint64_t first, uint64_t end
         residence->known[place_of(page)] = resident ? page + 1 : 0;
 }
 
-/* Returns the number of pages from `page` on that are known to be resident without a walk. */
+/* Returns the number of resident pages from `page` on, as far as one word or one full run shows. */
 static uint64_t run_from(const struct residence *residence, uint64_t page)
 {
     uint64_t next;
@@ -304,7 +306,7 @@ static uint64_t run_from(const struct residence *residence, uint64_t page)
     return absent == 0 ? 64 - number % 64 : (uint64_t)__builtin_ctzll(absent);
 }
 
-/* Extends, or shortens, the dense range after a change of the pages from `first` on. */
+/* Extends or shortens the dense range after a change of pages from `first` on. */
 static void note_dense(struct residence *residence, uint64_t first, bool resident)
 {
     uint64_t dense = residence->dense / residence->page;
@@ -314,13 +316,15 @@ static void note_dense(struct residence *residence, uint64_t first, bool residen
         residence->dense += run_from(residence, dense) * residence->page;
 }
 
-/* Adds up what the table knows of whole groups. If `clear`, forgets all of it but huge pages, which
- * are whole again. Sets `is_huge` if a group has huge pages. */
+/* Returns the number of resident pages that the table has in whole groups. If `clear` is set, also
+ * drops these pages, but keeps the marks of huge pages. Sets `is_huge` if a group has huge
+ * pages. */
 static uint64_t pages_of_groups(struct residence *residence, uint64_t first, uint64_t end,
                                 bool clear, bool *is_huge)
 {
     struct page_table *table = &residence->table;
-    bool by_entry = end - first > table->capacity; /* fewer entries than numbers */
+    /* the table has fewer entries than the range */
+    bool by_entry = end - first > table->capacity;
     uint64_t pages = 0;
     for (uint64_t i = 0; i < (by_entry ? table->capacity : end - first); i++) {
         struct page_group *group = by_entry ? &table->groups[i]
@@ -335,8 +339,8 @@ static uint64_t pages_of_groups(struct residence *residence, uint64_t first, uin
     return pages;
 }
 
-/* Makes many whole groups a run, or removes them from all runs. Returns false if some of them have
- * huge pages, with nothing changed. The heap fails when memory is exhausted. */
+/* Makes whole groups one run, or removes them from all runs. Returns false without a change if a
+ * group has huge pages. Returns true, with the heap's failure set, if memory is exhausted. */
 static bool set_run(struct heap *heap, struct residence *residence, uint64_t first, uint64_t end,
                     bool resident)
 {
@@ -354,7 +358,8 @@ static bool set_run(struct heap *heap, struct residence *residence, uint64_t fir
     return true;
 }
 
-/* Returns a group that is in no run. Returns NULL when memory is exhausted. */
+/* Returns the entry of a group after removing the group from all runs. Returns NULL if memory is
+ * exhausted. */
 static struct page_group *group_outside_runs(struct residence *residence, uint64_t number)
 {
     struct page_group *group = page_table_group(&residence->table, number);
@@ -412,7 +417,7 @@ void residence_forget(struct heap *heap, uint64_t first, uint64_t end)
         set_in(heap, heap->touched, first, end, false);
 }
 
-/* Returns whether a page is resident. Sets `next` to the next page that may differ. */
+/* Returns whether a page is resident. Sets `next` to the next page that may be in another state. */
 static bool is_resident(const struct residence *residence, uint64_t page, uint64_t *next)
 {
     const struct page_group *group = find_group(residence, page / PAGES_OF_GROUP, next);

@@ -1,7 +1,7 @@
-/* The resident pages of the heap. A page is resident from the first write after its mapping until it
- * is returned to the system.
+/* Record of the resident pages of a heap. A page is resident from the first write after its mapping
+ * until it is returned to the system.
  *
- * Pages are counted from address 0, and mapped segments begin at a multiple of the page. */
+ * Page n begins at address n * page. Mapped segments begin at a multiple of the page. */
 #ifndef SIMALLOC_RESIDENCE_H
 #define SIMALLOC_RESIDENCE_H
 
@@ -13,66 +13,68 @@ enum { KNOWN_BITS = 10, KNOWN_PAGES = 1 << KNOWN_BITS };
 
 /* After each event:
  *
- *   pages          == number of bits that are set in the table
+ *   pages          == number of resident pages in the table and in the runs
  *   pages * page   == heap_resident()
  *   faults         >= pages: a page that is returned and written again counts twice
  *   dense % page   == 0, and the bits of all pages below dense / page are set
- *   known[i]       == 0, or known[i] - 1 is a resident page with the lowest bits i */
+ *   known[i]       == 0, or known[i] - 1 is a resident page with the hash i */
 struct residence {
-    uint64_t page;  /* scaled bytes of a page */
-    unsigned shift; /* log2 of the page in bytes; 0: the page is not a power of two */
+    uint64_t page;  /* bytes of a page, scaled */
+    unsigned shift; /* log2(page), or 0 if the page is not a power of two */
     uint64_t pages; /* number of resident pages */
     uint64_t noted; /* number of resident pages at the last measurement */
-    uint64_t faults; /* pages that have become resident, again or for the first time */
-    uint64_t dense;  /* bytes; all pages below this address are resident */
-    struct page_table table; /* a bit a page; NULL for an empty group, ALL_RESIDENT for a full one */
-    struct page_runs runs;   /* runs of resident groups, which have no data in the table */
-    uint64_t known[KNOWN_PAGES]; /* a cache of resident pages: number + 1, at its lowest bits */
+    uint64_t faults; /* number of times that a page became resident */
+    uint64_t dense;  /* address; all pages below are resident */
+    /* one bit per page; NULL for an empty group, ALL_RESIDENT for a full group */
+    struct page_table table;
+    struct page_runs runs;   /* runs of full groups, which have no data in the table */
+    /* cache of resident pages: page number + 1, indexed by a hash of the number */
+    uint64_t known[KNOWN_PAGES];
 };
 
-/* Begins to keep track of a heap's pages; false when memory is exhausted. */
+/* Starts the record of a heap's resident pages. Returns false if memory is exhausted. */
 bool residence_init(struct heap *heap, uint64_t page);
 void residence_release(struct heap *heap);
 
-/* Starts to keep also the set of pages that have been resident at any time since they were mapped.
- * Called before the first event. Returns false if memory is exhausted. */
+/* Starts a second record, of all pages touched since they were mapped. It must be called before the
+ * first event. Returns false if memory is exhausted. */
 bool residence_keep_touched(struct heap *heap);
 
-/* Makes the pages from number `first` to before `end` resident, or no longer so. The heap fails when
+/* Makes the pages in [first, end) resident, or no longer resident. Sets the heap's failure if
  * memory is exhausted. */
 void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool resident);
 
-/* Forgets the pages from number `first` to before `end`, which are not mapped any more. */
+/* Removes the pages in [first, end) from all records, because they are no longer mapped. */
 void residence_forget(struct heap *heap, uint64_t first, uint64_t end);
 
-/* Lets there be huge pages in a segment, where whole ones lie in these bytes. The heap fails when
- * memory is exhausted. */
+/* Makes every huge page that is wholly within these bytes available to a segment. Sets the heap's
+ * failure if memory is exhausted. */
 void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size);
 
-/* The scaled bytes of all resident pages; 0 if they are not kept track of. */
+/* Returns the scaled bytes of all resident pages, or 0 without a record. */
 uint64_t heap_resident(const struct heap *heap);
 
-/* The scaled bytes of the resident pages that begin in these bytes. */
+/* Returns the scaled bytes of the resident pages that begin within these bytes. */
 uint64_t heap_resident_in(const struct heap *heap, uint64_t address, uint64_t size);
 
-/* The number of these bytes, at least one, that lie in resident pages. */
+/* Returns the number of these bytes that are in resident pages. `size` is at least 1. */
 uint64_t residence_bytes(const struct residence *residence, uint64_t address, uint64_t size);
 
-/* Moves residence with mremap: makes pages from `address` on resident if the pages of `size` bytes
- * from `source` on are. Both addresses are page-aligned. */
+/* Transfers residence as mremap() does: for each resident page in `size` bytes from `source`, the
+ * corresponding page from `address` on becomes resident. Both addresses are page-aligned. */
 void heap_take_pages(struct heap *heap, uint64_t address, uint64_t source, uint64_t size);
 
-/* Makes the pages of some bytes resident. */
+/* Makes all pages that overlap these bytes resident. */
 void residence_touch(struct heap *heap, uint64_t address, uint64_t size);
 
-/* Notes that the program or the allocator writes these bytes. */
+/* Records that the program or the allocator writes these bytes. */
 ALWAYS_INLINE void heap_touch(struct heap *heap, uint64_t address, uint64_t size)
 {
     if (heap->residence != NULL && size > 0)
         residence_touch(heap, address, size);
 }
 
-/* Gives the pages back that lie wholly within these bytes, which remain mapped. */
+/* Returns all pages that are wholly within these bytes to the system. The bytes remain mapped. */
 ALWAYS_INLINE void heap_discard(struct heap *heap, uint64_t address, uint64_t size)
 {
     heap->counters.system_calls++;

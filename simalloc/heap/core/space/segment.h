@@ -1,4 +1,4 @@
-/* Blocks that are segments of their own: what an allocator maps for one large request. */
+/* Mapped segments of one block each, used for single large requests. */
 #ifndef SIMALLOC_SEGMENT_H
 #define SIMALLOC_SEGMENT_H
 
@@ -10,7 +10,7 @@ ALWAYS_INLINE bool segment_is(const struct heap *heap, uint32_t id)
     return heap->blocks[id].next == heap->blocks[id].previous && heap->blocks[id].next != NO_BLOCK;
 }
 
-/* Maps a segment for an object; NO_BLOCK, with the heap's failure set, if that cannot be. */
+/* Maps a segment for an object. Returns NO_BLOCK like heap_map_segment() if this is impossible. */
 ALWAYS_INLINE uint32_t segment_allocate(struct heap *heap, uint64_t size)
 {
     uint32_t id = heap_map_segment(heap, size, 1);
@@ -21,8 +21,8 @@ ALWAYS_INLINE uint32_t segment_allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Moves an object to a segment of another size, which does not count as a growth. NO_BLOCK as
- * above. */
+/* Moves an object to a segment of another size, which does not count as a growth. Returns NO_BLOCK
+ * like heap_map_segment() if this is impossible. */
 ALWAYS_INLINE uint32_t segment_replace(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t old = heap->blocks[id].size;

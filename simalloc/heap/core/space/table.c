@@ -5,7 +5,8 @@
 
 enum { CACHE_LINE = 64 };
 
-/* The offset of the entries in their memory, stored right before them. */
+/* Returns the location of the offset of the entries, which is stored directly before the
+ * entries. */
 static size_t *offset_of(void *entries)
 {
     return (size_t *)entries - 1;
@@ -18,7 +19,7 @@ static void *memory_of(void *entries)
 
 static bool resize(void *table, size_t width, uint32_t used, uint32_t *capacity, uint32_t wanted)
 {
-    void *entries; /* table of any entry type: its pointer is read as bytes */
+    void *entries; /* copied as bytes, because `table` points to a pointer of any entry type */
     memcpy(&entries, table, sizeof entries);
     size_t before = entries == NULL ? 0 : *offset_of(entries);
     char *memory = realloc(memory_of(entries), wanted * width + CACHE_LINE);
@@ -42,7 +43,8 @@ bool table_resize(void *table, size_t width, uint32_t *capacity, uint32_t wanted
 bool table_grow(void *table, size_t width, uint32_t used, uint64_t spare, uint32_t most,
                 uint32_t *capacity)
 {
-    /* Memory that is not touched costs nothing, but growing copies it. */
+    /* Untouched memory costs nothing, but growing copies the table. Therefore a table grows a lot
+     * at a time. */
     uint64_t larger = (uint64_t)used + used / 2 + 4 * spare;
     if (larger > most)
         larger = most;

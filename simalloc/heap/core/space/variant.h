@@ -1,5 +1,5 @@
-/* Code that gains by it is compiled twice, for any processor and for AVX2, with different names for
- * its definitions. */
+/* Names for code that is compiled twice, for any processor and for AVX2, because AVX2 makes it
+ * faster. */
 #ifndef SIMALLOC_VARIANT_H
 #define SIMALLOC_VARIANT_H
 
