@@ -1,4 +1,5 @@
-# `make tables` reproduces Johnstone & Wilson's tables; `make test` runs every check; `make fuzz MINUTES=N` looks for faults.
+# `make tables` reproduces Johnstone & Wilson's tables. `make test` runs every check. `make fuzz MINUTES=N` searches for
+# faults with random input.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -13,11 +14,11 @@ C_SOURCES := $(shell find simalloc -name '*.[ch]' -o -name meson.build) meson.bu
 tables: out/summary.txt
 	@cat $<
 
-# The page of plain words in docs, made anew.
+# Copies the page on Johnstone & Wilson from the last run of its experiment to docs.
 page: out/summary.txt
 	cp out/johnstone-wilson.md out/johnstone-wilson-figure-1.png docs
 
-# The pages of all papers, each made by the run of its experiment.
+# Runs all experiments and writes their pages to docs.
 papers: page
 	$(BIN)/python -m experiments.rezaei --out docs > out/rezaei.txt
 	$(BIN)/python -m experiments.ellermann --out docs > out/ellermann.txt
@@ -35,7 +36,7 @@ papers: page
 	cp out/bounds/bounds.md out/bounds/bounds.png docs
 	$(BIN)/python -m experiments.planners --out docs > out/planners.txt
 
-# Opens JupyterLab, which is installed first. It refuses to run as root without the option.
+# Installs and opens JupyterLab, which refuses to run as root without --allow-root.
 notebook: $(VENV)/notebook
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
@@ -43,8 +44,8 @@ $(VENV)/notebook: $(VENV)/built
 	$(PIP) --no-build-isolation --editable '.[notebook]'
 	touch $@
 
-# FreeRTOS on an emulated Cortex-M3, and LVGL, recorded by the recorder for boards. Installs Debian's packages for it,
-# and both sources from crates.io.
+# Records FreeRTOS on an emulated Cortex-M3, and LVGL, with the recorder for boards. Installs the Debian packages that
+# this requires, and downloads both sources from crates.io.
 BOARD_PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
 board: $(VENV)/built out/board/vendor
 	dpkg -s $(BOARD_PACKAGES) > out/board/packages 2>&1 || apt-get install --yes --no-install-recommends $(BOARD_PACKAGES)
@@ -57,7 +58,7 @@ out/board/vendor: tests/board/kernel/Cargo.toml
 	cd out/board && cargo vendor --quiet vendor
 	touch $@
 
-# Beside what keeps one core busy, as pip does, goes a build that takes both; then the tests, which take both too.
+# The first line runs jobs that use one core, such as pip, in parallel with the sanitized build. The tests use all cores.
 test:
 	$(MAKE) --jobs 2 lint site $(SANITIZED)/built
 	$(MAKE) unit sanitize
@@ -71,21 +72,21 @@ lint: $(VENV)/built
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# A file's tests go to one worker, which measures once for all of them, in the order of tests/conftest.py. An editable
-# install uses bytecode but keeps none: hundreds of commands that tests run start a third faster with it.
+# One worker runs all tests of a file, so that a measurement is shared; tests/conftest.py sets the order of the files. An
+# editable install does not write bytecode. With compileall, the hundreds of commands in tests start a third faster.
 unit: $(VENV)/built
 	$(BIN)/python -m compileall -q simalloc
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-# The docs, the API and the notebooks with their outputs as one static site, in out/site.
+# Builds a static site in out/site from the docs, the API and the notebooks with their outputs.
 site: $(VENV)/built
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --conf-dir docs/site . out/site
 	$(BIN)/python docs/site/links.py out/site
 
-# The C code once more under the address and undefined-behaviour sanitizers, but for tests that are mostly
-# the reference engine and tests that limit memory, of which the sanitizers need much. With -O2 and all of -g
-# the compiler takes 45 seconds more to find no more: reports have the lines (-g1) either way. Without `site` (-S) the
-# editable install is not seen, and the sanitized one is; nor do the workers (--tx) see it.
+# Tests the C code under the address and undefined-behaviour sanitizers. Two kinds of tests are left out: tests that
+# spend their time in the reference engine, and tests that limit memory, because sanitizers need much memory. -O2 and a
+# full -g would make the build 45 s slower without better reports, because -g1 already contains line numbers. -S hides the
+# editable install from Python, also in the workers (--tx), so that the sanitized build is imported.
 SANITIZED := build/sanitized
 SANITIZED_PYTHON = env \
 	PYTHONPATH=$(CURDIR)/$(SANITIZED)/site:$$($(BIN)/python -c 'import numpy; print(numpy.__path__[0][:-6])') \
@@ -108,9 +109,9 @@ $(SANITIZED)/built: $(VENV)/tools $(C_SOURCES)
 	  '-Csetup-args=-Dc_args=-g1 -fno-sanitize-recover=all'
 	touch $@
 
-# The build tools first, so that the editable install can rebuild the C extensions on import. Older pips cannot pass
-# settings on to a build (-C). What is installed is compiled to bytecode when it is first imported: most never is, and
-# to compile all takes a third of the time.
+# The editable install requires these build tools to rebuild the C extensions on import. pip below 23.1 cannot pass
+# settings to a build (-C). --no-compile saves a third of the time: most installed modules are never imported, and the
+# others are compiled on their first import.
 $(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --no-compile 'pip>=23.1' 'meson-python>=0.17' 'meson>=1.4' ninja
@@ -120,8 +121,8 @@ $(VENV)/built: $(VENV)/tools $(C_SOURCES)
 	$(PIP) --no-compile --no-build-isolation --editable '.[dev]'
 	touch $@
 
-# Looks for faults with fresh inputs: engines, real mallocs, and the readers under the sanitizers. Prints seeds;
-# tests/fuzz/campaign.py says more.
+# Tests the engines, the real mallocs and, under the sanitizers, the readers with random input, and prints the seeds
+# (tests/fuzz/campaign.py).
 MINUTES ?= 5
 fuzz: $(VENV)/built $(SANITIZED)/built
 	$(BIN)/python tests/fuzz/campaign.py --readers-by "$(SANITIZED_PYTHON)" $(MINUTES)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compile everything for 64-bit ARM, warnings as errors, and run tests of the core there, on an emulated processor.
-# Called in the project's folder after `make .venv/built`; arguments are tests to run instead of those of heap.
-# Needs Debian 12's gcc-aarch64-linux-gnu and qemu-user-static, and the network. Python and the libraries for ARM
-# are unpacked under build/aarch64; nothing is installed. Not part of `make test`: it takes 11 minutes of processor time.
+# Compile all C code for 64-bit ARM with warnings as errors, and run tests of the core on an emulated processor. Run it in
+# the project's folder after `make .venv/built`. Arguments name tests that replace the tests of heap. It requires the
+# network and Debian 12's gcc-aarch64-linux-gnu and qemu-user-static. Python and the libraries for ARM are unpacked under
+# build/aarch64; nothing is installed. It takes 11 minutes of CPU time and is therefore not part of `make test`.
 #
 # On 2026-11-22 with gcc 12.2, Python 3.11.2 and numpy 2.4.6 for ARM: no warning, and all 369 tests of heap and of the
 # agreement of the engines (3 drawn examples each) passed.
@@ -12,7 +12,7 @@ root=$here/root
 export PATH=$PWD/.venv/bin:$PATH
 mkdir -p "$here"/apt/{lists,archives}/partial "$here/packages" "$root"
 
-# An ARM Debian's Python, without telling the machine's own package manager about it.
+# Fetch Python from Debian for ARM with a separate configuration of apt.
 if ! test -e "$root/usr/bin/python3.11"; then
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main" \
     > "$here/apt/sources.list"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Build everything with clang, warnings as errors, and run the tests of the core against that build.
-# Called in the project's folder after `make .venv/built`. Not part of `make test`: it takes some minutes.
+# Build all C code with clang with warnings as errors, and test the core of that build. Run it in the project's folder
+# after `make .venv/built`. It takes some minutes and is therefore not part of `make test`.
 #
 # On 2026-11-22 with clang 14 on Debian 12, optimized as a wheel is: no warning, and all 522 tests of heap, measures,
 # bounds, statistics, decoder and agreement of the engines passed.

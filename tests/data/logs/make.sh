@@ -20,7 +20,7 @@ heaptrack --raw -o "$build/raw" "$build/requests" >/dev/null
 heaptrack -o "$build/interpreted" "$build/requests" >/dev/null
 mv "$build/raw.raw.zst" requests.heaptrack.raw.zst
 mv "$build/interpreted.zst" requests.heaptrack.zst
-# What is said of the files on this machine is of no use.
+# Replace the paths of this machine.
 for log in requests.*.zst; do
     zstd -dcq "$log" | sed "s|$build|.|g" | zstd -q -19 -f -o "$log.new" && mv "$log.new" "$log"
 done
