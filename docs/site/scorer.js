@@ -1,4 +1,4 @@
-/* How the search sorts: results that fit equally well come in the order of the contents. */
+/* Scores search results. Equal scores are sorted by the order of the contents. */
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,

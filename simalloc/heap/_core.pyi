@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from simalloc.policy import UserPolicy
 
 COMPILER: str
-COMPILED_TWICE: set[str]  # the families that have portable code of their own
+COMPILED_TWICE: set[str]  # families that are also compiled for AVX2
 
 class Simulation:
     def __init__(

@@ -87,7 +87,7 @@ def use(page, folder):
     page.evaluate(DO % (CLICK % "all"))
 
     page.evaluate(DO % (CLICK % "peak"))
-    assert "The peak, first after event" in page.evaluate(SAID)
+    assert "The heap peaks after event" in page.evaluate(SAID)
     took = page.evaluate(DO % (CLICK % "next"))
     said = page.evaluate(SAID)
     number = re.match(r"Pin 1 of \d+ at the peak\. Object ([\d,]+): ", said)[1]

@@ -1,5 +1,5 @@
 // `temp_buffer` is innocent and `remember_session` guilty, and both allocate in the library.
-// With the argument "apart" sessions are in an arena of their own.
+// With the argument "apart", sessions have a separate arena.
 #include <cstdio>
 #include <memory_resource>
 #include <string>
@@ -34,5 +34,5 @@ int main(int count, char **)
         remember_session(number, count > 1);
     }
     buffers.clear();
-    return std::getchar() != EOF; // until it has been looked at
+    return std::getchar() != EOF; // until the test has examined the process
 }

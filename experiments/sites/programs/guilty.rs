@@ -1,5 +1,5 @@
 // `temp_buffer` is innocent and `remember_session` guilty, and both allocate in the library.
-// With the argument "apart" sessions are in an arena of their own.
+// With the argument "apart", sessions have a separate arena.
 use std::io::Read;
 
 const SESSIONS: usize = 2000;
@@ -33,5 +33,5 @@ fn main() {
         }
     }
     drop(buffers);
-    let _ = std::io::stdin().read(&mut [0]); // until it has been looked at
+    let _ = std::io::stdin().read(&mut [0]); // until the test has examined the process
 }

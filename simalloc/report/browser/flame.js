@@ -1,9 +1,9 @@
-/* A flame graph: a box for each node of a tree of call paths, below its caller, as wide as its share.
+/* A flame graph. Each node of a tree of call paths is a box below its caller, as wide as its share.
  *
- * Used by the report's page and in notebooks. Boxes are placed in percent and in rows, whose height the style
- * decides, so that they print on one page. */
+ * The report page and notebooks use it. Positions are in percent and in rows, and the style sheet sets the height of a
+ * row, so that a printed graph fits on one page. */
 
-const NARROWEST = 0.08; // percent: narrower boxes are not drawn
+const NARROWEST = 0.08; // minimum width of a drawn box in percent
 
 class Flame {
   constructor(figure) {
@@ -23,7 +23,7 @@ class Flame {
   amounts(key) { return this.totals[this.data.measures.findIndex((each) => each.key === key)]; }
   frame(node) { return this.data.frames[this.tree.frames[node]]; }
 
-  /* Takes the tree that was chosen, of which the whole is shown. */
+  /* Shows the whole of the chosen tree. */
   plant() {
     this.tree = this.data.trees[this.chosen.way];
     this.children = this.tree.parents.map(() => []);
@@ -32,7 +32,7 @@ class Flame {
     this.draw();
   }
 
-  /* From the whole down to a node. */
+  /* Returns the nodes from the root down to a node. */
   path(node) {
     const found = [];
     for (; node >= 0; node = this.tree.parents[node]) found.unshift(node);
@@ -83,12 +83,12 @@ class Flame {
 
   label(node) {
     const [name, file, line] = this.frame(node);
-    const parts = file.endsWith("/__init__.py") ? 2 : 1; // a package by its name
+    const parts = file.endsWith("/__init__.py") ? 2 : 1; // the folder names a package
     const place = file.split("/").slice(-parts).join("/") + (line ? `:${line}` : "");
     return line || name === "<module>" ? `${name} (${place})` : name;
   }
 
-  /* All that is known of a node, in words. */
+  /* Returns a sentence with the name, the place and the measures of a node. */
   words(node) {
     const [name, file, line] = node ? this.frame(node) : ["all code", "", 0];
     const place = file ? ` (${line ? `${file}:${line}` : file})` : "";
@@ -122,7 +122,7 @@ class Flame {
     this.drawn.get(node)?.focus({ preventScroll: true });
   }
 
-  /* Shows where the path of a site ends, from the top down. */
+  /* Zooms the top-down graph to the last node of a site's path. */
   showSite(site) {
     const node = this.data.sites[site];
     if (node === undefined) return;
@@ -141,7 +141,7 @@ class Flame {
     else this.draw();
   }
 
-  /* Marks the boxes whose function or file has the text that is searched for. */
+  /* Highlights the boxes whose function or file contains the searched text. */
   search() {
     const text = this.figure.querySelector("input").value.trim().toLowerCase();
     const fits = (node) => node && this.frame(node).join(" ").toLowerCase().includes(text);
@@ -153,7 +153,7 @@ class Flame {
       this.found.textContent = "";
       return;
     }
-    // of nested ones the outermost counts, so that nothing is counted twice
+    // the sum includes only the outermost of nested boxes
     const amounts = this.amounts(this.chosen.width);
     let count = 0, sum = 0;
     const covered = new Array(amounts.length).fill(false);

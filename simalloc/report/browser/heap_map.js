@@ -1,16 +1,16 @@
-/* A heap map: cells in the reader's colours, zoomed and moved with a pointer, fingers or the keyboard.
+/* A heap map in the colours of the reader's theme, which a pointer, fingers or the keyboard zoom and move.
  *
- * Used by the report's page and by the explorer in notebooks, which derive from it. */
+ * The report page and the explorer in notebooks derive their maps from it. */
 
 const MARGIN = { left: 68, right: 10, top: 8, bottom: 28 };
-const STRENGTH = 0.75; // as in the package's own pictures: small blocks that stand alone are seen
+const STRENGTH = 0.75; // makes isolated small blocks visible, as in picture files
 const STRENGTHS = Float64Array.from({ length: 256 }, (_, share) => (share / 255) ** STRENGTH);
 
-/* Cells over a window of events and addresses, coloured once for each theme. */
+/* The cells of a window of events and addresses. A change of theme colours them again. */
 class Raster {
-  /* `shape` has columns, rows, left, cellEvents, low, cellBytes, and heap, a number a column; `cells`
-   * are two planes of bytes, row by row from the lowest address: the share that is live, and the age.
-   * Where `shape` says that memory is `mapped` here and there, a third one says which cells are. */
+  /* `shape` contains columns, rows, left, cellEvents, low, cellBytes, and heap (the heap's end for each column).
+   * `cells` are planes of bytes, row by row from the lowest address: the live share, the age and, if `shape.mapped`
+   * is set, whether the cell is mapped. */
   constructor(shape, cells) {
     Object.assign(this, shape, { cells });
     this.image = new OffscreenCanvas(shape.columns, shape.rows);
@@ -19,14 +19,14 @@ class Raster {
   get right() { return this.left + this.columns * this.cellEvents; }
   get high() { return this.low + this.rows * this.cellBytes; }
 
-  /* Is there memory, live or free? */
+  /* Returns whether a cell contains memory, live or free. */
   holds(row, column) {
     const cell = row * this.columns + column;
     if (this.mapped) return this.cells[2 * this.columns * this.rows + cell] > 0;
     return this.low + (row + 0.5) * this.cellBytes < this.heap[column];
   }
 
-  /* Colours every cell anew; where there is no memory it is left transparent. */
+  /* Colours all cells. A cell without memory is transparent. */
   paint(shades, free) {
     const { columns, rows } = this;
     const image = new ImageData(columns, rows);
@@ -43,7 +43,7 @@ class Raster {
     this.image.getContext("2d").putImageData(image, 0, 0);
   }
 
-  /* The cell at a point, or undefined if it lies outside; above the highest row nothing lives. */
+  /* Returns the cell at a point, or undefined if the point is outside. Above the highest row, nothing is live. */
   at({ event, address }) {
     const column = Math.floor((event - this.left) / this.cellEvents);
     const row = Math.floor((address - this.low) / this.cellBytes);
@@ -59,12 +59,12 @@ class Raster {
 }
 
 class HeapMap {
-  /* `data` has policy, events, top, oldest and decades; `raster` is of all of it. */
+  /* `data` contains policy, events, top, oldest and decades. `raster` covers the whole heap. */
   constructor(figure, data, raster, theme) {
     Object.assign(this, { figure, data, theme });
     this.canvas = figure.querySelector("canvas");
     this.under = figure.querySelector(".under");
-    this.rasters = [raster]; // from the coarsest to the finest
+    this.rasters = [raster]; // in the order of drawing: finer cells cover coarser cells
     this.all = { left: 0, right: Math.max(1, data.events), low: 0, high: Math.max(1, data.top * 1.03) };
     this.view = { ...this.all };
     this.listen();
@@ -111,7 +111,7 @@ class HeapMap {
   }
 
   draw() {
-    if (!this.canvas.clientWidth) return; // in print, where its picture stands for it
+    if (!this.canvas.clientWidth) return; // a printed page shows a picture instead
     const ratio = devicePixelRatio;
     this.canvas.width = Math.round(this.canvas.clientWidth * ratio);
     this.canvas.height = Math.round(this.canvas.clientHeight * ratio);
@@ -128,7 +128,7 @@ class HeapMap {
     if (this.drag) this.drawDrag(context);
   }
 
-  /* What a kind of map draws over its cells; says what happens as it changes. */
+  /* Derived maps override these methods to draw over the cells and to react to changes. */
   drawMarks() {}
   resized() { this.draw(); }
   moved() { this.draw(); }
@@ -141,7 +141,7 @@ class HeapMap {
     context.imageSmoothingQuality = "high";
     context.clearRect(left, top, right - left, bottom - top);
     context.drawImage(raster.image, left, top, right - left, bottom - top);
-    if (raster.mapped) return; // no line can tell where it ends
+    if (raster.mapped) return; // a heap with holes has no single end to draw
     context.beginPath();
     raster.heap.forEach((size, column) => {
       context.lineTo(this.x(raster.left + column * raster.cellEvents), this.y(size));
@@ -191,7 +191,7 @@ class HeapMap {
     context.strokeRect(x, y, toX - x, toY - y);
   }
 
-  /* Shows a window, kept within the whole and at least a few cells large. */
+  /* Shows a window, which is clamped to the heap and to a minimum of 8 events and 64 bytes. */
   show({ left, right, low, high }) {
     const { all } = this;
     const width = clamp(right - left, Math.min(8, all.right), all.right);
@@ -202,7 +202,7 @@ class HeapMap {
     this.moved();
   }
 
-  /* Zooms about the pointer, which stays over what it points at; without one, about the middle. */
+  /* Zooms around the pointer or, without a pointer, around the middle of the window. */
   zoom(factor) {
     const { left, right, low, high } = this.view;
     const { event, address } = this.pointer ? this.at(this.pointer.x, this.pointer.y)
@@ -219,7 +219,7 @@ class HeapMap {
     this.show({ left: left + x, right: right + x, low: low + y, high: high + y });
   }
 
-  /* A point and its cell in words. */
+  /* Returns a sentence about a point and its cell. */
   words(point, cell) {
     const where = `Event ${whole(point.event)}, address ${bytes(Math.max(0, point.address))}: `;
     if (point.address >= cell.heap) return `${where}above the heap, which ends at ${bytes(cell.heap)}.`;
@@ -230,7 +230,7 @@ class HeapMap {
       `${cell.age === 0 ? "less than " : ""}${events(digitsOf(old))} events before.`;
   }
 
-  /* An object in words: what it is, and from when to when it was where. */
+  /* Returns a sentence with an object's number, size, address and lifetime. */
   name({ object, size, address, since, until }) {
     const end = until >= this.data.events ? "the end" : `event ${whole(until)}`;
     return `Object ${whole(object)}: ${whole(size)} bytes at ${bytes(address)}, ` +
@@ -270,7 +270,7 @@ class HeapMap {
     listenToFingers(this);
   }
 
-  /* With Ctrl the wheel zooms, as on maps of the world; without it the page scrolls. */
+  /* Zooms if Ctrl is held. Otherwise the wheel scrolls the page. */
   wheel(event) {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -302,7 +302,7 @@ class HeapMap {
   }
 }
 
-/* The key to the colours above a row of maps. */
+/* Draws the legend of the colours above a row of maps. */
 function drawAges(holder, { oldest, decades }, theme) {
   holder.innerHTML = '<span class="free"></span> free <span class="young"></span><canvas width="256" ' +
     'height="1"></canvas><span class="old"></span>';

@@ -1,4 +1,4 @@
-/* Two fingers on a heap map: what they hold stays between them. One finger scrolls the page. */
+/* Two fingers zoom and move a heap map; the touched points stay below the fingers. One finger scrolls the page. */
 
 function listenToFingers(map) {
   let held;

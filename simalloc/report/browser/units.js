@@ -1,5 +1,5 @@
 "use strict";
-/* Numbers, bytes and events as people read them. */
+/* Formats numbers, bytes and events, and chooses the ticks of axes. */
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const digits = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
@@ -9,7 +9,7 @@ function digitsOf(value) {
   return Number(value.toPrecision(2));
 }
 
-/* As people read it; `step` away from the next such number, it is told from that. */
+/* Spells bytes with a unit, precisely enough to distinguish numbers that differ by `step`. */
 function bytes(value, step) {
   const units = [[2 ** 60, "EiB"], [2 ** 50, "PiB"], [2 ** 40, "TiB"],
     [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
@@ -24,7 +24,7 @@ function events(value, step) {
     (value / size).toLocaleString("en", { maximumSignificantDigits: 4 })) + name;
 }
 
-/* A number to a tenth of a step. */
+/* Spells a number to a tenth of `step`. */
 function apart(value, step) {
   const decimals = clamp(Math.ceil(1 - Math.log10(step)), 0, 20);
   return value.toLocaleString("en", { maximumFractionDigits: decimals });
@@ -35,7 +35,7 @@ function rgb(text) {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/* Round numbers from low to high, `count` of them or so; of bytes, round in powers of two. */
+/* Returns about `count` round numbers from low to high; `binary` makes them multiples of a power of two. */
 function ticks(low, high, count, binary) {
   const step = (high - low) / count;
   const unit = binary ? 2 ** Math.ceil(Math.log2(step)) : 10 ** Math.floor(Math.log10(step));
@@ -45,7 +45,7 @@ function ticks(low, high, count, binary) {
   return marks;
 }
 
-/* Bytes that came deflated and in base 64. */
+/* Decodes bytes from base 64 and deflate. */
 async function inflate(text) {
   const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));

@@ -1,8 +1,8 @@
-/* Heaps to explore: each window, block and pin is asked of the kernel, which has the whole runs. */
+/* Heap maps in a notebook. The kernel holds the runs and answers requests for windows, blocks and pins. */
 
 const NEAR_PIXELS = 4;
 
-/* The notebook's theme, as JupyterLab or VS Code say it, or else the reader's. */
+/* The theme of JupyterLab or VS Code or, elsewhere, of the browser. */
 class NotebookTheme {
   constructor(root, shades) {
     Object.assign(this, { root, shadesOf: shades, acts: [] });
@@ -37,7 +37,7 @@ class NotebookTheme {
   }
 }
 
-/* Questions to the kernel, each with a number by which its answer is known. */
+/* Sends requests to the kernel. A number matches each answer to its request. */
 class Kernel {
   constructor(model) {
     Object.assign(this, { model, waiting: new Map(), asked: 0 });
@@ -58,7 +58,7 @@ class Kernel {
   close() { this.model.off("msg:custom", this.hear); }
 }
 
-/* Does a thing whenever it is asked to, but not again before it is done: then once for all askers. */
+/* Runs an action when it is wanted, one run at a time. Requests during a run cause one further run. */
 class Latest {
   constructor(act) { Object.assign(this, { act, busy: false, again: false }); }
 
@@ -85,7 +85,7 @@ class ExploredMap extends HeapMap {
       figure.querySelector(`[data-do=${name}]`).addEventListener("click", act);
   }
 
-  /* Whether all that was asked is answered and drawn. */
+  /* True if all requests are answered and drawn. */
   get isSettled() { return !this.open && !this.window?.busy && !this.block.busy; }
 
   async ask(what, given) {
@@ -95,7 +95,7 @@ class ExploredMap extends HeapMap {
     return answer;
   }
 
-  /* Draws what is there at once, stretched, and asks for the cells of the window. */
+  /* Draws the present cells stretched, and requests the cells of the window. */
   resized() {
     this.draw();
     this.window?.want();
@@ -151,7 +151,7 @@ class ExploredMap extends HeapMap {
   }
 
   tale(block) {
-    const site = block.site ? ` From ${block.site}.` : "";
+    const site = block.site ? ` Requested by ${block.site}.` : "";
     return `${this.name(block)} It is ${whole(block.age)} events old.${site}`;
   }
 
@@ -161,24 +161,25 @@ class ExploredMap extends HeapMap {
     this.named = undefined;
     this.show(this.all);
     const { event, heap, live, free, pins } = this.peak;
-    this.say(`The peak, first after event ${whole(event)}: ${bytes(heap)}, of which ${bytes(live)} are live ` +
-      `and ${bytes(free)} free. ${pins.length ? "“next pin” shows what keeps free memory apart." : ""}`);
+    this.say(`The heap peaks after event ${whole(event)} at ${bytes(heap)}: ` +
+      `${bytes(live)} live and ${bytes(free)} free. ` +
+      `${pins.length ? "“next pin” shows a block that separates free memory." : ""}`);
   }
 
-  /* Goes to an object that keeps free memory apart at the peak, the worst first. */
+  /* Shows a pin: an object that separates free memory at the peak. The pins are sorted, worst first. */
   async toPin(by) {
     if (!this.peak) await this.toPeak();
     const { event, pins } = this.peak;
-    if (!pins.length) return this.say("Nothing keeps free memory apart at the peak.");
+    if (!pins.length) return this.say("No block separates free memory at the peak.");
     this.step = this.step < 0 ? (by > 0 ? 0 : pins.length - 1) : (this.step + by + pins.length) % pins.length;
     const pin = pins[this.step];
     this.named = pin;
     this.show(this.around(pin, event));
     this.say(`Pin ${this.step + 1} of ${pins.length} at the peak. ${this.tale(pin)} ` +
-      `Free below it: ${bytes(pin.below)}, above: ${bytes(pin.above)}.`);
+      `The free memory below it is ${bytes(pin.below)}, above it ${bytes(pin.above)}.`);
   }
 
-  /* A window that has the pin's time until the peak, and the free memory beside it. */
+  /* Returns a window with the pin's life until the peak and the free memory on both sides. */
   around({ address, size, below, above, since }, event) {
     const wide = Math.max(16, event - since), tall = below + Math.max(1, size) + above;
     return {
@@ -217,8 +218,8 @@ function frameOf({ policy, caption }) {
   figure.className = "map";
   figure.innerHTML = `<figcaption><strong></strong>: <span></span></figcaption>
     <canvas tabindex="0" role="img"></canvas><div class="tools"></div>
-    <p class="under">Point at the map to read it. Drag over a part to zoom in, double-click to see all; ` +
-    `with the keyboard +, − and the arrows.</p>`;
+    <p class="under">Point at the map to read it. Drag to zoom in; double-click to see everything. ` +
+    `The keys +, − and the arrows work too.</p>`;
   figure.querySelector("strong").textContent = policy;
   figure.querySelector("span").textContent = caption;
   figure.querySelector("canvas").setAttribute("aria-label", `Heap map of ${policy}`);
@@ -234,7 +235,7 @@ function frameOf({ policy, caption }) {
 async function render({ model, el }) {
   const root = document.createElement("div");
   root.className = "heap-maps explorer";
-  root.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own keys, while a map is used
+  root.dataset.lmSuppressShortcuts = "true"; // the focused map gets the keys instead of JupyterLab
   root.innerHTML = '<div class="ages"></div><div class="beside"></div>';
   el.append(root);
   const theme = new NotebookTheme(root, model.get("shades"));

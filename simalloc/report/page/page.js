@@ -1,4 +1,4 @@
-/* The heap maps of a report: all that can be read on them is on the page. */
+/* The heap maps of a report. The page contains all their data. */
 
 const SHADES = JSON.parse(document.getElementById("shades").textContent);
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -7,10 +7,10 @@ const THEME = {
   changed: (act) => DARK.addEventListener("change", act),
 };
 const NEAR_PIXELS = 3;
-const KEEP_AFTER = 200; // milliseconds without a change, so that zooming stays quick
+const KEEP_AFTER = 200; // milliseconds without a change before the printed picture is made
 
 class PageMap extends HeapMap {
-  /* Takes cells that tell which code has most of each; a button changes between age and code. */
+  /* Adds the cells that are coloured by the code with most of their bytes, and a button for these colours. */
   addCode(raster) {
     [this.byAge, this.byCode] = [this.rasters[0], raster];
     const button = this.figure.querySelector("[data-do=code]");
@@ -35,7 +35,7 @@ class PageMap extends HeapMap {
     raster.paint(colours, rgb(this.colour("--free")));
   }
 
-  /* Shows the call path of the object that is pointed at, where its site is known. */
+  /* Shows the call path of the named object if its site is known. */
   showStack() {
     if (!this.named) return;
     const site = this.data.numbers[this.data.sites[this.data.stays[0].indexOf(this.named.object)]];
@@ -54,7 +54,7 @@ class PageMap extends HeapMap {
     this.keeping = setTimeout(() => this.keep(), this.kept ? KEEP_AFTER : 0);
   }
 
-  /* Makes the picture that is printed: a browser may print a canvas blank. */
+  /* Makes the picture for printing, because browsers may print a canvas blank. */
   keep() {
     this.kept = true;
     const printed = this.figure.querySelector(".printed");
@@ -62,7 +62,7 @@ class PageMap extends HeapMap {
     printed.classList.remove("still");
   }
 
-  /* Which of the objects that the map can name lies at a point, or close to it. */
+  /* Returns the known object at a point or nearest to it, or undefined if none is within 3 pixels. */
   find({ event, address }) {
     const [objects, addresses, sizes, since, until] = this.data.stays;
     let best, distance = NEAR_PIXELS * (this.view.high - this.view.low) / this.frame.height;
@@ -86,21 +86,21 @@ class PageMap extends HeapMap {
     this.say([this.words(point, cell), rest].filter(Boolean).join(" "));
   }
 
-  /* Whose most of a cell is, in words. */
+  /* Returns a sentence with the code that requested most of a cell. */
   code(point) {
     const cell = this.byCode?.at(point);
     return cell?.share ? `Most of it was requested by ${this.data.code.names[Math.round(cell.age * 255)]}.` : "";
   }
 }
 
-/* A device's memory: segments side by side, and whose an object is. */
+/* A map of a device's memory, with the edges of its segments. */
 class DevicePageMap extends PageMap {
   drawMarks(context) {
     context.strokeStyle = this.colour("--paper");
     context.lineWidth = 1;
     context.beginPath();
     this.eachSegment((low, size, since, until) => {
-      if (this.y(low) - this.y(low + size) < 5) return; // lines would hide what is in it
+      if (this.y(low) - this.y(low + size) < 5) return; // lines would hide so small a segment
       for (const edge of [low, low + size]) {
         context.moveTo(this.x(since), this.y(edge));
         context.lineTo(this.x(until), this.y(edge));
@@ -130,7 +130,7 @@ function flameOf(element) {
   return element.closest("article").querySelector(".flame")?.flame;
 }
 
-/* What names a site leads to its call path. */
+/* Makes each link to a site show its call path. */
 function listenToPins() {
   for (const link of document.querySelectorAll("a[data-site]"))
     link.addEventListener("click", (event) => {

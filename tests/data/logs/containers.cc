@@ -1,4 +1,4 @@
-// Asks for memory through operator new, plain, aligned and nothrow.
+// Allocates through operator new in its plain, aligned and nothrow forms.
 #include <map>
 #include <new>
 #include <string>

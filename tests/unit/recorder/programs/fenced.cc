@@ -1,5 +1,5 @@
 // An allocator library for tests that serves C++ by itself, as jemalloc does, and calls its own
-// functions by name, as mimalloc does: what they do then is part of the outer call.
+// functions by name, as mimalloc does: these inner calls are part of the outer call.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// C++: every form of new and delete. Written is what was asked for.
+// Calls every form of new and delete in C++, and prints the requested sizes.
 #include <cstddef>
 #include <cstdio>
 #include <new>
