@@ -31,7 +31,7 @@ EXPORT int simalloc_attach(const struct late_request *request)
     return error;
 }
 
-/* All threads keep a variable of this library at one distance from their thread pointers. */
+/* A variable of this library has the same distance from the thread pointer in every thread. */
 static void *in_thread(uintptr_t thread, void *own)
 {
     return (void *)(thread + (uintptr_t)own - (uintptr_t)__builtin_thread_pointer());

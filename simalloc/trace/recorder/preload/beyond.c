@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <link.h>
 
-/* A library that was loaded by dlopen finds our functions first, but its own libraries are not
- * behind us in the loader's order: they are found from there. */
+/* A library that was loaded by dlopen finds our functions first. Its own libraries do not follow
+ * ours in the loader's order, so the search starts at the calling library. */
 static void *found_from(const void *caller, const char *name, void *own)
 {
     Dl_info info;
@@ -45,9 +45,9 @@ static int look_for_malloc(struct dl_phdr_info *info, size_t size, void *of)
     return 1;
 }
 
-/* Says whether the library of a C++ operator is an allocator. If it is not, as libstdc++, the
- * operator calls the process's malloc. An allocator may call the operator while the loader waits,
- * so the loader's own search, which allocates, cannot be used. */
+/* Returns whether the library of a C++ operator is an allocator. An operator of another library,
+ * such as libstdc++, calls the process's malloc. The loader's own search allocates, so it cannot be
+ * used here: an allocator may call the operator while it holds up the loader. */
 static bool is_of_allocator(const void *function)
 {
     struct library library = {.function = function};

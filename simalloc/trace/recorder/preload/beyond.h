@@ -1,5 +1,5 @@
-/* Functions of allocators besides the C standard's: C++'s operators, and functions with names of
- * their own. Each is looked up at its first call. */
+/* Functions of allocators beyond the C standard: C++ operators and functions specific to
+ * one allocator. Each function is looked up at its first call. */
 #ifndef SIMALLOC_RECORDING_BEYOND_H
 #define SIMALLOC_RECORDING_BEYOND_H
 
@@ -7,14 +7,14 @@
 
 enum beyond_way {
     BEYOND_UNKNOWN,
-    BEYOND_MISSING, /* no library has it; the standard's function replaces it */
-    BEYOND_PASSED,  /* calls the standard's function, which is recorded instead */
+    BEYOND_MISSING, /* no library defines it; the standard's function replaces it */
+    BEYOND_PASSED,  /* it calls the standard's function, which is recorded instead */
     BEYOND_OWN,     /* an allocator's own function */
 };
 
 struct beyond {
     const char *symbol;
-    bool is_operator; /* a C++ operator, which is an allocator's own only if its library has a
+    bool is_operator; /* a C++ operator, which belongs to an allocator only if its library has a
                        * malloc */
     enum beyond_way way;
     void (*function)(void);
@@ -35,8 +35,8 @@ static inline enum beyond_way beyond_way(struct beyond *beyond, const void *call
 
 #define OWN_NAME(name) ((void (*)(void))(name))
 
-/* Start of all of these functions. `call` is the function behind ours, and the call ends here
- * unless it is to be recorded. A call that is passed on leaves no frame of ours. */
+/* Common start of all these functions. `call` is the function behind ours. The function returns
+ * here unless the call is to be recorded. A call that is passed on leaves no frame of ours. */
 #define BEGIN(result, name, parameters, arguments, operator_of_cpp, without)                        \
     static struct beyond beyond = {.symbol = #name, .is_operator = (operator_of_cpp)};                \
     enum beyond_way way = beyond_way(&beyond, CALLER, OWN_NAME(name));                              \

@@ -6,8 +6,9 @@
 
 extern void *__libc_stack_end; /* the first thread's stack, from the loader */
 
-/* The thread's own stack, from `low` to `top`, stays mapped as long as the thread lives. Another
- * stack that it runs on, as a coroutine or a signal handler, is never here: it may be unmapped. */
+/* The thread's own stack, from `low` to `top`, stays mapped until the thread exits. Any other stack
+ * that the thread runs on, such as a coroutine's or a signal handler's, may be unmapped, so it is
+ * never stored here. */
 static __thread struct {
     uintptr_t low, top;
     bool is_first;     /* true for the first thread: the kernel keeps a gap below its stack */
@@ -40,9 +41,9 @@ static bool is_mapped(uintptr_t first, uintptr_t end, bool resident)
     return true;
 }
 
-/* The C library keeps a thread's data above its stack, in the same mapping, except the first
- * thread's. Its pthread_getattr_np() knows more, but cannot be called by a function that it may
- * itself call. */
+/* The C library stores a thread's data above its stack in the same mapping, except for the first
+ * thread. Its pthread_getattr_np() returns more exact bounds, but it may call the function that
+ * calls us. */
 void stack_find_bounds(void)
 {
     if (known.top != 0)
@@ -54,8 +55,9 @@ void stack_find_bounds(void)
         known.top = known.low + page_bytes();
 }
 
-/* Extends the known stack down to the stack pointer. Below the stack of a thread other than the
- * first may be its guard and another stack, so all pages must be resident there. */
+/* Extends the known stack down to the stack pointer. A guard page and another stack may follow
+ * below the stack of a thread other than the first. Therefore all pages must be resident for such a
+ * thread. */
 static bool grow_to(uintptr_t sp)
 {
     enum { MOST = 64 << 20 };

@@ -4,15 +4,16 @@
  * lowest two bits are the kind. Numbers are varints: seven bits per byte, lowest first, with the
  * highest bit set if more follow. Signed numbers are folded first: 0 -1 1 -2 2 ...
  *
- * Addresses are almost always multiples of 16, so they are written in granules of 16 bytes, in one
- * of two ways. Programs free recent allocations, and allocators reuse recent frees. Therefore both
- * sides of the codec remember, for each value of a granule's lowest bits, the last granule that
- * ended in them. If it is the wanted granule, these bits are sufficient, and tag and address take
- * two bytes (NEAR). Otherwise the address is written as a distance from the last allocated or the
- * last released one.
+ * Almost all addresses are multiples of 16, so they are written in granules of 16 bytes, in one of
+ * two forms. Programs free recent allocations, and allocators reuse recent frees. Therefore the
+ * writer and the reader both remember the last granule with each value of the lowest bits. If the
+ * remembered granule is the wanted one, its lowest bits identify it, and the tag and the address
+ * need two bytes (NEAR). Otherwise the address is written as a distance from the last allocated or
+ * the last released granule.
  *
- * Every record has a number from one counter of the process, which gives the global order. A number
- * that does not follow the stream's last one is written as a gap. */
+ * Every record has a number from a counter of the process. The numbers define the global order. A
+ * number is written only if it does not follow the stream's previous number; it is written as a
+ * gap. */
 #ifndef SIMALLOC_RECORDING_CODEC_H
 #define SIMALLOC_RECORDING_CODEC_H
 
@@ -24,10 +25,10 @@ enum kind {
     KIND_MALLOC = 0,  /* numbered after malloc has returned */
     KIND_FREE = 1,    /* numbered before free is called */
     KIND_REALLOC = 2, /* numbered before realloc is called: old address, new size */
-    KIND_SPECIAL = 3, /* bits from TAG_SPECIAL_SHIFT up: enum special */
+    KIND_SPECIAL = 3, /* enum special, from bit TAG_SPECIAL_SHIFT of the tag on */
 };
 
-/* The first four end the realloc that the stream has begun last, and are numbered after it. */
+/* The first four end the latest realloc that began in the stream, and are numbered after it. */
 enum special {
     SPECIAL_STAYED,   /* the address is unchanged */
     SPECIAL_MOVED,    /* the new address follows */
@@ -36,12 +37,13 @@ enum special {
     SPECIAL_THREAD,   /* the thread that writes from here on */
     SPECIAL_ALIGNMENT, /* alignment of the next malloc in bytes */
     SPECIAL_OFFSET,    /* offset of the next address from a multiple of 16 */
-    SPECIAL_PLACE,     /* place number, offset in its module, the module's path after its length;
-                          of Python: line, and the function's name, a zero byte and its file */
+    SPECIAL_PLACE,     /* place number, offset in its module, length of the module's path, path; for
+                        * Python: line, length, then the function's name, a zero byte and its
+                        * file */
     SPECIAL_ZEROED,    /* the next malloc is a calloc */
     SPECIAL_THREAD_END, /* the thread that writes has ended */
     SPECIAL_MEMORY, /* nanoseconds since the recording began, resident and mapped bytes */
-    SPECIAL_UNWRITTEN, /* address of a live block, bytes of it that were never written */
+    SPECIAL_UNWRITTEN, /* address of a live block, number of its bytes that were never written */
     SPECIAL_NODE,       /* site number, calling site (or 0), place number */
 };
 
@@ -51,19 +53,20 @@ enum {
     TAG_NEAR = 8,
     TAG_ADDRESS_SHIFT = 4,
     TAG_SPECIAL_SHIFT = 3,
-    FAR_BITS = 3, /* bits of a distance in the tag, followed by a bit that is set if more follow */
+    FAR_BITS = 3, /* bits of a distance in the tag, below a bit that is set if more bits follow */
     GRANULE_SHIFT = 4,
     NEAR_BITS = 12,
     NEAR_PLACES = 1 << NEAR_BITS,
-    EVENT_BYTES = 128, /* upper bound of an event and the specials before it */
+    EVENT_BYTES = 128, /* maximum bytes of an event with the specials before it */
 };
 
 struct codec {
     uint64_t next_sequence; /* next number without a gap */
-    uint64_t time;          /* time of the last event by the monotonic clock */
+    uint64_t time;          /* time of the last event on the monotonic clock */
     uint64_t allocated;     /* last allocated granule */
     uint64_t released;      /* last granule freed or reallocated */
-    uint64_t near[NEAR_PLACES]; /* near[g % NEAR_PLACES] is the last granule g seen there */
+    uint64_t near[NEAR_PLACES]; /* near[g % NEAR_PLACES] is the last granule g with these lowest
+                                 * bits */
 };
 
 static inline uint64_t fold(uint64_t difference)
@@ -100,7 +103,7 @@ static inline uint8_t *put_far(uint8_t *out, unsigned tag, uint64_t distance)
     return distance >= FIRST ? put_number(out, distance >> FAR_BITS) : out;
 }
 
-/* Writes a tag with an address; the tag must not have TAG_NEAR yet. */
+/* Writes a tag with an address. The caller must not have set TAG_NEAR. */
 static inline uint8_t *put_address(struct codec *codec, uint8_t *out, unsigned tag,
                                    uint64_t granule, uint64_t *last)
 {

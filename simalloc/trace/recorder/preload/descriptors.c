@@ -12,7 +12,7 @@ int close_own(int descriptor)
     return (int)syscall(SYS_close, descriptor);
 }
 
-static int (*behind)(int); /* the close after ours */
+static int (*behind)(int); /* the next close() in the loader's order */
 
 void find_close(void)
 {
@@ -24,7 +24,7 @@ __attribute__((constructor)) static void find_early(void)
     find_close();
 }
 
-/* To the program, the recorder's descriptors are not open. */
+/* The recorder's descriptors appear closed to the program. */
 EXPORT int close(int descriptor)
 {
     if (descriptor >= 0 && process_owns(descriptor)) {
@@ -34,7 +34,7 @@ EXPORT int close(int descriptor)
     return behind != NULL ? behind(descriptor) : close_own(descriptor);
 }
 
-/* Closes what lies between our descriptors, the lowest first. */
+/* Closes the descriptors between our own ones, in ascending order. */
 static int between_own(unsigned first, unsigned last, int flags)
 {
     while (first <= last) {

@@ -1,11 +1,12 @@
-/* The recorder's own descriptors, which survive a program that closes all unknown descriptors. */
+/* The recorder's own descriptors. They stay open when a program closes all descriptors that it does
+ * not know. */
 #ifndef SIMALLOC_RECORDING_DESCRIPTORS_H
 #define SIMALLOC_RECORDING_DESCRIPTORS_H
 
-/* Closes any descriptor. */
+/* Closes a descriptor, even one of the recorder's. */
 int close_own(int descriptor);
 
-/* Looks up the program's close() again, which gets all calls except those on the recorder's
+/* Looks up the program's close() again. All calls are passed to it except calls for the recorder's
  * descriptors. */
 void find_close(void);
 

@@ -8,13 +8,13 @@ enum { FOR_CALLS = R_X86_64_JUMP_SLOT, FOR_ADDRESSES = R_X86_64_GLOB_DAT, IN_DAT
 #elif defined(__aarch64__)
 enum { FOR_CALLS = R_AARCH64_JUMP_SLOT, FOR_ADDRESSES = R_AARCH64_GLOB_DAT, IN_DATA = R_AARCH64_ABS64 };
 #else
-enum { FOR_CALLS = -1, FOR_ADDRESSES = -1, IN_DATA = -1 }; /* nothing is taken over */
+enum { FOR_CALLS = -1, FOR_ADDRESSES = -1, IN_DATA = -1 }; /* unknown architecture: no calls are
+                                                            * redirected */
 #endif
 
 enum { HIDDEN_VERSION = 0x8000 };
 
-/* The loader has added the base to the addresses in most dynamic sections, but not in all of them.
- */
+/* The loader adds the base to the addresses in most dynamic sections, but not in every one. */
 static const void *in_object(const struct elf_object *object, uintptr_t address)
 {
     return (const void *)(address < object->base ? address + object->base : address);

@@ -1,8 +1,9 @@
-/* Programs that a recorded process starts are recorded too, whatever environment they are given:
- * `env LD_PRELOAD=library program` and `env -i program` leave the recorder in.
+/* Records the programs that a recorded process starts, whatever environment they get. The recorder
+ * also stays in the environment of `env LD_PRELOAD=library program` and of `env -i program`.
  *
- * The caller may be a child of vfork, which shares its parent's memory, or of fork in the middle of
- * anything: all is built on the stack, and nothing is looked up but before. */
+ * The caller may be a child of vfork, which shares its parent's memory, or a child of fork at any
+ * point of the program. Therefore all data is built on the stack, and all functions have been
+ * looked up before. */
 #include "malloc.h"
 #include "process.h"
 
@@ -30,9 +31,9 @@ static struct {
     run_file *fexecve;
     run_at *execveat;
     spawn *posix_spawn, *posix_spawnp;
-} behind; /* us; all NULL until the loader has been asked */
+} behind; /* the next functions in the loader's order; all NULL before the look-up */
 
-static char own_path[PATH_MAX]; /* as the loader was given it */
+static char own_path[PATH_MAX]; /* path under which the loader has loaded this library */
 
 static void find(void)
 {
@@ -77,7 +78,7 @@ static const char *preloaded_in(char *const environment[])
     return "";
 }
 
-/* Returns whether an entry is a variable that a recording needs and sets. */
+/* Returns whether an entry is a variable that a recording sets. */
 static bool is_set(const char *entry)
 {
     bool set = strncmp(entry, PRELOAD, strlen(PRELOAD)) == 0;
@@ -86,7 +87,7 @@ static bool is_set(const char *entry)
     return set;
 }
 
-/* Writes the environment with the recorder in it to `entries`, and LD_PRELOAD to `preload`. */
+/* Writes to `entries` the environment with the recorder added, and LD_PRELOAD to `preload`. */
 static char **keep_recorder(char *const environment[], char **entries, char *preload)
 {
     const char *others = preloaded_in(environment);
@@ -105,7 +106,6 @@ static char **keep_recorder(char *const environment[], char **entries, char *pre
     return entries;
 }
 
-/* The environment that a program gets for the one given: in memory of the calling function. */
 #define RECORDED(environment)                                                                       \
     (!is_kept() ? (environment)                                                                     \
                 : keep_recorder(environment,                                                        \
@@ -182,7 +182,6 @@ EXPORT int posix_spawnp(pid_t *child, const char *file, const posix_spawn_file_a
                : ENOSYS;
 }
 
-/* Arguments that are listed, up to NULL: in memory of the calling function. */
 #define LISTED(first, list)                                                                         \
     va_list list, counted;                                                                          \
     va_start(list, first);                                                                          \

@@ -1,12 +1,12 @@
-/* Functions of jemalloc (also with the prefix je_), tcmalloc and mimalloc under names of their own,
- * and functions of newer standards. Excluded are mimalloc's mi_heap_destroy, which frees blocks
- * without naming them, and functions that only query blocks. */
+/* Functions that only jemalloc (also with the prefix je_), tcmalloc or mimalloc defines, and
+ * functions of newer standards. Two kinds are excluded: functions that only query blocks, and
+ * mimalloc's mi_heap_destroy, which frees blocks without naming them. */
 #include "beyond.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTED (count * size) /* an overflowing product is refused, and nothing is recorded */
+#define COUNTED (count * size) /* an overflowing product is refused and not recorded */
 
 #define TAKES_SIZE(name, zeroes) TAKES(name, (size_t size), (size), size, 0, zeroes, false)
 #define TAKES_COUNT(name, zeroes)                                                                   \
@@ -21,13 +21,13 @@
 #define RESIZES_TO_COUNT(name)                                                                      \
     RESIZES(name, (void *address, size_t count, size_t size), (address, count, size), COUNTED)
 
-/* C23, and BSD. */
+/* C23 and BSD. */
 FREES_BY(free_sized)
 FREES_BY_TWO(free_aligned_sized)
 FREES_ONE(cfree)
 RESIZES_TO(reallocf)
 
-/* jemalloc. The lowest bits of its flags are the logarithm of the alignment. */
+/* jemalloc. The lowest bits of its flags contain the logarithm of the alignment. */
 enum { LOGARITHM = 0x3f, ZERO = 0x40 };
 
 static inline size_t aligned_by(int flags)
@@ -35,7 +35,8 @@ static inline size_t aligned_by(int flags)
     return (flags & LOGARITHM) == 0 ? 0 : (size_t)1 << (flags & LOGARITHM);
 }
 
-/* Resizes in place, to as much of `size` to `size + extra` as can be, and returns the new size. */
+/* Resizes a block in place to at least `size` and up to `size + extra` bytes, if possible. Returns
+ * the new size. */
 #define RESIZES_IN_PLACE(name)                                                                      \
     EXPORT size_t name(void *address, size_t size, size_t extra, int flags);                        \
     EXPORT size_t name(void *address, size_t size, size_t extra, int flags)                         \
@@ -117,7 +118,7 @@ FREES_BY_TWO(tc_deletearray_sized_aligned)
 FREES_ALIGNED_NOTHROW(tc_delete_aligned_nothrow)
 FREES_ALIGNED_NOTHROW(tc_deletearray_aligned_nothrow)
 
-/* mimalloc: each function also for a heap of the program's. */
+/* mimalloc. Each function also has a variant for a heap of the program's. */
 #define OPEN(...) __VA_ARGS__
 
 #define MI_TAKES(name, parameters, arguments, bytes, boundary, zeroes)                              \

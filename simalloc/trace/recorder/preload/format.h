@@ -1,12 +1,13 @@
-/* A raw recording: the file that one process writes, in place, while it runs.
+/* A raw recording: the file that one process writes while it runs.
  *
- * A header and a table of large blocks are followed by segments, whose lengths are multiples of
- * `unit` bytes. Every segment belongs to one stream, and one thread at a time writes a stream. The
- * records of a stream are the records of its segments, in the file's order. Numbers are in the
- * machine's order.
+ * The file contains a header, a table of large blocks, and segments. The length of a segment is a
+ * multiple of `unit` bytes. Every segment belongs to one stream, and one thread at a time writes a
+ * stream. The records of a stream are the records of its segments in file order. Numbers have the
+ * machine's byte order.
  *
- * The file is mapped shared, so its content outlives the process in any case. Only the committed
- * bytes of a segment are records: a record is committed when it is complete. */
+ * The file is mapped shared, so its content outlives the process even after a crash. A record is
+ * committed when it is complete. Readers must ignore the bytes of a segment that are not
+ * committed. */
 #ifndef SIMALLOC_RECORDING_FORMAT_H
 #define SIMALLOC_RECORDING_FORMAT_H
 
@@ -18,7 +19,7 @@
 #define NOTHING_LOST UINT64_MAX
 
 enum {
-    SMALLEST_UNIT = 16 << 10, /* a unit is also at least a page */
+    SMALLEST_UNIT = 16 << 10, /* minimum of `unit`, which is also at least a page */
     EXECUTABLE_BYTES = 1024,
     VERSION_BYTES = 32,
     COMMAND_BYTES = 4096,
@@ -26,10 +27,10 @@ enum {
     SHARED_LINE = 128, /* bytes that processors fetch at once */
 };
 
-/* Large blocks that are live: */
+/* Table of live large blocks. */
 enum { LARGE_BLOCKS = 1 << 12, LARGE_GRANULE = 16, LARGE_PAGE = 4 << 10, LARGE_LENGTH_BITS = 20 };
 
-/* Columns of an event besides its address and size: bits of `columns`. */
+/* Bits of `columns`: columns of an event besides its address and size. */
 enum { COLUMN_TIME = 1, COLUMN_SITE = 2 };
 
 struct recording_header {
@@ -41,22 +42,25 @@ struct recording_header {
     uint64_t started;       /* nanoseconds since the epoch */
     uint64_t every;         /* mean bytes from one sampled byte to the next, or 0 without a
                              * sample */
-    uint64_t clock;         /* monotonic clock at that time, the origin of `time` */
-    uint64_t processor;     /* processor time of the process until then, in nanoseconds */
+    uint64_t clock;         /* value of the monotonic clock at `started`, the origin of event
+                             * times */
+    uint64_t processor;     /* processor time of the process until `started`, in nanoseconds */
     uint32_t depth;         /* maximum number of return addresses of a site, or 0 without sites */
     uint32_t command_bytes; /* used bytes of `command`: arguments, each ended by a zero byte */
     uint64_t padding[SHARED_LINE / 8 - 8];
-    /* All threads number their records by it, so it has a cache line of its own. */
+    /* All threads number their records by this counter, so it has a cache line of its own. */
     uint64_t sequence; /* number of records so far */
     uint64_t more_padding[SHARED_LINE / 8 - 1];
-    /* These fields change while others read them, and are accessed only by atomic builtins. */
+    /* These fields change while readers use them, and are accessed only by atomic builtins. */
     uint64_t lost_from;   /* records from this number on are invalid; a reader may store it to end
                            * the recording */
     uint32_t lost_reason; /* errno of the first loss, or LOST_BY_SECCOMP, or 0 if a reader ended
                            * it */
     uint32_t unwritten;   /* number of records of large blocks that were not completely written */
-    uint64_t processor_ended; /* as `processor`, at the program's own end, or 0 before it */
-    uint64_t others; /* number of recorded allocations of other libraries than malloc's */
+    uint64_t processor_ended; /* processor time of the process in nanoseconds when the program ended
+                               * by itself, or 0 before its end */
+    uint64_t others; /* number of recorded allocations that were served by libraries other than
+                      * malloc's */
     char other[EXECUTABLE_BYTES]; /* first such library, or empty; ended by a zero byte */
     char executable[EXECUTABLE_BYTES]; /* ended by a zero byte */
     char command[COMMAND_BYTES];
@@ -64,8 +68,9 @@ struct recording_header {
     char libc[VERSION_BYTES];         /* version of the C library; ended by a zero byte */
 };
 
-/* An entry consists of the block's address in granules above its length in whole pages, and the
- * number of a record written after the block was allocated. Both change while others read them. */
+/* Entry of the table of large blocks. `block` is the block's address in granules, above its length
+ * in whole pages. `sequence` is the number of a record that was written after the block was
+ * allocated. Both change while readers use them. */
 struct large_block {
     uint64_t block; /* block, or 0 in a free entry */
     uint64_t sequence;
@@ -78,21 +83,21 @@ struct large_blocks {
 struct segment_header {
     uint64_t magic; /* written last */
     uint64_t bytes; /* bytes of the segment, including this header */
-    uint64_t committed; /* bytes of records, from the end of this header on; atomic as well */
+    uint64_t committed; /* bytes of records after this header; accessed atomically */
     uint32_t stream;            /* streams are numbered from 0 in order of appearance */
     uint32_t reserved;
-    uint64_t padding[4]; /* up to a cache line */
+    uint64_t padding[4]; /* fills a cache line */
 };
 
 _Static_assert(sizeof(struct recording_header) <= SMALLEST_UNIT, "the header fits a unit");
 _Static_assert(offsetof(struct recording_header, sequence) == SHARED_LINE, "on a line of its own");
 _Static_assert(sizeof(struct segment_header) == 64, "records begin on a cache line");
 
-/* The segments of this stream contain mapping records, one after the other, instead of events. */
+/* Stream number of the segments that contain consecutive mapping records instead of events. */
 #define MAPPINGS_STREAM UINT32_MAX
 
-/* Memory that the program has mapped directly, or is about to unmap. The bytes of a path follow,
- * padded to a multiple of 8. */
+/* Memory that the program has mapped directly, or is about to unmap. The bytes of a path follow the
+ * record, padded to a multiple of 8. */
 struct mapping_record {
     uint64_t sequence; /* number of the next event */
     uint64_t time;     /* nanoseconds since the recording began */
@@ -100,8 +105,8 @@ struct mapping_record {
     uint64_t bytes;
     uint64_t caller; /* return address of the call, or 0 for an unmapping */
     uint64_t offset; /* offset of `caller` in its file */
-    uint64_t path_bytes; /* bytes of the file's path, or 0 for the program itself or a caller whose
-                          * path is known */
+    uint64_t path_bytes; /* bytes of the file's path; 0 for the program itself, or for a caller
+                          * whose path has been recorded */
 };
 
 /* Returns the bytes of the header and the table of large blocks in the file. The table begins at

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Nothing here takes a lock, for a signal handler may be here too. */
+/* A signal handler may interrupt these functions and call them, so they take no lock. */
 enum { PROBES = 64, MAX_PAGES = (1 << LARGE_LENGTH_BITS) - 1 };
 
 static uint64_t page_bytes(void)
@@ -33,7 +33,8 @@ uint64_t large_unwritten(uintptr_t address, size_t bytes)
     return unwritten * page;
 }
 
-/* The entry at which the search of a block begins, and those that follow it. */
+/* Returns an entry where a block may be stored: the first at `probe` 0, then the entries after
+ * it. */
 static struct large_block *entry_at(struct large_blocks *blocks, uintptr_t address, uint64_t probe)
 {
     uint64_t place = address / LARGE_GRANULE * UINT64_C(0x9E3779B97F4A7C15) >> 32;

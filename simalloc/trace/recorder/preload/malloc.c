@@ -1,7 +1,7 @@
-/* The functions that the program calls instead of its allocator's.
+/* Functions that replace the allocator's functions in the program.
  *
- * A block is recorded as taken after the allocator has given it out and as released before the
- * allocator gets it back. So no two threads are ever seen to hold the same address. */
+ * A block is recorded as allocated after the allocator has returned it, and as freed before the
+ * allocator receives it. Therefore no two threads ever appear to hold the same address. */
 #include "malloc.h"
 
 #include <errno.h>
@@ -128,7 +128,7 @@ EXPORT int posix_memalign(void **address, size_t alignment, size_t size)
     return status;
 }
 
-/* A call that asks for an alignment is seldom, so its cost matters less than its length here. */
+/* Calls with an alignment are rare, so the code of this path is kept short rather than fast. */
 #define ALIGNED(call, size, alignment, caller)                                                      \
     if (!next_is_known())                                                                           \
         return NULL;                                                                                \
@@ -160,7 +160,7 @@ EXPORT void *valloc(size_t size)
     ALIGNED(valloc(size), size, page, CALLER);
 }
 
-/* The program may use the whole of the pages that it gets. */
+/* The program may use all bytes of the pages that it gets. */
 EXPORT void *pvalloc(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

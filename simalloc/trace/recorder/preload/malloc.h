@@ -1,4 +1,4 @@
-/* Recording of a call, whatever the name of the allocator's function. */
+/* Recording of an allocator call, for all functions of this library. */
 #ifndef SIMALLOC_RECORDING_MALLOC_H
 #define SIMALLOC_RECORDING_MALLOC_H
 
@@ -9,8 +9,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-/* Begin and end of a reallocation. In a sample it is a free and an allocation, which is sampled
- * independently. */
+/* Begins or ends a reallocation. In a sample, a reallocation is a free and an independently sampled
+ * allocation. */
 static inline void begin_resizing(const void *address, size_t size, const struct module *by,
                                   const void *caller)
 {
@@ -35,7 +35,7 @@ static inline void end_resizing(const void *address, size_t size, const void *mo
     }
 }
 
-/* The standard's calls, on behalf of `caller`. An alignment of 0 means none. */
+/* Standard allocator calls on behalf of `caller`. An alignment of 0 means none. */
 void *take(size_t size, size_t alignment, bool zeroed, const void *caller);
 void *resize(void *address, size_t size, const void *caller);
 void release(void *address, const void *caller);

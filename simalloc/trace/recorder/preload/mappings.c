@@ -1,7 +1,7 @@
-/* Memory that the program, its libraries or its language's run time map by themselves. Calls inside
- * the C library are not seen, so what glibc maps for malloc, for stacks or for libraries is not
- * among it; neither is what the allocator of a library of its own maps. */
-#undef _FILE_OFFSET_BITS /* by which mmap would be a name of mmap64 */
+/* Memory that the program, its libraries or its language runtime map directly. Calls inside the C
+ * library are not intercepted. Therefore this excludes what glibc maps for malloc, stacks and
+ * libraries. Mappings by an allocator in a library of its own are excluded too. */
+#undef _FILE_OFFSET_BITS /* otherwise mmap would be a macro for mmap64 */
 #include "mappings.h"
 
 #include "malloc.h"
@@ -20,7 +20,7 @@
 
 typedef void *map(void *address, size_t bytes, int rights, int flags, int file, off_t offset);
 
-static map *behind_mmap; /* the functions after ours; NULL until the loader has been asked */
+static map *behind_mmap; /* the next functions in the loader's order; NULL before the look-up */
 static int (*behind_munmap)(void *address, size_t bytes);
 static void *(*behind_mremap)(void *address, size_t bytes, size_t new_bytes, int flags, ...);
 
@@ -46,11 +46,13 @@ static bool is_of_allocator(const void *caller)
     return (uintptr_t)caller - next.module.start < next.module.length || is_nested(caller);
 }
 
-/* The file that has an address, and the address's offset in it; "" for the program itself. */
+/* Returns the file that contains an address, or "" for the program itself, and stores the address's
+ * offset in the file. */
 static const char *file_of(const void *address, uint64_t *offset)
 {
 #if __GLIBC_PREREQ(2, 35)
-    struct dl_find_object found; /* found without a lock: we may be anywhere */
+    struct dl_find_object found; /* found without a lock, because the program may hold any lock
+                                  * here */
     if (_dl_find_object((void *)(uintptr_t)address, &found) == 0) {
         *offset = (uintptr_t)address - found.dlfo_link_map->l_addr;
         return found.dlfo_link_map->l_name;
@@ -65,7 +67,7 @@ static void note(const void *address, size_t bytes, const void *caller)
 {
     sigset_t all, before;
     int error = errno;
-    if (process_stopped()) /* and perhaps no system call is allowed any more */
+    if (process_stopped()) /* seccomp may forbid all further system calls */
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -95,12 +97,12 @@ EXPORT void *mmap(void *address, size_t bytes, int rights, int flags, int file, 
     return got;
 }
 
-/* On machines of 64 bits, the same function by another name. */
+/* mmap64 is the same function as mmap on 64-bit machines. */
 EXPORT void *mmap64(void *address, size_t bytes, int rights, int flags, int file, off_t offset)
     __attribute__((alias("mmap")));
 
-/* An unmapping is noted before the call, because another thread may get the addresses immediately.
- */
+/* An unmapping is recorded before the call, because another thread may get the addresses
+ * immediately after it. */
 EXPORT int munmap(void *address, size_t bytes)
 {
     if (!is_of_allocator(CALLER))

@@ -55,7 +55,8 @@ static void *found(const char *name)
     return address;
 }
 
-/* An allocator may lack malloc_usable_size; another's cannot tell the size of its blocks. */
+/* Returns the allocator's own malloc_usable_size, or NULL. The function of another library does not
+ * know this allocator's blocks. */
 static size_t (*usable_size_of(void *allocate))(void *)
 {
     void *found = function_behind("malloc_usable_size");
@@ -107,7 +108,7 @@ struct module allocator_with(void *function)
     return is_libc ? (struct module){0} : module_with(function);
 }
 
-/* The first allocation of a program comes before its second thread. */
+/* A program allocates before it starts its second thread, so `asking` needs no lock. */
 bool ask_for_next(void)
 {
     static bool asking;

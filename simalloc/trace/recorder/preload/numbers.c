@@ -7,7 +7,7 @@
 enum { FIRST_BITS = 10 };
 
 struct entry {
-    uint64_t key;    /* 0: free; stored after the number */
+    uint64_t key;    /* 0 in a free entry; stored after `number` */
     uint64_t number;
 };
 

@@ -1,6 +1,6 @@
-/* C++'s operators new and delete, in all forms, by the names that its ABI gives them on machines
- * of 64 bits. libstdc++ and libc++ serve them by malloc and free, and are passed on to; jemalloc,
- * tcmalloc and mimalloc serve them by themselves. */
+/* All forms of C++'s operators new and delete, under the names of the 64-bit C++ ABI. The operators
+ * of libstdc++ and libc++ call malloc and free, so calls are passed on to them. The operators of
+ * jemalloc, tcmalloc and mimalloc allocate by themselves. */
 #include "beyond.h"
 
 #define NEW(name) TAKES(name, (size_t size), (size), size, 0, false, true)

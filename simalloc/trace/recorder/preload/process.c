@@ -26,16 +26,18 @@ enum { PATH_BYTES = 4096, MAX_IMAGES = 100000, DESCRIPTOR_FROM = 900 };
 
 /* A forked child inherits the following variables unchanged. */
 static struct process *process;
-static bool off; /* nothing asks for a recording */
+static bool off; /* true if no recording is requested */
 static pid_t late_process; /* process that loaded the library while it ran, or 0 */
 static uint32_t columns;
 static uint32_t depth;
 static char directory[PATH_BYTES];
 static char path[PATH_BYTES + 64];
 static char settings[SETTINGS][PATH_BYTES + 64];
-static char allocator[EXECUTABLE_BYTES]; /* found once, because a forked child must not search */
+static char allocator[EXECUTABLE_BYTES]; /* found once, because a forked child must not search for
+                                          * it */
 static struct kept {
-    int descriptor; /* below 0: none. The program may have closed it and reused its number */
+    int descriptor; /* below 0 if none is open; the program may have closed it and reused its
+                     * number */
     dev_t device;
     ino_t inode;
 } file = {.descriptor = -1}, folder = {.descriptor = -1};
@@ -48,10 +50,10 @@ bool process_stopped(void)
     return off || (process != NULL && process->stopped);
 }
 
-/* Trailer of allocated memory, which links all of it, newest first. */
+/* Trailer of an allocation for the recorder. The trailers form a list, the newest first. */
 struct owned_memory {
     struct owned_memory *next;
-    size_t before; /* bytes of the mapping in front of this */
+    size_t before; /* bytes of the mapping before this trailer */
 };
 
 static struct owned_memory *all_owned;
@@ -117,7 +119,8 @@ void process_lose_from_now(int reason)
 
 bool process_peaks(struct process *of, int64_t bytes)
 {
-    enum { STEP = 256 << 10, SHARE = 100 }; /* the larger of these bytes and this part of the peak */
+    enum { STEP = 256 << 10, SHARE = 100 }; /* the live bytes must exceed the peak by the larger of
+                                             * STEP bytes and 1 / SHARE of the peak */
     int64_t live = __atomic_add_fetch(&of->live, bytes, __ATOMIC_RELAXED);
     int64_t peak = __atomic_load_n(&of->peak, __ATOMIC_RELAXED);
     int64_t step = peak / SHARE > STEP ? peak / SHARE : STEP;
@@ -153,7 +156,7 @@ static bool is_open(const struct kept *kept)
            now.st_dev == kept->device && now.st_ino == kept->inode;
 }
 
-/* Keeps an open file out of the way of programs that count on low numbers. */
+/* Moves an open file to a high descriptor, because some programs expect to get low ones. */
 static bool keep(struct kept *kept, int descriptor, int how)
 {
     struct stat status;
@@ -181,8 +184,8 @@ bool process_owns(int descriptor)
            (descriptor == folder.descriptor && is_open(&folder));
 }
 
-/* The folder of a user is named by its descriptor, because the programs that this process starts
- * can reach it only through the inherited descriptor. */
+/* Names a user's folder by its descriptor. Programs that this process starts can reach the folder
+ * only through the inherited descriptor. */
 static void name_folder(void)
 {
     snprintf(settings[FOLDER], sizeof settings[FOLDER], "%s=%d %llu %llu", FOLDER_VARIABLE,
@@ -210,7 +213,7 @@ void process_prepare_user(uid_t user)
     errno = error;
 }
 
-/* Takes over the folder of a user that the program before this one has left open. */
+/* Takes over the user's folder that the previous program of this process has left open. */
 static void inherit_folder(const char *text)
 {
     char *rest;
@@ -227,7 +230,7 @@ static int create_in(const char *where, int image)
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* Creates PROCESS.IMAGE.raw: a process that calls exec begins another image. */
+/* Creates PROCESS.IMAGE.raw. IMAGE distinguishes the programs that one process executes. */
 static bool create_file(void)
 {
     char left[64] = "";
@@ -236,7 +239,7 @@ static bool create_file(void)
         return descriptor >= 0 && keep(&file, descriptor, F_DUPFD_CLOEXEC);
     }
     if (is_open(&file))
-        close_own(file.descriptor); /* the parent's */
+        close_own(file.descriptor); /* the parent's file */
     for (int image = 1; image < MAX_IMAGES; image++) {
         int descriptor = create_in(*left == '\0' ? directory : left, image);
         if (descriptor >= 0)
@@ -251,7 +254,7 @@ static bool create_file(void)
     return false;
 }
 
-/* Going beyond the limit would be answered by a signal. */
+/* A file that exceeds the size limit would cause a signal. */
 static int grow_file(uint64_t bytes)
 {
     struct rlimit limit;
@@ -271,8 +274,8 @@ static int grow_file(uint64_t bytes)
     return posix_fallocate(file.descriptor, (off_t)process->file_bytes, (off_t)bytes);
 }
 
-/* Maps new bytes at the end of the file; the space on the disk is certain, so that storing there
- * cannot fail. */
+/* Maps new bytes at the end of the file. Reserves their disk space first, so that a store cannot
+ * fail. */
 static void *map_more(uint64_t bytes)
 {
     errno = grow_file(bytes);
@@ -350,7 +353,8 @@ static bool begin(void)
     return true;
 }
 
-/* Returns the value of a variable, "" if it is not set, and keeps it for programs to be started. */
+/* Returns the value of a variable, or "" if it is not set. Keeps the value for the programs that
+ * this process starts. */
 static const char *setting(size_t number, const char *variable)
 {
     const char *text = getenv(variable);
@@ -365,7 +369,7 @@ const char *process_setting(size_t number)
     return directory[0] != '\0' ? settings[number] : "";
 }
 
-/* False: there is nothing to record into, or it is too early to tell. */
+/* Returns false without a recording to write to, or if it is too early to decide. */
 static bool read_settings(void)
 {
     if (environ == NULL)
@@ -389,7 +393,7 @@ static bool read_settings(void)
 
 static void complain(int reason)
 {
-    if (reason == ENOENT) /* the directory is gone: simalloc has ended the recording */
+    if (reason == ENOENT) /* simalloc has ended the recording and removed its directory */
         return;
     char text[256];
     int length = snprintf(text, sizeof text, "simalloc: process %d is not recorded: %s\n",
@@ -407,7 +411,8 @@ struct process *process_begun(void)
         complain(errno);
         return NULL;
     }
-    if (process->header == NULL && late_process != 0) { /* a forked child, which is not recorded */
+    if (process->header == NULL && late_process != 0) { /* a forked child, which is not recorded
+                                                         * after an attach */
         process->stopped = true;
         return NULL;
     }
@@ -419,7 +424,7 @@ struct process *process_begun(void)
     return process;
 }
 
-/* Before the program can close files, clear its environment or give up its rights. */
+/* Begins before the program can close files, clear its environment or give up its rights. */
 __attribute__((constructor)) static void begin_early(void)
 {
     process_begun();
@@ -484,7 +489,7 @@ void process_release_segment(struct segment_header *segment, uint64_t bytes)
     unmap_own(segment, bytes);
 }
 
-/* Returns room for `bytes` in the segment of mappings, or NULL. */
+/* Returns space for `bytes` in the segment of mappings, or NULL. */
 static uint8_t *mapping_room(struct process *of, uint64_t bytes)
 {
     enum { ROOM = 64 << 10 };

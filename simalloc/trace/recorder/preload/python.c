@@ -1,6 +1,6 @@
-/* The recorder's start in a Python program calls `simalloc_record_python` in each thread. From then
- * on the interpreter calls `follow` when a Python function is called, goes on, waits or returns, as
- * it does for profilers. All that is used of the interpreter is in its stable interface. */
+/* The recorder's startup code in a Python program calls `simalloc_record_python` in each thread.
+ * From then on, the interpreter calls `follow` when a Python function starts, resumes, pauses or
+ * returns, as it does for a profiler. Only functions of the stable interface of Python are used. */
 #include "python.h"
 
 #include "numbers.h"
@@ -15,10 +15,10 @@ enum { CALL = 0, RETURN = 3 }; /* PyTrace_CALL, PyTrace_RETURN */
 enum { LINE_BITS = 24, MAX_LINES = 1 << LINE_BITS, MAX_FUNCTIONS = 1 << 20 };
 enum { NAME_BYTES = 110, FILE_BYTES = 140, TEXT_BYTES = NAME_BYTES + 1 + FILE_BYTES };
 
-/* A function of a free-threaded Python; NULL in other programs. */
+/* A function that exists only in a free-threaded Python; NULL in other programs. */
 extern void _Py_DecRefShared(void *object) __attribute__((weak, visibility("default")));
 
-/* A free-threaded Python ends with an error unless its own mimalloc serves it. */
+/* Unsets PYTHONMALLOC in a free-threaded Python, which fails unless its own mimalloc serves it. */
 __attribute__((constructor)) static void leave_own_allocator(void)
 {
     const char *wanted = getenv("SIMALLOC_RECORD_PYTHON");
@@ -26,7 +26,8 @@ __attribute__((constructor)) static void leave_own_allocator(void)
         unsetenv("PYTHONMALLOC");
 }
 
-static const uintptr_t OF_PYTHON = (uintptr_t)1 << 63; /* no address of a program has this bit */
+static const uintptr_t OF_PYTHON = (uintptr_t)1 << 63; /* set in the places of Python functions; no
+                                                        * address of a program has this bit */
 
 static struct {
     int (*ensure)(void);
@@ -42,9 +43,10 @@ static struct {
     void (*forget_error)(void);
 } python;
 
-/* Lives in process_memory: a forked child begins anew. */
+/* Must be in process_memory: a forked child begins with an empty table. */
 struct functions {
-    struct numbers numbers; /* by code object, which is kept, so that no other takes its place */
+    struct numbers numbers; /* by code object; code objects are kept alive so that their addresses
+                             * are not reused */
     struct {
         char text[TEXT_BYTES];
         uint8_t length;
@@ -53,7 +55,8 @@ struct functions {
 
 static struct functions *functions;
 
-/* Copies the last bytes of a code object's attribute; returns how many. */
+/* Copies the end of a code object's attribute, at most `most` bytes. Returns the number of
+ * bytes. */
 static size_t copy(char *into, size_t most, void *code, const char *attribute)
 {
     ptrdiff_t length = 0;
@@ -109,7 +112,8 @@ static void pop(struct python_stack *stack)
         python.drop(stack->frames[stack->depth].frame);
 }
 
-/* A returning frame may be missing: an exception that is thrown into a generator is not a call. */
+/* Pops all frames above `frame`. A returning frame may be missing from the stack, because an
+ * exception that is thrown into a generator is not reported as a call. */
 static void pop_to(struct python_stack *stack, const void *frame)
 {
     uint32_t at = stack->depth;
@@ -119,7 +123,7 @@ static void pop_to(struct python_stack *stack, const void *frame)
         pop(stack);
 }
 
-/* Enters the functions that were called before the recorder was registered. */
+/* Pushes the functions that were called before the recorder was registered. */
 static void push_all(struct python_stack *stack, void *frame)
 {
     void *caller = python.back(frame);
@@ -184,7 +188,7 @@ static void *found(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
-/* Returns false also for a free-threaded Python, whose threads would call `follow` at once. */
+/* Returns false also in a free-threaded Python, whose threads would call `follow` concurrently. */
 static bool find_python(void)
 {
     if (_Py_DecRefShared != NULL)

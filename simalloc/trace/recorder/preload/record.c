@@ -85,8 +85,8 @@ static always_inline void put_event(struct stream *stream, struct event event)
     commit(stream, out);
 }
 
-/* A signal handler allocates in the middle of a record: it is written when that is done. Handlers
- * may interrupt one another here. */
+/* Stores an event of a signal handler that has interrupted the writing of a record. The event is
+ * written when that record is complete. Signal handlers may interrupt one another here. */
 static __attribute__((noinline)) void put_aside(struct stream *stream, struct event event)
 {
     int place = __atomic_fetch_add(&stream->aside_count, 1, __ATOMIC_RELAXED);
@@ -99,7 +99,8 @@ static __attribute__((noinline)) void put_aside(struct stream *stream, struct ev
     process_lose(event.sequence, EOVERFLOW);
 }
 
-/* The stream is busy, so that more may be put aside meanwhile. */
+/* Writes the stored events. The stream is still marked busy, so signal handlers may store more
+ * events meanwhile. */
 static __attribute__((noinline)) void put_what_is_aside(struct stream *stream)
 {
     int done = 0, count;
@@ -119,8 +120,9 @@ static always_inline void set_busy(struct stream *stream, int busy)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* After all destructors, a thread that ends may free what glibc kept for threads that ended before
- * it. That is written as the ended thread's, into its stream, which nobody needs so soon. */
+/* Records an event after all destructors of the thread have run. An exiting thread may then free
+ * what glibc has kept for threads that exited before it. The event is written to the stream of the
+ * exited thread, which no other thread is likely to have taken yet. */
 static __attribute__((noinline)) void record_late(struct event event)
 {
     sigset_t all, before;
@@ -169,7 +171,7 @@ void record_thread_end(void)
     record((struct event){.kind = KIND_SPECIAL, .special = SPECIAL_THREAD_END});
 }
 
-/* Records what the process holds now, all of it. */
+/* Records the memory that the process holds now. */
 static __attribute__((noinline)) void record_memory(void)
 {
     char text[64];
@@ -194,8 +196,8 @@ static always_inline bool is_of_malloc(const struct module *library)
     return likely(library->start == next.module.start);
 }
 
-/* Bytes that the program can use of a live block that the library `by` has served; 0 if that is
- * not known. The library of malloc knows only its own blocks, and crashes on others. */
+/* Returns the usable bytes of a live block that the library `by` has allocated, or 0 if unknown.
+ * malloc_usable_size of malloc's library crashes on blocks of other libraries. */
 static always_inline size_t usable_bytes(const void *address, const struct module *by)
 {
     if (next.usable_size == NULL || !is_of_malloc(by) || process_stopped())
@@ -207,7 +209,7 @@ static always_inline size_t usable_bytes(const void *address, const struct modul
 }
 
 /* Counts bytes that have been allocated or, if negative, are about to be freed. Each thread reports
- * them in batches, so that threads seldom access the total at once. */
+ * its bytes in batches, so that threads rarely access the shared total. */
 static always_inline void count_bytes(int64_t bytes)
 {
     enum { FEW = 16 << 10 };
@@ -239,7 +241,7 @@ static __attribute__((noinline)) void enter_large(uintptr_t address, size_t byte
         large_taken(address, bytes, __atomic_load_n(stream->sequence, __ATOMIC_RELAXED));
 }
 
-/* Counts a block that the program has got. */
+/* Counts a block that the program has received. */
 static always_inline void enter_block(const void *address, const struct module *by)
 {
     size_t bytes = usable_bytes(address, by);
@@ -263,7 +265,8 @@ static __attribute__((noinline)) void leave_large(uintptr_t address, size_t byte
     large_freed(address);
 }
 
-/* Returns the bytes of a block that is about to be freed, to be counted when that is recorded. */
+/* Returns the bytes of a block that is about to be freed. The caller counts them when it records
+ * the free. */
 static always_inline int64_t leave_block(const void *address, const struct module *by)
 {
     size_t bytes = usable_bytes(address, by);
@@ -272,7 +275,7 @@ static always_inline int64_t leave_block(const void *address, const struct modul
     return (int64_t)bytes;
 }
 
-/* At the program's own end, when its exit handlers have run. */
+/* Records the program's regular end, after its exit handlers have run. */
 __attribute__((destructor)) static void record_end(void)
 {
     if (process_stopped() || process_large() == NULL)

@@ -1,5 +1,5 @@
-/* Recording continues in a program that gives up root's rights, and in the programs that it starts
- * then. */
+/* Continues recording in a program that gives up root's rights, and in the programs that it starts
+ * afterwards. */
 #include "malloc.h"
 #include "process.h"
 

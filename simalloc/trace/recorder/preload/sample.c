@@ -1,6 +1,7 @@
-/* Every byte that is allocated is drawn with the same small chance, and a block is in the sample if
- * one of its bytes is: with the chance 1 - exp(-size / every). Each thread counts down to the next
- * drawn byte; what lies between two of them has an exponential distribution. */
+/* Sampling of allocations. Every allocated byte is drawn with the same small probability, and a
+ * block is in the sample if at least one of its bytes is drawn. The probability for a block is 1 -
+ * exp(-size / every). Each thread counts down to the next drawn byte. The distance between two
+ * drawn bytes has an exponential distribution. */
 #include "sample.h"
 
 #include "process.h"
@@ -11,16 +12,18 @@
 
 enum { COUNT_BITS = 15, PLACE_BITS = 20, PROBES = 256 };
 
-/* The live blocks of the sample, in process_memory. Nothing here takes a lock, for a signal handler
- * may be here too. Most frees are of blocks that are not in the sample: `counts` says so. */
+/* The live blocks of the sample, in process_memory. No function takes a lock, because a signal
+ * handler may interrupt and call it. Most freed blocks are not in the sample; `counts` detects this
+ * without a search. */
 struct sampled {
     uint16_t counts[1 << COUNT_BITS]; /* number of blocks with this hash */
-    uint64_t places[1 << PLACE_BITS]; /* addresses, each at most PROBES after its hash; 0: free */
+    uint64_t places[1 << PLACE_BITS]; /* addresses, each within PROBES places from its hash, or 0 in
+                                       * a free place */
 };
 
 static struct sampled *sampled;
-static int64_t every = -1; /* below 0: not known yet */
-static __thread int64_t left; /* bytes to the next one that is drawn */
+static int64_t every = -1; /* negative before the environment has been read */
+static __thread int64_t left; /* bytes until the next drawn byte */
 static __thread uint64_t dice;
 
 void sample_begin(uint64_t bytes)
@@ -53,8 +56,8 @@ static uint64_t roll(void)
     return dice * UINT64_C(0x2545F4914F6CDD1D);
 }
 
-/* Draws from the exponential distribution by comparisons alone (von Neumann, Various techniques used
- * in connection with random digits, 1951). */
+/* Draws from the exponential distribution with comparisons alone (von Neumann, Various techniques
+ * used in connection with random digits, 1951). */
 static int64_t draw(void)
 {
     for (uint64_t whole = 0;; whole++) {
@@ -72,7 +75,8 @@ static uint64_t hash_of(const void *address, unsigned bits)
     return (uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15) >> (64 - bits);
 }
 
-/* Replaces `old` by `new` in one of the places for an address; false if none holds it. */
+/* Replaces `old` by `new` in one of the places for an address. Returns false if none contains
+ * `old`. */
 static bool replace(const void *address, uint64_t old, uint64_t new)
 {
     enum { LAST = (1 << PLACE_BITS) - 1 };
@@ -90,7 +94,7 @@ static bool replace(const void *address, uint64_t old, uint64_t new)
 static __attribute__((noinline)) bool take(const void *address)
 {
     if (dice == 0)
-        left += draw(); /* the thread's first */
+        left += draw(); /* first draw of the thread */
     if (left > 0)
         return false;
     while (left <= 0)

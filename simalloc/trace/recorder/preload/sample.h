@@ -1,4 +1,4 @@
-/* A sample of the allocations: Poisson, by bytes. */
+/* Poisson sampling of allocations by bytes. */
 #ifndef SIMALLOC_RECORDING_SAMPLE_H
 #define SIMALLOC_RECORDING_SAMPLE_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Returns the mean number of allocated bytes from one sampled byte to the next, or 0 if all blocks
- * are recorded. Known once the process has an environment. */
+ * are recorded. The value is known once the process has an environment. */
 uint64_t sample_every(void);
 
 /* Begins a new, empty sample; 0 disables sampling. No other thread may run. */

@@ -1,5 +1,5 @@
-/* A program that allows itself only some system calls from here on would be killed for one of ours:
- * its recording ends before, and the recorder makes no call any more. */
+/* Ends the recording before a program restricts its own system calls. A restricted program would be
+ * killed for a system call of the recorder, so the recorder makes none afterwards. */
 #include "malloc.h"
 #include "process.h"
 
@@ -34,7 +34,7 @@ EXPORT int prctl(int option, ...)
     return behind(option, words[0], words[1], words[2], words[3]);
 }
 
-/* By which libraries filter, that have no function of libc's for it. */
+/* Filtering libraries call syscall() directly, because libc has no function for seccomp. */
 EXPORT long syscall(long number, ...)
 {
     long words[6];

@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-/* Lives in process_memory. */
+/* Must be in process_memory. */
 struct sites {
     struct numbers places; /* by return address */
     struct numbers nodes;  /* by parent and place */
@@ -39,7 +39,8 @@ struct module {
 static struct module module_of(uintptr_t address)
 {
 #if __GLIBC_PREREQ(2, 35)
-    struct dl_find_object found; /* found without a lock: we may be anywhere */
+    struct dl_find_object found; /* found without a lock, because the program may hold any lock
+                                  * here */
     if (_dl_find_object((void *)address, &found) == 0)
         return (struct module){found.dlfo_link_map->l_name, found.dlfo_link_map->l_addr};
 #endif
@@ -93,7 +94,8 @@ static void describe_node(struct stream *stream, uint32_t number, uint32_t paren
 
 static uint32_t node_of(struct stream *stream, uint32_t parent, uintptr_t address, uint32_t epoch)
 {
-    enum { ADDRESS_BITS = 48, EPOCHS = 1 << 14 }; /* above them is the bit of Python's places */
+    enum { ADDRESS_BITS = 48, EPOCHS = 1 << 14 }; /* the bit above both fields marks places in
+                                                   * Python */
     bool fresh;
     uint64_t key = address + ((uint64_t)(epoch % EPOCHS) << ADDRESS_BITS);
     uint32_t place = number_of(&sites->places, key, &fresh);
@@ -117,7 +119,7 @@ static uint32_t known_depth(const struct trail *trail, size_t count)
     return known;
 }
 
-/* With depth 1, the call of a runtime's function counts as its caller's. */
+/* With depth 1, returns the caller of a runtime function instead of the runtime function. */
 static uintptr_t beyond_runtime(struct trail *trail, const void *caller)
 {
     enum { FAR_ENOUGH = 8 };

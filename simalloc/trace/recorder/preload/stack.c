@@ -1,6 +1,7 @@
-/* On x86-64 the tables are read once for each return address, and the results are cached: a frame
- * then costs a few loads. Code without tables, which is compiled at run time, is passed by its
- * frame pointers if they lead up the stack. On other machines, the compiler's library unwinds. */
+/* Stack walking. On x86-64, the unwinding tables are read once for each return address, and the
+ * results are cached; a frame then costs a few loads. Code that is compiled at run time has no
+ * tables. Its frames are walked by frame pointers if these point up the stack. On other machines,
+ * the compiler's library unwinds the stack. */
 #include "stack.h"
 
 #include "bounds.h"
@@ -9,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { MAX_OWN = 16 }; /* maximum number of our own frames and signal frames before the caller */
+enum { MAX_OWN = 16 }; /* maximum number of our own frames and signal frames below the caller */
 
 #if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 
@@ -17,8 +18,8 @@ enum { MAX_OWN = 16 }; /* maximum number of our own frames and signal frames bef
 
 enum { KEPT_BITS = 14, KEPT = 1 << KEPT_BITS, FARTHEST = 1 << 20, ADDRESS_BITS = 48 };
 
-/* Threads store and load without locks. `mixed` is the key xor the rule, so that halves of two
- * entries are taken for none. */
+/* Entry of the cache. Threads store and load entries without locks. `mixed` is the key xor the
+ * rule, so that halves of two different entries never match. */
 struct kept_rule {
     uint64_t mixed;
     uint64_t rule;
@@ -26,7 +27,7 @@ struct kept_rule {
 
 struct place {
     uintptr_t ip, sp, bp;
-    bool exact; /* ip is where the function goes on, not where it goes on after a call */
+    bool exact; /* true if `ip` is the current instruction, false if it is a return address */
 };
 
 static struct kept_rule *kept;
@@ -71,7 +72,7 @@ static uintptr_t word_at(uintptr_t address)
     return *(const uintptr_t *)address;
 }
 
-/* Returns whether a frame pointer is plausible: a little up the stack, in readable memory. */
+/* Returns whether the frame pointer is plausible: readable memory a short distance up the stack. */
 static bool leads_up(const struct place *place)
 {
     return place->bp >= place->sp && place->bp - place->sp < FARTHEST &&
@@ -136,11 +137,12 @@ __attribute__((noinline)) size_t stack_from(const void *caller, uintptr_t *addre
             addresses[0] = (uintptr_t)caller;
             return 1;
         }
-    for (;;) { /* a place is named by the byte before it, which is where a call is */
+    for (;;) { /* a place is identified by the byte before it, which belongs to the call */
         addresses[count++] = place.ip + place.exact;
         if (count == most || !go_up(&place))
             return count;
-        addresses[count - 1] += place.exact; /* the frame of a signal handler's end has no call */
+        addresses[count - 1] += place.exact; /* the frame that a signal has interrupted contains no
+                                              * call */
     }
 }
 

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the number of times that libraries have been unloaded, after which cached addresses may
- * be invalid. */
+/* Returns the number of times that libraries have been unloaded. Cached addresses may be invalid
+ * when it has changed. */
 uint32_t stack_epoch(void);
 
-/* Initialises the module, once in a process. Returns false when memory is exhausted. */
+/* Initialises the module, once per process. Returns false when memory is exhausted. */
 _Bool stack_begin(void);
 
 /* Reverts stack_begin(). No other thread may run. */
@@ -18,8 +18,8 @@ void stack_forget(void);
 /* Initialises a thread. Signals must be blocked. */
 void stack_begin_thread(void);
 
-/* Writes the return addresses from `caller` outward, at most `most` and at least one. One of our
- * callers must have the return address `caller`. Allocates nothing. Returns the number of
+/* Writes the return addresses from `caller` outward: at least one and at most `most`. `caller` must
+ * be the return address of one of our callers. Allocates nothing. Returns the number of
  * addresses. */
 size_t stack_from(const void *caller, uintptr_t *addresses, size_t most);
 

@@ -21,8 +21,8 @@ void stream_commit(struct stream *stream, uint8_t *end)
     commit(stream, end);
 }
 
-/* Gives the stream a segment in proportion to its size, so that the unused part of the last segment
- * is a small part of the whole. */
+/* Adds a segment in proportion to the stream's size, so that the unused part of its last segment is
+ * a small part of the stream. */
 static bool add_segment(struct process *process, struct stream *stream)
 {
     enum { ROOM = 3 * (EVENT_BYTES + SITE_BYTES) };
@@ -44,7 +44,8 @@ static bool add_segment(struct process *process, struct stream *stream)
     return true;
 }
 
-/* Threads of a process that is attached to begin together, but share one table of call sites. */
+/* Allocates a stream. After an attach, all threads begin at the same time but share one table of
+ * call sites. */
 static struct stream *new_stream(struct process *process)
 {
     struct stream *stream = process_memory(sizeof *stream);
@@ -66,7 +67,8 @@ static struct stream *new_stream(struct process *process)
     return ready ? stream : NULL;
 }
 
-/* Takes a stream out of the idle ones: this one if it is there, or else the first; NULL: none. */
+/* Removes a stream from the list of idle streams: `wanted` if it is idle, otherwise the first.
+ * Returns NULL if no stream is idle. */
 static struct stream *take_idle(struct process *process, const struct stream *wanted)
 {
     struct stream *before = NULL, *found;
@@ -96,7 +98,7 @@ void lay_idle(struct stream *stream)
     process_unlock(process);
 }
 
-/* Takes the stream of a thread that has ended, or a new one. */
+/* Returns the stream of a thread that has exited, or a new stream. */
 static struct stream *take_stream(struct process *process)
 {
     struct stream *stream = take_idle(process, NULL);
@@ -130,7 +132,7 @@ struct stream *late_stream(void)
 
 static void end_thread(void *stream);
 
-/* Creates the key that reports the end of threads, once: several threads may begin together. */
+/* Creates the key that reports thread exits, once. Several threads may begin at the same time. */
 static bool know_thread_ends(struct process *process)
 {
     process_lock(process);
@@ -187,7 +189,7 @@ void stream_end(void)
         current->limit = NULL;
 }
 
-/* Up to its limit a stream has room for more than this. */
+/* A stream that is below its limit has more space than SITE_BYTES. */
 uint8_t *stream_room(struct stream *stream)
 {
     return stream->cursor < stream->limit || ready_stream() == stream ? stream->cursor : NULL;
@@ -201,7 +203,8 @@ struct python_stack *stream_python(void)
 
 static void give_stream_back(struct stream *stream)
 {
-    if (process_begun() == NULL || stream->segment == NULL) /* NULL: a parent's stream */
+    if (process_begun() == NULL || stream->segment == NULL) /* a NULL segment marks the stream of
+                                                             * the parent process */
         return;
     record_thread_end();
     current = NULL;
@@ -212,8 +215,8 @@ static void give_stream_back(struct stream *stream)
     lay_idle(stream);
 }
 
-/* Called when a thread ends, and again as long as it asks for that: the destructors of the
- * program's own data may still allocate and free, and come in any order. */
+/* Runs at thread exit, and again as long as it sets the key again. The destructors of the program's
+ * own data run in any order and may still allocate and free. */
 static void end_thread(void *of)
 {
     sigset_t all, before;

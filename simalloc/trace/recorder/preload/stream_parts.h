@@ -17,22 +17,23 @@ enum { ASIDE = 64 };
 
 struct event {
     enum kind kind;
-    enum special special; /* if the kind is KIND_SPECIAL */
+    enum special special; /* valid if `kind` is KIND_SPECIAL */
     uint64_t address;
     uint64_t size;
     uint64_t alignment; /* requested alignment, or 0 */
     bool zeroed;
-    bool aside; /* true if the function that `caller` called has returned */
+    bool aside; /* true if the function that `caller` called has already returned */
     uint64_t sequence;
     const void *caller;
 };
 
-/* Lives in process_memory, so a forked child finds it zeroed: without room. */
+/* Writing state of a thread. It is in process_memory, so a forked child finds it zeroed, without
+ * space for records. */
 struct stream {
     uint8_t *cursor; /* place of the next record */
-    uint8_t *limit;  /* end of the room, with enough space behind it for a record of this thread and
-                      * of the signal handlers that may interrupt it */
-    uint64_t *sequence; /* counter of the process */
+    uint8_t *limit;  /* end of the space for records; behind it is enough space for one record of
+                      * this thread and the records of signal handlers that may interrupt it */
+    uint64_t *sequence; /* the process's counter of records */
     struct process *process;
     int64_t unreported; /* allocated minus freed bytes that are not yet reported to the process */
     struct segment_header *segment;
@@ -41,20 +42,20 @@ struct stream {
     uint32_t depth; /* depth of the recorded sites, or 0 without sites */
     volatile sig_atomic_t busy; /* nonzero while records are written */
     struct codec codec;
-    /* Events of signal handlers while the stream was busy, the oldest first. */
+    /* Events of signal handlers that occurred while the stream was busy, the oldest first. */
     struct event aside[ASIDE];
     volatile sig_atomic_t aside_count;
     uint32_t number;
-    uint32_t thread; /* thread that writes, or wrote last */
+    uint32_t thread; /* number of the thread that writes or has written last */
     struct trail trail;
     struct python_stack python;
-    int farewells; /* number of recorded ends of the thread */
-    uint64_t bytes;           /* bytes of all its segments */
-    struct stream *next_idle; /* for the lists in struct process */
+    int farewells; /* number of recorded exits of the thread */
+    uint64_t bytes;           /* bytes of all segments of the stream */
+    struct stream *next_idle; /* link in the lists of struct process */
     struct stream *next_made;
 };
 
-/* Stream of a thread before its end, or NULL if it has not ended. */
+/* Stream of a thread before its exit, or NULL if the thread has not exited. */
 struct ended {
     struct stream *stream;
     uint32_t thread;
@@ -62,7 +63,8 @@ struct ended {
 
 extern __thread struct stream *current;
 extern __thread struct ended ended;
-/* The thread's number, plus 1, if it ran when the recording began; 0: the next free number. */
+/* Number of the thread plus 1 if it ran when the recording began, or 0 to use the next free
+ * number. */
 extern __thread uint32_t number_at_start;
 
 static inline uint8_t *records_of(struct segment_header *segment)
@@ -77,17 +79,17 @@ static always_inline void commit(struct stream *stream, uint8_t *end)
                      __ATOMIC_RELEASE);
 }
 
-/* Returns the stream of this thread with room for an event, or NULL if events are not recorded. */
+/* Returns the stream of this thread with space for an event, or NULL if events are not recorded. */
 struct stream *ready_stream(void);
 
-/* Returns a stream for the events of a thread after its end, or NULL. The stream writes as that
- * thread and must be laid idle afterwards. Signals must be blocked. */
+/* Returns a stream for the events of a thread after its exit, or NULL. The stream writes as that
+ * thread. Pass it to lay_idle() afterwards. Signals must be blocked. */
 struct stream *late_stream(void);
 
-/* Releases a stream for the next thread. Signals must be blocked. */
+/* Makes a stream available to the next thread. Signals must be blocked. */
 void lay_idle(struct stream *stream);
 
-/* Records that the thread of this stream, the current one, has ended. */
+/* Records that the current thread, which owns this stream, has exited. */
 void record_thread_end(void);
 
 #endif

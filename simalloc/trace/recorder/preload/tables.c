@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { BP = 6, SP = 7, RETURN_ADDRESS = 16 }; /* the tables' numbers of registers */
+enum { BP = 6, SP = 7, RETURN_ADDRESS = 16 }; /* register numbers in the tables */
 enum { MAX_REMEMBERED = 8 };
 
-/* Pointers in the tables: their form, and their base. */
+/* Encodings of pointers in the tables: format and base. */
 enum { FORM = 0x0f, FORM_ULEB = 1, FORM_2 = 2, FORM_4 = 3, FORM_SIGNED = 8, FROM = 0x70,
        FROM_HERE = 0x10 };
 
-/* The header that linkers write: sorted, four bytes each, from the header on. */
+/* The sorted header that linkers write. Each field has four bytes and is relative to the header. */
 struct sorted {
     uint8_t version, pointer_form, count_form, entry_form;
     int32_t tables;
@@ -23,13 +23,13 @@ struct sorted {
     } entries[];
 };
 
-/* The rule while instructions are carried out. */
+/* The rule that the executed instructions define. */
 struct state {
     enum frame_end end;
     int64_t offset;
     int64_t saved;
     bool saved_at_bp;
-    bool lost; /* the caller's frame pointer, or its address, is where no rule can say */
+    bool lost; /* no rule can express the location of the caller's frame pointer */
 };
 
 struct program {
@@ -37,12 +37,12 @@ struct program {
 };
 
 struct common {
-    uint64_t step;   /* by which addresses are divided */
-    int64_t measure; /* by which offsets are divided */
-    uint8_t form;    /* form of a function's address */
-    bool has_more;   /* the description has a part of a stated length */
+    uint64_t step;   /* unit of address advances */
+    int64_t measure; /* unit of offsets */
+    uint8_t form;    /* encoding of a function's address */
+    bool has_more;   /* true if the description has a part with its own length field */
     bool is_signal;
-    struct program first; /* carried out before each function's own */
+    struct program first; /* instructions that precede each function's own */
 };
 
 static uint64_t unsigned_number(const uint8_t **at)
@@ -98,7 +98,7 @@ static uint64_t pointer(const uint8_t **at, uint8_t form)
     }
 }
 
-/* The description of the function that has an instruction, or NULL. */
+/* Returns the description of the function that contains an instruction, or NULL. */
 static const uint8_t *description_of(uintptr_t instruction)
 {
     enum { HERE_SIGNED_4 = 0x1b, COUNT_4 = 0x03, HEADER_SIGNED_4 = 0x3b };
@@ -110,7 +110,8 @@ static const uint8_t *description_of(uintptr_t instruction)
         sorted->count_form != COUNT_4 || sorted->entry_form != HEADER_SIGNED_4)
         return NULL;
     int64_t wanted = (int64_t)(instruction - (uintptr_t)sorted);
-    uint32_t below = 0, above = sorted->count; /* the last entry not beyond it is in between */
+    uint32_t below = 0, above = sorted->count; /* invariant: the last entry at or before the
+                                                * instruction is in [below, above) */
     while (above - below > 1) {
         uint32_t middle = below + (above - below) / 2;
         if (sorted->entries[middle].function <= wanted)
@@ -129,7 +130,7 @@ static bool read_common(const uint8_t *at, struct common *common)
 {
     uint64_t bytes = fixed(&at, 4);
     const uint8_t *end = at + bytes;
-    at += 4; /* zero: not the description of a function */
+    at += 4; /* an identifier of zero marks a shared part, not the description of a function */
     uint8_t version = *at++;
     const char *kinds = (const char *)at;
     at += strlen(kinds) + 1;
@@ -166,8 +167,8 @@ static void define_end(struct state *state, uint64_t number, int64_t offset)
     state->offset = offset;
 }
 
-/* Only two expressions are supported, which a function that aligns its stack uses (breg6: the frame
- * pointer and an offset; deref). */
+/* Supports only the two expressions of functions that align their stacks (breg6: the frame pointer
+ * and an offset; deref). */
 static void define_by_expression(struct state *state, const uint8_t *at, const uint8_t *end)
 {
     enum { FRAME_POINTER_AND = 0x76, DEREFERENCE = 0x06 };
@@ -201,13 +202,13 @@ static void restore(struct state *state, uint64_t number, const struct state *fi
     }
 }
 
-/* Each of the next three carries out an instruction, whose number may be in its code, if it is one
- * of its kind: true. This one goes to a later address. */
+/* Executes an instruction that advances the address. This function and the next two return true if
+ * the instruction was of their kind. `number` is the operand in the code byte, if any. */
 static bool go_on(uint8_t code, uint64_t number, const uint8_t **at, const struct common *common,
                   uintptr_t *address)
 {
     switch (code) {
-    case 0x40: /* advance_loc, and with one, two and four bytes */
+    case 0x40: /* advance_loc, then its forms with one, two and four bytes */
         *address += number * common->step;
         return true;
     case 0x02:
@@ -223,7 +224,7 @@ static bool go_on(uint8_t code, uint64_t number, const uint8_t **at, const struc
     }
 }
 
-/* Sets the location of a register. */
+/* Executes an instruction that sets the location of a register. */
 static bool change_register(uint8_t code, uint64_t number, const uint8_t **at, int64_t measure,
                             const struct state *first, struct state *state)
 {
@@ -231,14 +232,14 @@ static bool change_register(uint8_t code, uint64_t number, const uint8_t **at, i
     if (code < 0x40)
         number = unsigned_number(at);
     switch (code) {
-    case 0x80: /* offset, and extended, and signed */
+    case 0x80: /* offset, then its extended and its signed form */
     case 0x05:
         save(state, number, (int64_t)unsigned_number(at) * measure);
         return true;
     case 0x11:
         save(state, number, signed_number(at) * measure);
         return true;
-    case 0xc0: /* restore, and extended */
+    case 0xc0: /* restore, then its extended form */
     case 0x06:
         restore(state, number, first);
         return true;
@@ -261,12 +262,12 @@ static bool change_register(uint8_t code, uint64_t number, const uint8_t **at, i
     }
 }
 
-/* Sets the end of the frame. */
+/* Executes an instruction that sets the end of the frame. */
 static bool change_end(uint8_t code, const uint8_t **at, int64_t measure, struct state *state)
 {
     uint64_t number;
     switch (code) {
-    case 0x0c: /* def_cfa, and its parts, and signed */
+    case 0x0c: /* def_cfa, then its partial and its signed forms */
         number = unsigned_number(at);
         define_end(state, number, (int64_t)unsigned_number(at));
         return true;
@@ -293,7 +294,7 @@ static bool change_end(uint8_t code, const uint8_t **at, int64_t measure, struct
     }
 }
 
-/* Carries out instructions up to the one that is for a later address than `instruction`. */
+/* Executes the instructions that apply at or before the address `instruction`. */
 static void carry_out(struct program program, const struct common *common, uintptr_t address,
                       uintptr_t instruction, struct state *state)
 {
@@ -304,7 +305,7 @@ static void carry_out(struct program program, const struct common *common, uintp
         uint8_t code = *at++;
         uint64_t number = code & 0x3f;
         code = code & 0xc0 ? code & 0xc0 : code;
-        if (code == 0x00) /* nothing */
+        if (code == 0x00) /* nop */
             continue;
         if (code == 0x2e) { /* GNU_args_size */
             unsigned_number(&at);

@@ -11,26 +11,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAX_OWN = 1024 }; /* more than this library exports */
+enum { MAX_OWN = 1024 }; /* more than the number of symbols that this library exports */
 
 enum direction { TO_US, TO_THEM };
 
 struct walk {
     enum direction direction;
-    bool alone; /* no other thread runs */
-    int error;  /* error number of an unwritable entry; 0: none */
+    bool alone; /* true if no other thread runs */
+    int error;  /* errno of a failed write to an entry, or 0 */
 };
 
 static struct elf_object self;           /* the recorder's own library */
-static void *originals[MAX_OWN];         /* by number of this library's symbol; NULL: unknown yet */
-static unsigned long long walked;        /* objects ever loaded, when entries were last rewritten */
-static bool active;                      /* entries lead to this library */
-static int locked;                       /* a thread is rewriting the entries of new objects */
+static void *originals[MAX_OWN];         /* the program's function by the number of this library's
+                                          * symbol, or NULL before its look-up */
+static unsigned long long walked;        /* number of objects ever loaded, at the last rewriting of
+                                          * entries */
+static bool active;                      /* true while entries point to this library */
+static int locked;                       /* nonzero while a thread is rewriting the entries of new
+                                          * objects */
 
 static void *watched_dlsym(void *handle, const char *name);
 static void *watched_dlvsym(void *handle, const char *name, const char *version);
 
-/* Functions that are watched only here: in a preloaded library they would be in its own way. */
+/* Functions that are watched only after an attach. A preloaded library that exported them would
+ * intercept its own calls. */
 static const struct {
     const char *name;
     void *function;
@@ -61,9 +65,9 @@ void *takeover_original(const char *name)
     return search.found;
 }
 
-/* Functions that start programs are left alone, because a program that this one starts is not
- * recorded. Mapping functions are left alone, because most mappings are older than the recording.
- */
+/* Returns whether calls of a function are not redirected. Programs that this program starts are not
+ * recorded, so functions that start programs are excluded. Most mappings are older than the
+ * recording, so mapping functions are excluded too. */
 static bool is_left_alone(const char *name)
 {
     static const char *const beginnings[] = {"exec", "mmap",   "mremap",   "munmap",
@@ -74,8 +78,8 @@ static bool is_left_alone(const char *name)
     return false;
 }
 
-/* Returns the function of ours that replaces the program's of this name, which it puts into
- * `*theirs`; NULL: none does. */
+/* Returns our function that replaces the program's function of this name, or NULL. Stores the
+ * program's function in `*theirs`. */
 static void *replacement(const char *name, void **theirs)
 {
     uint32_t number;
@@ -93,7 +97,7 @@ static void *replacement(const char *name, void **theirs)
     return ours;
 }
 
-/* Has the kernel add 0 to a word, which it does unless the word may not be written to. */
+/* Returns whether a word is writable, by letting the kernel add 0 to it. */
 static bool is_writable(void *word)
 {
     uint32_t own = 0;
@@ -101,8 +105,9 @@ static bool is_writable(void *word)
                    FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
 }
 
-/* Writes to a page that the loader makes read-only when it has filled it. While it is writable,
- * another thread's dlopen may be about to fill it. That thread's dlsym comes here again. */
+/* Writes to an entry that may be in a page that the loader makes read-only after filling it. If the
+ * page is still writable, the dlopen of another thread may be filling it. In that case nothing is
+ * written, because that thread's next dlsym rewrites the entry. */
 static void write_protected(struct walk *walk, void **entry, void *value)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -127,7 +132,8 @@ static void rewrite(const struct elf_object *object, const struct elf_entry *ent
     if (ours == NULL || theirs == NULL)
         return;
     void *now = __atomic_load_n(entry->place, __ATOMIC_RELAXED);
-    /* An entry that the loader fills at the first call leads to its own object until then. */
+    /* Until the loader fills such an entry at the first call, the entry points into its own
+     * object. */
     bool waiting = entry->is_lazy && elf_object_has(object, now);
     if (walk->direction == TO_US ? now != theirs && !waiting : now != ours)
         return;
@@ -190,7 +196,8 @@ void takeover_end(void)
 {
     active = false;
     rewrite_all(TO_THEM, true);
-    memset(originals, 0, sizeof originals); /* their libraries may be gone when we come again */
+    memset(originals, 0, sizeof originals); /* the libraries may be unloaded before the next
+                                             * attach */
 }
 
 static void take_over_new(void)
@@ -206,9 +213,9 @@ static void take_over_new(void)
     errno = error;
 }
 
-/* The code of a library that the program has loaded runs when the program has asked where it is. The
- * loader's answer depends on who asks: both functions end in a jump, which leaves no frame of
- * ours. */
+/* A program looks up the functions of a library that it has loaded before it calls them. Therefore
+ * the entries of new objects are rewritten here. The loader's result depends on its caller, so both
+ * functions end in a jump, which leaves no frame of ours. */
 static void *watched_dlsym(void *handle, const char *name)
 {
     static void *(*behind)(void *, const char *);

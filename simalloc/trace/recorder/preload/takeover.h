@@ -1,6 +1,6 @@
-/* Takes over the calls that a running program makes to its allocator. A dynamically linked object
- * calls functions of other objects through entries that the loader has filled with their addresses;
- * here the entries of every loaded object are rewritten, and later restored. */
+/* Redirects the calls that a running program makes to its allocator. A dynamically linked object
+ * calls functions of other objects through entries that the loader has filled with their addresses.
+ * This module rewrites the entries of every loaded object and later restores them. */
 #ifndef SIMALLOC_RECORDING_TAKEOVER_H
 #define SIMALLOC_RECORDING_TAKEOVER_H
 
@@ -9,12 +9,11 @@
 void *takeover_original(const char *name);
 
 /* Directs the entries of all loaded objects to this library's functions. The entries of an object
- * that is loaded later follow when the program first looks up a symbol. Returns 0, or an errno if
- * an entry could not be written. No other thread may run, or no other thread may be in the loader.
- */
+ * that is loaded later are redirected when the program next looks up a symbol. Returns 0, or an
+ * errno if an entry could not be written. No other thread may run. */
 int takeover_begin(void);
 
-/* Directs all entries back. No other thread may run. */
+/* Restores all entries. No other thread may run. */
 void takeover_end(void);
 
 #endif

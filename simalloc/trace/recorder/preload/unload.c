@@ -1,4 +1,4 @@
-/* Libraries that a program unloads: their addresses may be another library's soon. */
+/* Detects that a program unloads libraries. Their addresses may soon belong to another library. */
 #include "next.h"
 #include "stack.h"
 
