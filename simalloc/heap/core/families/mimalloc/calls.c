@@ -1,10 +1,10 @@
-/* The program's calls to mimalloc, by the rules of a release. */
+/* The calls that a program makes to mimalloc, with the rules of one release. */
 #include <stdlib.h>
 
 #include "families/mimalloc/mimalloc.h"
 #include "layers/define_layer.h"
 
-enum { THREAD_BLOCK = 288 }; /* bytes that the C library allocates for each thread to start */
+enum { THREAD_BLOCK = 288 }; /* bytes that the C library allocates to start a thread */
 
 const char *const mimalloc_figures[1] = {"committed"};
 
@@ -25,7 +25,8 @@ void theap_release(struct theap *theap)
     free(theap);
 }
 
-/* Gives a thread an empty heap of its own; NULL, with the heap's failure set, if that cannot be. */
+/* Adds an empty theap for a thread. Returns NULL, with the heap's failure set, if memory is
+ * exhausted. */
 static struct theap *add_theap(struct mimalloc *mi, uint32_t thread)
 {
     if (!heap_needs(&mi->heap, thread_table_add(&mi->theaps, thread)))
@@ -44,8 +45,8 @@ static struct theap *theap_of_caller(const struct mimalloc *mi)
     return thread_table_find(&mi->theaps, mi->heap.request.thread);
 }
 
-/* Returns the theap of the request's thread, which is made at its first malloc. Returns NULL, with
- * the heap's failure set, if it cannot be made. */
+/* Returns the theap of the request's thread, and makes it at the thread's first malloc. Returns
+ * NULL, with the heap's failure set, if it cannot be made. */
 static struct theap *theap_for_caller(struct mimalloc *mi)
 {
     struct theap *theap = theap_of_caller(mi);
@@ -107,7 +108,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Joins what lies in front of an aligned object in its block to it. */
+/* Joins an aligned object to the memory in front of it in its block. Returns the whole block. */
 static uint32_t whole_block(struct heap *heap, const struct page *page, uint32_t id)
 {
     if ((heap->blocks[id].address - page->first) % page->block_size == 0)
@@ -140,7 +141,7 @@ static void release(struct heap *heap, uint32_t id)
     free_for(mi, theap_of_caller(mi), id);
 }
 
-/* Returns whether a block is large enough, and at most twice as large as necessary. */
+/* Returns whether a block is large enough for `size` bytes, and at most twice as large. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t usable = heap->blocks[id].size;

@@ -1,5 +1,5 @@
-/* The common part of mimalloc 2 and 3: pages of blocks of one size, their queues for each thread,
- * and the program's calls (policy/families/mimalloc.md). */
+/* The common part of mimalloc 2 and 3 (policy/families/mimalloc.md): pages with blocks of one size,
+ * the page queues of each thread, and the program's calls. */
 #ifndef SIMALLOC_MIMALLOC_H
 #define SIMALLOC_MIMALLOC_H
 
@@ -12,21 +12,21 @@
 
 enum {
     SMALL_REQUEST = 1024, /* largest request served directly from the first page */
-    SINGLES = 57, /* the queue of pages of one block; those below are for a size each */
+    SINGLES = 57, /* queue of pages with one block; each lower queue is for one block size */
     FULL,         /* queue of full pages, in mimalloc 2 only */
     QUEUES,
     BLOCKS_AN_EVENT = 32,
     SPAN_QUEUES = 31,
     RECORDS = 2,
-    EIGHT = 8, /* bytes written of a block that enters a list, and of an entry of the page map */
+    EIGHT = 8, /* bytes written to a block that enters a list, and to an entry of the page map */
 };
 
-#define NO_PAGE 0 /* the number of no page */
+#define NO_PAGE 0 /* number that stands for "no page" */
 
 struct segment;
 
-/* A run of slices for blocks of one size. Lists are chained by `family_data`; an allocated block
- * has its page's number there. After each event (|list| is a list's length):
+/* A run of slices for blocks of one size. `family_data` links the blocks of a list, and is
+ * the page number of an allocated block. After each event (|list| is a list's length):
  *
  *   used + |free| + |local|   == capacity
  *   |remote|                  == remote_count, and is part of `used`
@@ -36,33 +36,34 @@ struct page {
     uint64_t start;
     uint64_t absolute; /* start address in the real process */
     uint64_t block_size;
-    uint64_t first; /* address of the first block */
-    struct theap *owner; /* owner, or NULL */
+    uint64_t first;      /* address of the first block */
+    struct theap *owner; /* owning thread, or NULL */
     uint32_t slices;
-    uint32_t base;  /* lowest block */
-    uint32_t rest;  /* blocks that never were on a list, as one; or NO_BLOCK */
+    uint32_t base;     /* lowest block in the heap */
+    uint32_t rest;     /* block of the memory that was never on a list, or NO_BLOCK */
     uint32_t reserved; /* maximum number of blocks */
     uint32_t capacity; /* number of blocks that were ever on a list */
-    uint32_t used;   /* number of blocks that are allocated, or wait for the owner to free them */
-    uint32_t free;   /* next block to allocate; or NO_BLOCK, as in the other lists */
-    uint32_t local;  /* blocks freed by the owner */
-    uint32_t remote; /* blocks freed by others, or by anyone while it had no owner */
+    uint32_t used;     /* number of blocks that are allocated or that wait on `remote` */
+    uint32_t free;     /* head of the list of blocks to allocate, or NO_BLOCK */
+    uint32_t local;    /* head of the list of blocks freed by the owner */
+    /* head of the list of blocks freed by other threads, or while the page had no owner */
+    uint32_t remote;
     uint32_t remote_count;
-    uint32_t next; /* next in the owner's queue, or next unused number */
+    uint32_t next; /* next page in the owner's queue, or next unused number */
     uint32_t previous;
     uint8_t bin;
     uint8_t retire; /* collections until the page is freed while empty, or 0 if it is not retired */
     bool is_full; /* true if in the queue of full pages */
     bool has_aligned; /* true if an object may begin inside its block */
-    /* Of mimalloc 2: */
+    /* mimalloc 2 only: */
     uint8_t delayed; /* enum delayed */
     uint32_t index;  /* number of the first slice */
     struct segment *segment;
-    /* Of mimalloc 3: */
-    bool is_new; /* true if its slices were never used before and are therefore zero */
-    bool is_zero; /* true if the next blocks were never used */
+    /* mimalloc 3 only: */
+    bool is_new;    /* true if its slices were never used before and are therefore zero */
+    bool is_zero;   /* true if the next blocks were never used */
     bool is_marked; /* true if marked as abandoned in its arena */
-    uint32_t arena; /* NO_ARENA if mapped directly, from `front` bytes below the start on */
+    uint32_t arena; /* number of its arena, or NO_ARENA if mapped directly */
     uint64_t front;
     uint64_t former;  /* identity of the latest owner */
 };
@@ -71,86 +72,92 @@ struct queue {
     uint32_t first;
     uint32_t last;
     uint32_t count;
-    uint32_t score; /* mimalloc 3 only: rises when others freed blocks in full pages, else falls */
+    /* mimalloc 3 only: rises if other threads freed blocks in full pages, otherwise falls */
+    uint32_t score;
 };
 
-/* The data of a thread. */
+/* The data of one thread. */
 struct theap {
     struct queue queues[QUEUES];
-    unsigned lowest; /* queues that may have retired pages; none if this is above the highest */
+    /* lowest and highest queue that may have retired pages; none if lowest > highest */
+    unsigned lowest;
     unsigned highest;
-    uint32_t records[RECORDS]; /* blocks or mappings that hold it; NO_BLOCK: none does */
-    /* Of mimalloc 2: */
-    uint32_t spans[SPAN_QUEUES]; /* free spans by size, the newest first: their places */
+    uint32_t records[RECORDS]; /* blocks or mappings that hold the thread's records, or NO_BLOCK */
+    /* mimalloc 2 only: */
+    uint32_t spans[SPAN_QUEUES]; /* by size: place of the newest free span */
     uint32_t segments;
-    uint32_t *delayed; /* blocks that others freed, for the thread to free */
+    uint32_t *delayed; /* blocks that other threads freed and this thread has to free */
     uint32_t delayed_count;
     uint32_t delayed_capacity;
-    /* Of mimalloc 3: */
-    uint64_t identity; /* a number never used twice; 0: unused */
-    uint32_t sequence; /* the thread's number, by first mallocs; the main thread's is 0 */
+    /* mimalloc 3 only: */
+    uint64_t identity; /* number that is never reused, or 0 if unused */
+    /* number of the thread in the order of first mallocs; 0 for the main thread */
+    uint32_t sequence;
     uint64_t full_retain; /* number of full pages that a search leaves in their queue */
-    uint64_t calls; /* generic mallocs since the last collection */
-    uint64_t collected; /* and before that, since the last full one */
-    bool is_new; /* its thread, not the main one, has not called malloc yet */
+    uint64_t calls;       /* generic mallocs since the last collection of retired pages */
+    uint64_t collected;   /* earlier generic mallocs since the last full collection */
+    bool is_new;          /* true for a thread other than the main thread before its first malloc */
 };
 
 struct mimalloc;
 
 /* The functions and constants in which the releases differ. */
 struct rules {
-    uint64_t largest_small; /* blocks of a page that is retired for `retire_small` */
+    /* largest block of a page that is retired for `retire_small` collections */
+    uint64_t largest_small;
     uint8_t retire_small;
     uint8_t retire;
-    uint32_t retired_pages; /* maximum number of retired pages of a queue, and of those examined */
-    uint32_t extended; /* bytes in blocks that are put on the free list together */
-    uint32_t min_extended; /* blocks */
-    uint64_t origin_unit; /* the real addresses that locations count from are a multiple of it */
-    /* Initialises the data of a thread. Sets the heap's failure if that is impossible. */
+    /* maximum number of retired pages in a queue, and of pages that a collection visits */
+    uint32_t retired_pages;
+    uint32_t extended;     /* bytes of blocks that enter the free list together */
+    uint32_t min_extended; /* minimum number of blocks that enter the free list together */
+    uint64_t origin_unit;  /* locations count from a real address that is a multiple of this */
+    /* Initialises the data of a thread. Sets the heap's failure if memory is exhausted. */
     void (*begin_thread)(struct mimalloc *mi, struct theap *theap);
-    /* Allocates where the first page has no block; NO_BLOCK, with the heap's failure set, if that
-     * cannot be. */
+    /* Allocates a block if the first page has no free block. Returns NO_BLOCK, with the heap's
+     * failure set, if that is impossible. */
     uint32_t (*allocate)(struct mimalloc *mi, struct theap *theap, uint64_t size);
     uint32_t (*allocate_aligned)(struct mimalloc *mi, struct theap *theap, uint64_t size,
                                  uint64_t alignment);
     uint64_t (*rounded)(uint64_t size); /* size of the block for a request */
-    /* After the owner's free in a page that is empty now, or was full. */
+    /* Handles a free by the owner that empties a page, or a free in a full page. */
     void (*after_free)(struct mimalloc *mi, uint32_t number);
-    /* Gives a page a block that is not its owner's to free, on behalf of a thread. */
+    /* Frees a block on behalf of a thread that does not own the block's page. */
     void (*free_remote)(struct mimalloc *mi, struct theap *theap, uint32_t number, uint32_t id);
     void (*free_page)(struct mimalloc *mi, uint32_t number);
     void (*abandon)(struct mimalloc *mi, uint32_t number);
     void (*end_thread)(struct mimalloc *mi, struct theap *theap);
-    void (*give_back)(struct mimalloc *mi, struct theap *theap); /* NULL: no thread's */
+    /* `theap` is NULL if the thread has no theap */
+    void (*give_back)(struct mimalloc *mi, struct theap *theap);
     void (*release)(struct mimalloc *mi);
 };
 
-/* First member of the state of both. */
+/* The first member of the state of both releases. */
 struct mimalloc {
     struct heap heap;
     uint64_t tick;
     const struct rules *rules;
-    struct page *pages; /* the first one is NO_PAGE */
+    struct page *pages; /* pages by number; entry 0 is NO_PAGE */
     uint32_t page_capacity;
     uint32_t page_count;
-    uint32_t unused_pages; /* chained by `next` */
+    uint32_t unused_pages; /* first unused page number; linked by `next` */
     struct thread_table theaps;
-    uint64_t hint; /* hint for the next mapping's address in the real process */
-    uint64_t origin; /* the address there from which locations count */
-    uint64_t committed; /* modulo 2**64 */
-    uint64_t calls; /* calls of the program */
-    bool is_started; /* the program has called malloc */
+    uint64_t hint;      /* hint for the next mapping's address in the real process */
+    uint64_t origin;    /* real address from which locations count */
+    uint64_t committed; /* committed bytes, modulo 2**64 */
+    uint64_t calls;     /* number of calls of the program */
+    bool is_started;    /* true after the program's first malloc */
     bool has_origin;
 };
 
-/* The clock, in milliseconds. */
+/* Returns the time in milliseconds. */
 ALWAYS_INLINE uint64_t clock_of(const struct mimalloc *mi)
 {
     uint64_t time = mi->tick > 0 ? mi->calls * mi->tick : mi->heap.request.time;
     return time / 1000000;
 }
 
-/* Takes the block that comes next in a page. */
+/* Allocates the first block of a page's free list. */
 ALWAYS_INLINE uint32_t page_take(struct mimalloc *mi, uint32_t number)
 {
     struct heap *heap = &mi->heap;
@@ -165,7 +172,7 @@ ALWAYS_INLINE uint32_t page_take(struct mimalloc *mi, uint32_t number)
     return id;
 }
 
-/* The block that comes next in a thread's first page for a small request; or NO_BLOCK. */
+/* Returns the next free block in the thread's first page for a small request, or NO_BLOCK. */
 ALWAYS_INLINE uint32_t next_small(const struct mimalloc *mi, const struct theap *theap,
                                   uint64_t size)
 {
@@ -182,7 +189,7 @@ ALWAYS_INLINE uint32_t allocate_for(struct mimalloc *mi, struct theap *theap, ui
     return mi->rules->allocate(mi, theap, size);
 }
 
-/* Frees a block into a page of its owner's. */
+/* Frees a block in a page that the calling thread owns. */
 ALWAYS_INLINE void page_free_own(struct mimalloc *mi, uint32_t number, uint32_t id)
 {
     struct page *page = &mi->pages[number];
@@ -193,19 +200,20 @@ ALWAYS_INLINE void page_free_own(struct mimalloc *mi, uint32_t number, uint32_t 
         mi->rules->after_free(mi, number);
 }
 
-/* An empty heap for a thread; NULL, with the heap's failure set, when memory is exhausted. */
+/* Makes an empty theap. Returns NULL, with the heap's failure set, if memory is exhausted. */
 struct theap *theap_make(struct mimalloc *mi);
 void theap_release(struct theap *theap);
-/* The high end of a block, at a multiple of an alignment; the low end is waste meanwhile. */
+/* Splits a block at a multiple of an alignment. Returns the high part; the low part is waste until
+ * the free. */
 uint32_t align_inside(struct mimalloc *mi, uint32_t id, uint64_t alignment);
 /* Frees a block on behalf of a thread. */
 void free_for(struct mimalloc *mi, struct theap *theap, uint32_t id);
-/* Collects all pages of a thread's as they are for the last time, and frees those that are empty;
- * the others are abandoned if the thread ends. */
+/* Collects all pages of a thread for the last time and frees the empty pages. If the thread ends,
+ * abandons its other pages. */
 void collect_finally(struct mimalloc *mi, struct theap *theap, bool ends);
-/* Makes an empty heap by some rules; false: no memory. */
+/* Initialises an empty heap with the rules of a release. Returns false if memory is exhausted. */
 bool mimalloc_init(struct mimalloc *mi, const struct rules *rules);
-/* The layer for struct family. */
+/* Returns the layer for struct family. */
 const struct layer *mimalloc_layer(struct heap *heap);
 void mimalloc_end_thread(struct heap *heap);
 void mimalloc_give_back(struct heap *heap);
@@ -224,30 +232,32 @@ extern const char *const mimalloc_figures[1];
         .init = init, .release = mimalloc_release, .next_layer = mimalloc_layer,                 \
         .check = mimalloc_check
 
-/* A number for a page; NO_PAGE, with the heap's failure set, when memory is exhausted. */
+/* Returns a number for a new page. Returns NO_PAGE, with the heap's failure set, if memory is
+ * exhausted. */
 uint32_t page_new(struct mimalloc *mi);
-/* Cuts the memory in front of a new page's blocks into blocks of a state, and makes the memory
- * behind them waste. */
+/* Turns the memory in front of a new page's blocks into a block of state `front`, and the memory
+ * behind them into waste. */
 void page_cut_ends(struct heap *heap, struct page *page, uint32_t front);
-/* Puts the next blocks on the free list, which is empty. False, with the heap's failure set, when
- * memory is exhausted. */
+/* Puts the next never-used blocks on the empty free list. Returns false, with the heap's failure
+ * set, if memory is exhausted. */
 bool page_extend(struct mimalloc *mi, uint32_t number);
-/* Gives the number of a page back that is no more. */
+/* Releases the number of a freed page. */
 void page_drop(struct mimalloc *mi, uint32_t number);
-/* Lets the blocks that the owner freed come next, if no other does. */
+/* Moves the list `local` to `free` if `free` is empty. */
 void page_use_local(struct page *page);
-/* Collects the blocks that other threads have freed, except the newest if `keep_newest`. */
+/* Collects the blocks freed by other threads, except the newest if `keep_newest`. */
 void page_collect(struct heap *heap, struct page *page, bool keep_newest);
-/* Takes over what others freed; the blocks that would have come next come last. */
+/* Collects all blocks freed by other threads, and puts `local` on top of `free`. */
 void page_collect_all(struct heap *heap, struct page *page);
 
-/* Makes a page a thread's, the first or last of its queue. */
+/* Adds a page to the front or the end of a thread's queue. The thread becomes the page's owner. */
 void queue_push(struct mimalloc *mi, struct theap *theap, uint32_t number, bool in_front);
-/* Takes a page out of its owner's queue; nobody owns it then. */
+/* Removes a page from its owner's queue. The page then has no owner. */
 void queue_remove(struct mimalloc *mi, uint32_t number);
-/* Keeps a page that has become empty for a while if its owner has few of its bin; else frees it. */
+/* Retires an empty page if its owner has few pages of its bin; otherwise frees it. */
 void retire(struct mimalloc *mi, uint32_t number);
-/* Brings the retired pages nearer to their end, or with `force` to it. */
+/* Counts a collection for each retired page, and frees pages that have no collections left. With
+ * `force`, frees all retired pages. */
 void collect_retired(struct mimalloc *mi, struct theap *theap, bool force);
 
 #endif

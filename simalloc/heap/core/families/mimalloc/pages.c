@@ -1,4 +1,4 @@
-/* Pages of mimalloc: their layout, and their lists of blocks. */
+/* Pages of mimalloc: their numbers, their layout, and their lists of blocks. */
 #include "families/mimalloc/mimalloc.h"
 
 uint32_t page_new(struct mimalloc *mi)
@@ -58,7 +58,7 @@ void page_drop(struct mimalloc *mi, uint32_t number)
     mi->unused_pages = number;
 }
 
-/* Puts a chain on top of another. */
+/* Puts one list on top of another. */
 static void chain_onto(struct heap *heap, uint32_t chain, uint32_t *other)
 {
     if (chain == NO_BLOCK)
@@ -104,7 +104,7 @@ void page_collect_all(struct heap *heap, struct page *page)
     page->is_zero = false;
 }
 
-/* Returns the length of a chain of free blocks, or UINT32_MAX if one of them is not free. */
+/* Returns the length of a list of free blocks, or UINT32_MAX if one of them is not free. */
 static uint32_t chain_length(const struct heap *heap, uint32_t id)
 {
     uint32_t count = 0;

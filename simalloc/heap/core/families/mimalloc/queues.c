@@ -1,7 +1,7 @@
-/* The queues of pages that a thread has in mimalloc, and the empty pages that wait in them. */
+/* The page queues of a mimalloc thread, and the retired pages in them. */
 #include "families/mimalloc/mimalloc.h"
 
-/* The queue that a page is in, or will be. */
+/* Returns the queue that contains a page or that it belongs in. */
 static struct queue *queue_of(const struct page *page)
 {
     return &page->owner->queues[page->is_full ? FULL : page->bin];
@@ -50,7 +50,7 @@ void retire(struct mimalloc *mi, uint32_t number)
     note_retired(page->owner, page->bin);
 }
 
-/* Brings a retired page nearer to its end; whether it is still retired. */
+/* Counts a collection for a retired page. Returns whether the page is still retired. */
 static bool collect_page(struct mimalloc *mi, uint32_t number, bool force)
 {
     struct page *page = &mi->pages[number];

@@ -1,4 +1,4 @@
-/* The sizes of blocks that all versions of mimalloc share (policy/families/mimalloc.md). */
+/* Block sizes that all versions of mimalloc share (policy/families/mimalloc.md). */
 #ifndef SIMALLOC_MIMALLOC_SIZES_H
 #define SIMALLOC_MIMALLOC_SIZES_H
 
@@ -8,7 +8,7 @@
 #define MIB (1024 * KIB)
 #define SLICE (64 * KIB) /* bytes of a slice, the unit of pages, spans and arenas */
 
-/* The number of the size that blocks for requests of `size` bytes have: four to each doubling. */
+/* Returns the bin for requests of `size` bytes. Each doubling of the size has four bins. */
 ALWAYS_INLINE unsigned bin_of(uint64_t size)
 {
     if (size <= 8)
@@ -41,7 +41,7 @@ ALWAYS_INLINE uint64_t system_size(uint64_t size, uint64_t smallest_unit)
     return round_up(size, size < 32 * MIB ? MIB : 4 * MIB);
 }
 
-/* The largest power of two that divides a number. */
+/* Returns the largest power of two that divides a number. */
 ALWAYS_INLINE uint64_t lowest_bit(uint64_t number)
 {
     return number & (~number + 1);

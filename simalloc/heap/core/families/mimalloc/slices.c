@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-/* A mask of `count` bits from `index` on, within the word in which that lies. */
+/* Returns a mask of `count` bits from `index` on, within the word that contains bit `index`. */
 static uint64_t mask_of(uint32_t index, uint32_t count)
 {
     uint64_t bits = count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
     return bits << index % 64;
 }
 
-/* Returns the number of bits of [index, end) in the same word as the first. */
+/* Returns the number of bits in [index, end) that are in the same word as the first. */
 static uint32_t part_of(uint32_t index, uint32_t end)
 {
     uint32_t room = 64 - index % 64;
@@ -88,7 +88,7 @@ static bool is_all_free(const struct chunk *chunk)
     return bits_have_all(chunk->free, 0, CHUNK);
 }
 
-/* The lowest bit from `from` on that is set, or is not; CHUNK: none. */
+/* Returns the first set (or clear) bit at or above `from`, or CHUNK after the last. */
 static uint32_t next_bit(const struct chunk *chunk, uint32_t from, bool set)
 {
     while (from < CHUNK) {
@@ -132,7 +132,8 @@ static uint32_t find_run(const struct chunk *chunk, uint32_t count)
     return CHUNK;
 }
 
-/* The same in a chunk of the map; a chunk that is found to be used up is marked as such. */
+/* Returns the start of a run of free slices in a chunk of the map, or NO_SLICE. Marks a chunk
+ * without a free slice as not hopeful. */
 static uint32_t find_in(struct slice_map *map, uint32_t number, uint32_t count)
 {
     struct chunk *chunk = &map->chunks[number];
@@ -195,7 +196,7 @@ uint32_t slices_find(struct slice_map *map, uint32_t count, uint32_t sequence)
     return index;
 }
 
-/* Returns the number of slices of [index, end) in the same chunk as the first. */
+/* Returns the number of slices in [index, end) that are in the same chunk as the first. */
 static uint32_t in_chunk(uint32_t index, uint32_t end)
 {
     uint32_t room = CHUNK - index % CHUNK;

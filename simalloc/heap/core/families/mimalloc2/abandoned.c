@@ -1,11 +1,12 @@
-/* Pages and segments of mimalloc 2 that nobody owns, because their threads have ended. */
+/* Pages and segments of mimalloc 2 that are abandoned: they have no owner because their threads
+ * have ended. */
 #include "families/mimalloc2/mimalloc2.h"
 
 enum {
-    TRIED_TO_RECLAIM = 8, /* segments, before a thread gets another one */
-    TRIED_AT_END = 1024,  /* maximum number tried when a thread ends */
+    TRIED_TO_RECLAIM = 8, /* maximum number of segments tried before a thread gets a new one */
+    TRIED_AT_END = 1024,  /* maximum number of segments tried when a thread ends */
     TRIED_BY_FORCE = 16 * TRIED_AT_END,
-    MAX_VISITS = 3, /* after more a segment is taken over whatever it has */
+    MAX_VISITS = 3, /* after more visits, a segment is reclaimed whatever it contains */
 };
 
 static void push(struct segment **stack, struct segment *segment)
@@ -14,8 +15,8 @@ static void push(struct segment **stack, struct segment *segment)
     *stack = segment;
 }
 
-/* Removes and returns the next segment to examine. After the last one the examined segments follow
- * again. Returns NULL if no segment is abandoned. */
+/* Removes and returns the next abandoned segment to visit. After the last one, the visited segments
+ * follow again. Returns NULL if no segment is abandoned. */
 static struct segment *pop(struct mimalloc2 *state)
 {
     if (state->left == NULL) {
@@ -28,7 +29,7 @@ static struct segment *pop(struct mimalloc2 *state)
     return segment;
 }
 
-/* Moves all examined segments in front of the others, to be examined again. */
+/* Moves all visited segments in front of the segments left to visit. */
 static void revisit(struct mimalloc2 *state)
 {
     struct segment **end = &state->visited;
@@ -73,19 +74,19 @@ void mi2_abandon(struct mimalloc *mi, uint32_t number)
         abandon_segment((struct mimalloc2 *)mi, segment);
 }
 
-/* The slice at which the spans of a segment end. */
+/* Returns the slice at which the spans of a segment end. */
 static uint32_t end_of(const struct mimalloc2 *state, const struct segment *segment)
 {
     return segment->is_huge ? state->first + 1 : SLICES;
 }
 
-/* Returns the distance to the next span; a huge segment has only one. */
+/* Returns the distance to the next span. A huge segment has only one span. */
 static uint32_t step(const struct segment *segment, uint32_t index)
 {
     return segment->is_huge ? SLICES : segment->spans[index].count;
 }
 
-/* Collects the pages of a segment that nobody owns, and frees those without a used block. */
+/* Collects the pages of an abandoned segment, and frees the pages without a used block. */
 static void free_empty_pages(struct mimalloc2 *state, struct segment *segment)
 {
     uint32_t end = end_of(state, segment);
@@ -101,7 +102,7 @@ static void free_empty_pages(struct mimalloc2 *state, struct segment *segment)
     }
 }
 
-/* Returns whether a segment has a page with room for a block of a size. */
+/* Returns whether a segment has a page with a free block of a size. */
 static bool has_page(const struct mimalloc2 *state, const struct segment *segment,
                      uint64_t block_size)
 {
@@ -124,7 +125,7 @@ static bool has_span(const struct mimalloc2 *state, const struct segment *segmen
     return false;
 }
 
-/* Lets a thread own a page that nobody owns. */
+/* Makes a thread the owner of an abandoned page. */
 static void take_over_page(struct mimalloc2 *state, struct theap *theap, uint32_t number)
 {
     struct page *page = &state->mi.pages[number];
@@ -133,7 +134,7 @@ static void take_over_page(struct mimalloc2 *state, struct theap *theap, uint32_
     queue_push(&state->mi, theap, number, true);
 }
 
-/* Makes a thread the owner of an abandoned segment and its pages, none of them empty. */
+/* Makes a thread the owner of an abandoned segment and its pages. No page may be empty. */
 static void take_over(struct mimalloc2 *state, struct segment *segment, struct theap *theap)
 {
     uint32_t end = end_of(state, segment);

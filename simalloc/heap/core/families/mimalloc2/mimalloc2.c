@@ -1,16 +1,15 @@
-/* mimalloc 2: pages of blocks of one size, in segments that are cut into spans
+/* mimalloc 2: pages with blocks of one size, in segments that are cut into spans
  * (policy/families/mimalloc.md). */
 #include "families/mimalloc2/mimalloc2.h"
 
 enum {
-    ALIGNED_UP_TO = 128, /* maximum size in bytes of blocks that are assumed to be aligned to their
-                          * size */
-    RECORD = 8192, /* bytes that every thread except the main one gets from the system for its own
-                    * data */
+    ALIGNED_UP_TO = 128, /* largest block in bytes that is assumed to be aligned to its size */
+    /* bytes that the system maps for the data of each thread except the main thread */
+    RECORD = 8192,
     RECORDS_KEPT = 8,
 };
 
-/* Frees what other threads have freed of a thread's pages, the newest first. */
+/* Frees the blocks that other threads freed in a thread's pages, the newest first. */
 static void take_delayed(struct mimalloc *mi, struct theap *theap)
 {
     while (theap->delayed_count > 0) {
@@ -35,7 +34,7 @@ static uint32_t allocate(struct mimalloc *mi, struct theap *theap, uint64_t size
     return page_take(mi, number);
 }
 
-/* Gets a thread's own data from the system, except for the main thread. */
+/* Maps the data of a thread other than the main thread, or reuses cached data. */
 static void begin_thread(struct mimalloc *mi, struct theap *theap)
 {
     struct mimalloc2 *state = (struct mimalloc2 *)mi;
@@ -68,7 +67,8 @@ static void give_record(struct mimalloc2 *state, uint32_t record)
     state->mi.committed -= RECORD;
 }
 
-/* Returns whether a block for a request is aligned by itself, or assumed to be by the allocator. */
+/* Returns whether a block for a request is aligned without extra bytes, or whether mimalloc assumes
+ * so. */
 static bool is_aligned(const struct mimalloc *mi, const struct theap *theap, uint64_t size,
                        uint64_t alignment)
 {
@@ -96,7 +96,8 @@ static void notify_owner(struct heap *heap, struct theap *theap, uint32_t id)
         theap->delayed[theap->delayed_count++] = id;
 }
 
-/* Leaves a block of another thread's, or of nobody's, to that or to its page. */
+/* Frees a block in a page of another thread, or in an abandoned page: puts it on the list of the
+ * owner or of the page. */
 static void free_remote(struct mimalloc *mi, struct theap *theap, uint32_t number, uint32_t id)
 {
     (void)theap;
@@ -122,7 +123,7 @@ static uint64_t rounded(uint64_t size)
     return round_up(asked, asked <= 512 * KIB || asked > LARGEST_IN_SEGMENT ? SLICE : 512 * KIB);
 }
 
-/* Collects a thread's memory for the last time, and abandoned segments. */
+/* Collects a thread's memory for the last time, and the abandoned segments. */
 static void collect(struct mimalloc *mi, struct theap *theap, bool ends)
 {
     take_delayed(mi, theap);

@@ -1,7 +1,7 @@
-/* Pages of mimalloc 2, which are made of spans and become spans again. */
+/* Pages of mimalloc 2: making a page of a span, and a span of a page. */
 #include "families/mimalloc2/mimalloc2.h"
 
-enum { FIRST_BLOCK = 384 }; /* offset of the first block of up to 1 KiB in a page */
+enum { FIRST_BLOCK = 384 }; /* offset of the first block in a page with blocks of up to 1 KiB */
 
 uint32_t mi2_page_make(struct mimalloc2 *state, struct theap *theap, struct segment *segment,
                        uint32_t index, uint64_t block_size)

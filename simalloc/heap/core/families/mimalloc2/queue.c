@@ -1,7 +1,7 @@
-/* The queues of pages that a thread has in mimalloc 2. */
+/* The page queues of a mimalloc 2 thread. */
 #include "families/mimalloc2/mimalloc2.h"
 
-/* Moves a page to the end of the queue of full pages, or of its bin's. */
+/* Moves a page to the end of the queue of full pages, or of the queue of its bin. */
 static void set_full(struct mimalloc *mi, uint32_t number, bool is_full)
 {
     struct theap *theap = mi->pages[number].owner;
@@ -19,8 +19,8 @@ static uint32_t slices_for(uint64_t size)
     return (uint32_t)(round_up(size, size <= 512 * KIB ? SLICE : 512 * KIB) / SLICE);
 }
 
-/* Makes a page in a thread's segments, or in one that it gets; NO_PAGE, without a failure, if a page
- * with room for the size was taken over instead. */
+/* Makes a page in a thread's segments, or in a new segment. Returns NO_PAGE, without a failure, if
+ * a page with a free block of the size was reclaimed instead. */
 static uint32_t new_page(struct mimalloc2 *state, struct theap *theap, uint64_t block_size,
                          uint32_t slices)
 {
@@ -40,7 +40,7 @@ static uint32_t new_page(struct mimalloc2 *state, struct theap *theap, uint64_t 
     return number;
 }
 
-/* Makes a page of one block, which may have a segment of its own. */
+/* Makes a page of one block. A block above LARGEST_IN_SEGMENT gets a huge segment. */
 static uint32_t new_single(struct mimalloc2 *state, struct theap *theap, uint64_t size)
 {
     if (size <= LARGEST_IN_SEGMENT) {
@@ -56,7 +56,8 @@ static uint32_t new_single(struct mimalloc2 *state, struct theap *theap, uint64_
     return mi2_page_make(state, theap, segment, state->first, round_up(size, SLICE));
 }
 
-/* The first page of a bin that has room, with a free block; those before it are full. */
+/* Returns the first page of a bin with a free block, or NO_PAGE. Moves the pages before it to the
+ * queue of full pages. */
 static uint32_t first_with_room(struct mimalloc2 *state, struct theap *theap, unsigned bin,
                                 uint64_t *visited)
 {

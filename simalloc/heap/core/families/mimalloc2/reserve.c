@@ -1,4 +1,4 @@
-/* Memory that mimalloc 2 reserves at its start, the first source of segments. */
+/* Memory that mimalloc 2 reserves at its start. Segments are taken from it first. */
 #include "families/mimalloc2/mimalloc2.h"
 
 enum { RESERVE_RECORD = 4096 }; /* bytes of the library's record of the used parts */
@@ -8,8 +8,8 @@ static uint64_t run_of(uint64_t index, uint64_t count)
     return (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << index;
 }
 
-/* Maps the reserve. Returns false if the capacity does not allow that, or with the heap's failure
- * set if it fails. */
+/* Maps the reserve. Returns false if the capacity does not allow the mapping, or with the heap's
+ * failure set if the mapping fails. */
 static bool map_reserve(struct mimalloc2 *state)
 {
     struct heap *heap = &state->mi.heap;

@@ -1,19 +1,20 @@
-/* Segments of mimalloc 2: where they come from, and what of them is committed. */
+/* Segments of mimalloc 2: their allocation, their cache, and their committed slices. */
 #include "families/mimalloc2/mimalloc2.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    HEADER_START = 264, /* bytes of a segment's header in front of the records of its slices */
+    HEADER_START = 264, /* bytes of a segment's header before the records of its slices */
     SLICE_RECORD = 80,
     HEADER = HEADER_START + (SLICES + 1) * SLICE_RECORD,
-    RECORD_WRITTEN = 72, /* bytes of the record of a span's first slice */
-    LINK_WRITTEN = 32,   /* bytes of the record of a further slice, which points to the first */
-    MAX_LINKED = 255,    /* slices of a page that lead to its first one, beside the last */
-    COMMIT_UNIT = 16, /* slices that are committed together */
-    SLOTS_SEARCHED = 16, /* slots of kept segments searched by a purge without force */
-    MAX_PURGED = 4, /* maximum number decommitted then */
+    RECORD_WRITTEN = 72, /* bytes written to the record of a span's first slice */
+    LINK_WRITTEN = 32, /* bytes written to the record of a further slice, to link it to the first */
+    /* maximum number of a page's slices that link to its first slice, besides the last */
+    MAX_LINKED = 255,
+    COMMIT_UNIT = 16,    /* number of slices that are committed together */
+    SLOTS_SEARCHED = 16, /* slots of cached segments that a purge without force searches */
+    MAX_PURGED = 4,      /* maximum number of segments that a purge without force decommits */
 };
 
 static void commit(struct mimalloc2 *state, struct segment *segment, uint32_t index,
@@ -35,7 +36,7 @@ static bool is_bit(const uint64_t *bits, uint32_t index)
     return (bits[index / 64] >> index % 64 & 1) != 0;
 }
 
-/* Decommits a run of slices, whichever of them are committed. */
+/* Decommits the committed slices of a run. */
 static void decommit(struct mimalloc2 *state, struct segment *segment, uint32_t index,
                      uint32_t count)
 {
@@ -46,7 +47,7 @@ static void decommit(struct mimalloc2 *state, struct segment *segment, uint32_t 
     heap_discard(&state->mi.heap, segment->start + index * SLICE, count * SLICE);
 }
 
-/* Decommits slices, given as bits. */
+/* Decommits the slices of a bitmap. */
 static void decommit_bits(struct mimalloc2 *state, struct segment *segment, const uint64_t *given)
 {
     uint64_t bits[WORDS_OF_CHUNK];
@@ -76,7 +77,8 @@ void segment_use(struct mimalloc2 *state, struct segment *segment, uint32_t inde
         segment->expire = clock_of(&state->mi) + state->decommit_delay;
 }
 
-/* Notes that slices wait, and when they have waited for long enough. */
+/* Schedules committed slices for decommitting. Sets or extends the time of the decommit, or
+ * decommits slices that are long due. */
 static void let_wait(struct mimalloc2 *state, struct segment *segment, uint32_t index,
                      uint32_t count)
 {
@@ -114,15 +116,17 @@ void segment_decommit_due(struct mimalloc2 *state, struct segment *segment, bool
     decommit_bits(state, segment, segment->waiting);
 }
 
-/* Takes a segment for `size` bytes of the reserve, or maps one; its spans are still to be made. NULL,
- * with the heap's failure set, if that cannot be. Its free part is in `block`. */
+/* Takes a segment for `size` bytes from the reserve, or maps one, and stores its free part in
+ * `block`. The caller makes the spans. Returns NULL, with the heap's failure set, if that is
+ * impossible. */
 static struct segment *map(struct mimalloc2 *state, uint64_t size, bool is_huge, uint32_t *block)
 {
     struct heap *heap = &state->mi.heap;
     struct segment *segment = calloc(1, sizeof *segment);
     bool has_room = TABLE_SPARE(state->segments, state->segment_count, 1, UINT32_MAX,
                                 state->segment_capacity);
-    /* So far a header is cleared where something was before, even beyond its own slice. */
+    /* Bytes of the header, which are cleared if the memory was used before. They may exceed the
+     * header's slice. */
     uint64_t header = HEADER_START + (round_up(size, SLICE) / SLICE + 1) * SLICE_RECORD;
     size = system_size(size, 4 * KIB);
     bool is_written = false;
@@ -165,7 +169,7 @@ static struct segment *map(struct mimalloc2 *state, uint64_t size, bool is_huge,
     return segment;
 }
 
-/* The lowest slot that is in use, or is not; KEPT_SEGMENTS: none. */
+/* Returns the lowest slot that is in use (or unused), or KEPT_SEGMENTS after the last. */
 static uint32_t lowest_slot(const struct mimalloc2 *state, bool in_use)
 {
     for (uint32_t word = 0; word < KEPT_SEGMENTS / 64; word++) {
@@ -196,7 +200,7 @@ struct segment *segment_take(struct mimalloc2 *state, struct theap *theap)
             bits_set(segment->committed, 0, SLICES);
         else if (state->eager_commit && !is_lazy)
             commit(state, segment, 0, SLICES);
-        else if (state->first > 0) /* memory committed alone is cleared by writing */
+        else if (state->first > 0) /* memory committed separately is cleared by writing */
             heap_touch(&state->mi.heap, segment->start, HEADER);
     }
     commit(state, segment, 0, state->first);
@@ -228,7 +232,7 @@ struct segment *segment_take_huge(struct mimalloc2 *state, struct theap *theap, 
     return segment;
 }
 
-/* Joins all blocks of a segment and gives it back. */
+/* Joins all blocks of a segment and unmaps it. */
 static void unmap(struct mimalloc2 *state, struct segment *segment)
 {
     struct heap *heap = &state->mi.heap;
@@ -278,7 +282,7 @@ void segment_give(struct mimalloc2 *state, struct segment *segment)
     unmap(state, segment);
 }
 
-/* A step of splitmix64. */
+/* Returns the next number of the splitmix64 generator. */
 static uint64_t shuffled(uint64_t number)
 {
     uint64_t mixed = number == 0 ? 17 : number;
@@ -305,8 +309,8 @@ void segments_purge(struct mimalloc2 *state, bool force)
     }
 }
 
-/* Writes what the header has for a span: for its first and last slice, and of a page for those between
- * as well. */
+/* Writes the header's records of a span: its first and last slice, and for a page also the slices
+ * between them. */
 static void touch_records(struct mimalloc2 *state, const struct segment *segment, uint32_t index)
 {
     const struct span *span = &segment->spans[index];

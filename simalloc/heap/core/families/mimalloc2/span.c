@@ -1,7 +1,8 @@
-/* Free spans of mimalloc 2, and the queues of them that a thread has. */
+/* Free spans of mimalloc 2, and the span queues of a thread. */
 #include "families/mimalloc2/mimalloc2.h"
 
-/* The queue for spans of `count` slices: up to 7 one each, then four to each doubling. */
+/* Returns the queue for spans of `count` slices. Each count up to 7 has its own queue; above, each
+ * doubling has four. */
 static unsigned queue_for(uint32_t count)
 {
     if (count <= 8)
@@ -63,7 +64,7 @@ void span_take(struct mimalloc2 *state, uint32_t place, uint32_t count)
     span_set(state, segment, index, (struct span){.count = count, .block = span->block});
 }
 
-/* Joins the block of the next span to the block of a free span. */
+/* Joins the next span to a free span. */
 static void join(struct mimalloc2 *state, struct segment *segment, uint32_t low, uint32_t high)
 {
     struct heap *heap = &state->mi.heap;

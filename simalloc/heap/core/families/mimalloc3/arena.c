@@ -1,17 +1,17 @@
-/* Where mimalloc 3 gets its slices: arenas, and mappings of their own. */
+/* Sources of mimalloc 3's slices: arenas, and direct mappings. */
 #include "families/mimalloc3/mimalloc3.h"
 
 #include <stdlib.h>
 
 enum {
-    HEADER_SLICES = 8, /* slices of page headers in each MAPPING_ALIGNMENT */
-    LARGEST_IN_ARENA = 4088, /* slices; longer runs are not looked for there */
-    MAPS_BY_SLICE = 65, /* with a header and a bit for each slice */
+    HEADER_SLICES = 8,       /* slices for page headers in each MAPPING_ALIGNMENT bytes */
+    LARGEST_IN_ARENA = 4088, /* largest run in slices that is searched for in arenas */
+    MAPS_BY_SLICE = 65,      /* number of bitmaps with a header and a bit for each slice */
 };
 
 #define LARGEST_ARENA (16 * 1024 * MIB)
 
-/* Maps a segment, and notes where the real one would be. */
+/* Maps a segment, and stores the address that it would have in the real process. */
 static uint32_t map_segment(struct mimalloc3 *state, uint64_t size, uint64_t alignment,
                             uint64_t *absolute)
 {
@@ -23,7 +23,7 @@ static uint32_t map_segment(struct mimalloc3 *state, uint64_t size, uint64_t ali
     return id;
 }
 
-/* Makes a block of free slices, which are free no more. */
+/* Marks free slices as used. Returns one block of them. */
 static uint32_t cut_out(struct mimalloc3 *state, struct arena *arena, uint32_t index,
                         uint32_t count)
 {
@@ -40,7 +40,7 @@ static uint32_t cut_out(struct mimalloc3 *state, struct arena *arena, uint32_t i
     return id;
 }
 
-/* Sets the slices aside in which an arena has its bitmaps and its pages' headers. */
+/* Allocates the slices of an arena's bitmaps and of its page headers. */
 static void make_tables(struct mimalloc3 *state, struct arena *arena)
 {
     uint64_t map_size = arena->size / CHUNK_SIZE * (CHUNK / 8);
@@ -162,7 +162,7 @@ struct run arenas_take(struct mimalloc3 *state, uint32_t slices, uint32_t sequen
     return run.block == NO_BLOCK && state->mi.heap.failure == NULL ? arenas_map_page(state, slices, 0) : run;
 }
 
-/* Joins all blocks of a mapping and gives it back. */
+/* Joins all blocks of a mapping and unmaps it. */
 static void unmap(struct mimalloc3 *state, const struct page *page)
 {
     struct heap *heap = &state->mi.heap;

@@ -1,15 +1,15 @@
-/* mimalloc 3: pages of blocks of one size, given up when they are full and taken back when they are
- * not (policy/families/mimalloc.md). */
+/* mimalloc 3: pages with blocks of one size. Full pages are abandoned, and reclaimed when they have
+ * free blocks again (policy/families/mimalloc.md). */
 #include "families/mimalloc3/mimalloc3.h"
 
 enum {
-    THOROUGH_FROM = 8 * 1024, /* minimum bytes of a request that moves the page that it fills out of
-                               * its queue */
+    /* minimum bytes of a request that removes the page which it fills from its queue */
+    THOROUGH_FROM = 8 * 1024,
     CALLS_TO_COLLECT = 1000,
     RECORDS_RETAIN = 2, /* full pages of records that a search leaves in their queue */
 };
 
-#define COMMITTED_AT_START (2 * MIB + 256 * KIB) /* the page map's root */
+#define COMMITTED_AT_START (2 * MIB + 256 * KIB) /* bytes of the page map's root */
 
 static const uint64_t record_sizes[RECORDS] = {112, 8904};
 
@@ -34,7 +34,8 @@ static void collect_regularly(struct mimalloc3 *state, struct theap *theap)
     arenas_purge(state, theap->sequence, false);
 }
 
-/* Searches all pages of the size; every few calls, and for large sizes, also collects. */
+/* Allocates a block after a search of all pages of the size. Every few calls, and for large sizes,
+ * also collects. */
 static uint32_t allocate_generic(struct mimalloc *mi, struct theap *theap, uint64_t size,
                                  uint64_t alignment)
 {
@@ -62,7 +63,7 @@ static uint32_t allocate(struct mimalloc *mi, struct theap *theap, uint64_t size
     return allocate_generic(mi, theap, size, 0);
 }
 
-/* Numbers the state of a thread, and allocates its records, except the main one's. */
+/* Numbers the theap of a thread, and allocates its records, except for the main thread. */
 static void begin_thread(struct mimalloc *mi, struct theap *theap)
 {
     struct mimalloc3 *state = (struct mimalloc3 *)mi;
@@ -83,7 +84,7 @@ static void begin_thread(struct mimalloc *mi, struct theap *theap)
     forget_searches(heap, &before);
 }
 
-/* Takes a block that is aligned by itself, or the high end of a larger one. */
+/* Allocates a block with a sufficient natural alignment, or the high end of a larger block. */
 static uint32_t allocate_aligned(struct mimalloc *mi, struct theap *theap, uint64_t size,
                                  uint64_t alignment)
 {

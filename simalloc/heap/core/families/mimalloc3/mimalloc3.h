@@ -94,8 +94,8 @@ void arenas_give(struct mimalloc3 *state, const struct page *page);
 /* Writes a page's header and its entries in the page map. Returns false, with the heap's failure
  * set, if the page map cannot be extended. */
 bool arenas_register(struct mimalloc3 *state, const struct page *page);
-/* Marks an abandoned page with free blocks, so that arenas_find_marked() can return it, or clears
- * its mark, if any. */
+/* Marks an abandoned page with free blocks, so that arenas_find_marked() can return it.
+ * arenas_unmark() clears the mark, if any. */
 void arenas_mark(struct mimalloc3 *state, uint32_t number);
 void arenas_unmark(struct mimalloc3 *state, uint32_t number);
 /* Returns a marked page of a bin, or NO_PAGE. */
@@ -126,8 +126,8 @@ uint32_t mi3_find_page(struct mimalloc3 *state, struct theap *theap, uint64_t si
 /* Removes a page from its owner. Frees it if it is empty, and marks it if it has free blocks and is
  * in an arena. */
 void mi3_abandon(struct mimalloc *mi, uint32_t number);
-/* Handles a free in a page without an owner: frees the page if it is empty; otherwise the freeing
- * thread reclaims it, or it is marked, where the rules allow. */
+/* Handles a free in an abandoned page. Frees the page if it is empty. Otherwise, if the rules allow
+ * it, the freeing thread reclaims the page, or the page is marked. */
 void free_abandoned(struct mimalloc3 *state, struct theap *theap, uint32_t number);
 
 #endif

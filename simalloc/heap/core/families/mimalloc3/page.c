@@ -1,11 +1,12 @@
-/* Pages of mimalloc 3: their memory, and their lists of blocks. */
+/* Pages of mimalloc 3: making and freeing them, and the layout of their blocks. */
 #include "families/mimalloc3/mimalloc3.h"
 
 enum {
-    LARGEST_MEDIUM = 86698, /* largest block in a page of eight slices, except in pages of 65536
-                             * bytes */
+    /* largest block in a page of eight slices; blocks of 65536 bytes are an exception */
+    LARGEST_MEDIUM = 86698,
     FARTHEST_OFFSET = 4096 - PAGE_HEADER, /* maximum offset of a first block over LARGEST_SMALL */
-    FARTHEST_COLOUR = 448, /* largest shift of a small page's first block, for the caches */
+    /* maximum shift of a small page's first block, which spreads blocks over cache sets */
+    FARTHEST_COLOUR = 448,
     SMALLEST_COLOUR = 64,
 };
 
@@ -45,7 +46,7 @@ uint64_t natural_alignment(const struct heap *heap, uint64_t size)
     return lowest_bit(size) < SLICE ? lowest_bit(size) : SLICE;
 }
 
-/* A number below `choices` that is a hash of a page's absolute address. */
+/* Returns a number below `choices`, a hash of a page's absolute address. */
 static uint64_t scatter(uint64_t choices, uint32_t slices, uint64_t absolute)
 {
     uint64_t hash = absolute / SLICE / slices * UINT64_C(0x9E3779B97F4A7C15);

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 enum {
-    MAX_REGISTERED = 64, /* slices of a page that the page map has */
-    ARENAS_TO_PURGE_ONE = 4, /* arenas per arena that one call may purge */
-    SEQUENCES_OF_SEARCH = 8, /* for abandoned pages; others search as these */
+    MAX_REGISTERED = 64, /* maximum number of a page's slices that the page map records */
+    /* one call purges at most arena_count / ARENAS_TO_PURGE_ONE + 1 arenas */
+    ARENAS_TO_PURGE_ONE = 4,
+    /* number of search orders for abandoned pages; threads use them in turn */
+    SEQUENCES_OF_SEARCH = 8,
 };
 
 #define PAGE_MAP_RANGE (512 * MIB)
@@ -18,11 +20,12 @@ static uint32_t slice_of(const struct mimalloc3 *state, const struct page *page)
     return (uint32_t)((page->start - state->arenas[page->arena].start) / SLICE);
 }
 
-/* Where the part of the page map with a number is, which is mapped at the first time; 0: failed. */
+/* Returns the address of a part of the page map, and maps the part at its first use. Returns 0,
+ * with the heap's failure set, if the mapping fails. */
 static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
 {
     struct heap *heap = &state->mi.heap;
-    for (uint32_t i = state->part_count; i-- > 0;) /* the newest is looked for most */
+    for (uint32_t i = state->part_count; i-- > 0;) /* the newest part is searched for most often */
         if (state->parts[i].number == number)
             return state->parts[i].address;
     if (!heap_needs(heap, TABLE_SPARE(state->parts, state->part_count, 1, UINT32_MAX,
@@ -37,7 +40,8 @@ static uint64_t page_map_part(struct mimalloc3 *state, uint64_t number)
     return heap->blocks[id].address;
 }
 
-/* Writes a page's header: at its start, among the headers of the arena, or before the page. */
+/* Writes a page's headers: at the start of a small page, before a larger page that is mapped
+ * directly, and among the headers of the page's arena. */
 static void touch_header(struct mimalloc3 *state, const struct page *page)
 {
     struct heap *heap = &state->mi.heap;
@@ -101,7 +105,7 @@ void arenas_unmark(struct mimalloc3 *state, uint32_t number)
     page->is_marked = false;
 }
 
-/* The lowest bit of a chunk that is set; NO_SLICE: none is. */
+/* Returns the lowest set bit of a chunk, or NO_SLICE. */
 static uint32_t lowest_in_chunk(const uint64_t *bits, uint32_t chunk)
 {
     for (uint32_t i = chunk * WORDS_OF_CHUNK; i < (chunk + 1) * WORDS_OF_CHUNK; i++)
@@ -110,7 +114,7 @@ static uint32_t lowest_in_chunk(const uint64_t *bits, uint32_t chunk)
     return NO_SLICE;
 }
 
-/* The first marked slice in the order of a thread; there is one. */
+/* Returns the first marked slice in a thread's search order. At least one slice must be marked. */
 static uint32_t first_marked(const struct arena *arena, const struct marks *marks,
                              uint32_t sequence)
 {
@@ -158,7 +162,7 @@ void arenas_purge_later(struct mimalloc3 *state, struct arena *arena, uint32_t i
         state->expire = clock_of(&state->mi) + delay;
 }
 
-/* Purges the free slices of a unit, with one call if all of them are free. */
+/* Purges the free slices of a unit, with one call if the whole unit is free. */
 static void purge_unit(struct mimalloc3 *state, struct arena *arena, uint32_t index,
                        uint32_t count)
 {
@@ -174,7 +178,7 @@ static void purge_unit(struct mimalloc3 *state, struct arena *arena, uint32_t in
     }
 }
 
-/* Purges the free slices of all units that are due as a whole. */
+/* Purges the free slices of all units whose slices are all scheduled. */
 static void purge_arena(struct mimalloc3 *state, struct arena *arena)
 {
     uint32_t slices = (uint32_t)(arena->size / SLICE);

@@ -1,10 +1,11 @@
-/* The queues of pages that a thread has in mimalloc 3, and pages that nobody has. */
+/* The page queues of a mimalloc 3 thread, and the abandoned pages. */
 #include "families/mimalloc3/mimalloc3.h"
 
 enum {
     HIGHEST_SCORE = 256,
-    SCORE_OF_A_HIT = 8, /* added if others freed blocks in a page that was found full */
-    SCORE_OF_A_PAGE = 32, /* added for a full page that stays in its queue */
+    /* added to the score if other threads freed blocks in a page that was found full */
+    SCORE_OF_A_HIT = 8,
+    SCORE_OF_A_PAGE = 32, /* score for each full page that stays in its queue */
     LARGEST_RECLAIMED = 128 * 1024,
 };
 
@@ -27,12 +28,12 @@ static void count_collected(struct queue *queue, bool was_freed_in)
 
 /* A search through a queue. */
 struct search {
-    uint32_t candidate; /* the best page so far, or NO_PAGE */
-    uint64_t retain; /* number of further full pages to leave in the queue */
-    int64_t limit; /* number of further pages to examine after a candidate is found */
+    uint32_t candidate; /* best page found so far, or NO_PAGE */
+    uint64_t retain;    /* number of further full pages to leave in the queue */
+    int64_t limit;      /* number of further pages to examine after a candidate is found */
 };
 
-/* Leaves a page that is full where it is, moves it to the end, or gives it up. */
+/* Leaves a full page in place, moves it to the end of its queue, or abandons it. */
 static void pass_full(struct mimalloc3 *state, struct search *search, uint32_t number,
                       uint32_t last)
 {
@@ -46,7 +47,7 @@ static void pass_full(struct mimalloc3 *state, struct search *search, uint32_t n
         move(&state->mi, number, false);
 }
 
-/* Makes a page with room the candidate if it is better. */
+/* Makes a page with free blocks the candidate if it is better than the current one. */
 static void consider(struct mimalloc3 *state, struct search *search, uint32_t number)
 {
     const struct page *page = &state->mi.pages[number];
@@ -63,8 +64,8 @@ static void consider(struct mimalloc3 *state, struct search *search, uint32_t nu
     }
 }
 
-/* Returns the best of the first pages of a queue that have room, with a free block, and abandons
- * full pages on the way. Returns NO_PAGE if no page has room, or the heap has failed. */
+/* Searches a queue for the best of its first pages with free blocks, and abandons full pages on the
+ * way. Returns NO_PAGE if no page has a free block, or if the heap has failed. */
 static uint32_t search_queue(struct mimalloc3 *state, const struct theap *theap,
                              struct queue *queue, uint64_t *visited)
 {
@@ -102,8 +103,7 @@ static uint32_t search_queue(struct mimalloc3 *state, const struct theap *theap,
     return search.candidate;
 }
 
-/* Takes over an abandoned page with room for a block of a bin. Returns NO_PAGE if no such page
- * exists. */
+/* Reclaims an abandoned page with a free block of a bin. Returns NO_PAGE if no such page exists. */
 static uint32_t reclaim_for(struct mimalloc3 *state, struct theap *theap, unsigned bin)
 {
     uint32_t number;
@@ -159,7 +159,7 @@ void mi3_abandon(struct mimalloc *mi, uint32_t number)
         arenas_mark((struct mimalloc3 *)mi, number);
 }
 
-/* Returns whether a thread takes over an abandoned page in which it has freed a block. */
+/* Returns whether a thread reclaims an abandoned page in which it has freed a block. */
 static bool may_reclaim(const struct mimalloc3 *state, const struct theap *theap,
                         const struct page *page)
 {
