@@ -1,13 +1,13 @@
-/* The cache of a thread under glibc's malloc.
+/* The thread cache of glibc's malloc.
  *
- * A block that is not in it is allocated, and not counted as such. */
+ * A block that leaves the cache is in state allocated, but is not counted as allocated. */
 #ifndef SIMALLOC_PTMALLOC_CACHE_H
 #define SIMALLOC_PTMALLOC_CACHE_H
 
 #include "families/ptmalloc/ptmalloc.h"
 
-/* Makes the cache of a thread that allocates, where that is due; false, with the heap's failure set,
- * if that cannot be. */
+/* Makes the thread's cache before an allocation, if the release makes it then. Returns false, with
+ * the heap's failure set, if the cache cannot be made. */
 ALWAYS_INLINE bool has_cache_to_allocate(struct ptmalloc *state)
 {
     return LIKELY(state->cache != NULL) || state->version >= GLIBC_2_43 ||
@@ -33,7 +33,7 @@ static inline bool cache_has_room(const struct ptmalloc *state, uint64_t size)
     return cache_serves(state, size) && cache_list(state, size)->count < state->tcache_count;
 }
 
-/* The first block of a large list that is not smaller than this, or NO_BLOCK. */
+/* Returns the first block of a large list with at least `size` bytes, or NO_BLOCK. */
 static inline uint32_t find_large(const struct ptmalloc *state, const struct chain *list,
                                   uint64_t size)
 {
@@ -51,7 +51,7 @@ static inline void count_cached(struct ptmalloc *state, uint32_t id)
     heap_touch(heap, heap->blocks[id].address + 2 * state->word, 2 * state->word);
 }
 
-/* Puts a block into the cache of the thread, which has room for it. */
+/* Puts a block into the thread's cache. The cache must accept it. */
 static inline void cache_put(struct ptmalloc *state, uint32_t id)
 {
     uint64_t size = chunk_size(state, id);
@@ -70,8 +70,8 @@ static inline void cache_remove(struct ptmalloc *state, struct chain *list, uint
     state->heap.counters.cached_blocks--;
 }
 
-/* Takes the newest block of a size out of the thread's cache. Returns NO_BLOCK if the cache has
- * none. */
+/* Removes the newest block of a size from the thread's cache. Returns NO_BLOCK if the cache has no
+ * such block. */
 static inline uint32_t cache_take(struct ptmalloc *state, uint64_t size)
 {
     if (!cache_serves(state, size))
@@ -84,7 +84,8 @@ static inline uint32_t cache_take(struct ptmalloc *state, uint64_t size)
     return id;
 }
 
-/* The same, of those whose object lies at a multiple of `alignment`. */
+/* Removes the newest block of a size whose object's address is a multiple of `alignment`. Returns
+ * NO_BLOCK if the cache has no such block. */
 static inline uint32_t cache_take_aligned(struct ptmalloc *state, uint64_t size,
                                           uint64_t alignment)
 {
@@ -105,8 +106,8 @@ static inline uint32_t cache_take_aligned(struct ptmalloc *state, uint64_t size,
     return NO_BLOCK;
 }
 
-/* Takes any block out, the smallest first and the newest of equals. The search begins at `from`,
- * which is advanced. Returns NO_BLOCK if the cache is empty. */
+/* Removes the newest block of the smallest cached size. The search begins at `*from` and advances
+ * it. Returns NO_BLOCK if the cache is empty. */
 static inline uint32_t cache_drain(struct ptmalloc *state, struct cache *cache, uint64_t *from)
 {
     for (; *from <= state->small_cached + LARGE_LISTS; ++*from) {

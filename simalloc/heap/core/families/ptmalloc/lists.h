@@ -1,6 +1,6 @@
-/* The free blocks of an arena of glibc's malloc: the unsorted list, bins and the top.
+/* The free blocks of an arena of glibc's malloc: the unsorted list, the bins and the top.
  *
- * A block that is taken out is allocated, and not counted. */
+ * A block that leaves a list is in state allocated, but is not counted as allocated. */
 #ifndef SIMALLOC_PTMALLOC_LISTS_H
 #define SIMALLOC_PTMALLOC_LISTS_H
 
@@ -55,7 +55,7 @@ static inline uint32_t take_top(struct ptmalloc *state, struct arena *arena)
     return id;
 }
 
-/* Takes a free block out of wherever it is. */
+/* Removes a free block from the top, the unsorted list or its bin. */
 static inline void take_out(struct ptmalloc *state, struct arena *arena, uint32_t id)
 {
     const struct block *block = &state->heap.blocks[id];
@@ -67,7 +67,7 @@ static inline void take_out(struct ptmalloc *state, struct arena *arena, uint32_
         take_from_bin(state, arena, id);
 }
 
-/* Merges a block, which is allocated and not counted, with the free ones beside it. */
+/* Merges a block that is not counted as allocated with its free neighbours. */
 static inline void merge_neighbours(struct ptmalloc *state, struct arena *arena, uint32_t id)
 {
     struct heap *heap = &state->heap;

@@ -1,5 +1,5 @@
-/* Memory that glibc's malloc gets from the system and returns: the break, the heaps of arenas, and
- * mapped blocks. */
+/* Memory that glibc's malloc obtains from the system and returns to it: the break, the heaps of
+ * arenas, and mapped blocks. */
 #include "families/ptmalloc/lists.h"
 
 static const uint64_t thresholds_below = UINT64_C(32) << 20;
@@ -10,7 +10,7 @@ static uint64_t top_size(const struct ptmalloc *state, const struct arena *arena
     return arena->top == NO_BLOCK ? 0 : size_of(state, arena->top);
 }
 
-/* Lets new memory, which is nobody's yet, join the top or be it. */
+/* Merges new memory, which belongs to no list yet, with the top, or makes it the top. */
 static void add_to_top(struct ptmalloc *state, struct arena *arena, uint32_t id)
 {
     if (arena->top != NO_BLOCK) {
@@ -21,7 +21,8 @@ static void add_to_top(struct ptmalloc *state, struct arena *arena, uint32_t id)
     set_top(state, arena, id);
 }
 
-/* Raises the break for the main arena. */
+/* Raises the break for the main arena. Returns false, possibly with the heap's failure set, if that
+ * is impossible. */
 static bool raise_break(struct ptmalloc *state, uint64_t rise)
 {
     uint32_t id = heap_extend(&state->heap, rise);
@@ -33,7 +34,8 @@ static bool raise_break(struct ptmalloc *state, uint64_t rise)
     return true;
 }
 
-/* Lets the top grow within the last heap; false if that cannot be so large. */
+/* Extends the top within the arena's last heap. Returns false if the heap or the capacity is too
+ * small. */
 static bool grow_heap(struct ptmalloc *state, struct arena *arena, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -41,7 +43,7 @@ static bool grow_heap(struct ptmalloc *state, struct arena *arena, uint64_t size
     uint64_t rise = round_up(size + state->keep - top_size(state, arena), state->growth);
     if (rise > state->heap_max - last->size || !heap_has_room(heap, rise))
         return false;
-    uint32_t id = heap->blocks[last->edge].previous; /* the hole behind it */
+    uint32_t id = heap->blocks[last->edge].previous; /* hole above the top */
     if (size_of(state, id) > rise) {
         id = heap_cut_low(heap, id, rise);
         heap->blocks[id].index_slot = STATE_HOLE;
@@ -63,9 +65,9 @@ static struct arena_heap *new_heap(struct arena *arena)
     return has_room ? &arena->heaps[arena->heap_count] : NULL;
 }
 
-/* Maps a heap of `size` bytes and as much of the pad as fits. The first `info` bytes are a table
- * and the rest is the top. Returns false if a heap cannot be so large, if the capacity does not
- * allow it, or if the heap has failed. */
+/* Maps a heap of `size` bytes plus the part of the pad that fits. The first `info` bytes are a
+ * table, and the remainder is the top. Returns false if `size` exceeds a heap, if the capacity does
+ * not allow it, or if the heap has failed. */
 static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t info)
 {
     struct heap *heap = &state->heap;
@@ -89,7 +91,7 @@ static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size,
     heap->counters.growths++;
     if (begun < HEAP_SIZE) {
         heap->blocks[heap_cut_high(heap, id, begun)].index_slot = STATE_HOLE;
-        heap->counters.system_calls++; /* all of it is reserved first */
+        heap->counters.system_calls++; /* the call that reserves the whole heap */
     }
     heap_map(heap, id);
     if (info > 0) {
@@ -100,7 +102,7 @@ static bool map_heap(struct ptmalloc *state, struct arena *arena, uint64_t size,
     return true;
 }
 
-/* Frees the old top of a full heap, except a fence at its end that is never freed. */
+/* Frees the old top of a full heap, except for a fence at its end, which is never freed. */
 static void end_heap(struct ptmalloc *state, uint32_t old)
 {
     struct heap *heap = &state->heap;
@@ -119,7 +121,8 @@ static void end_heap(struct ptmalloc *state, uint32_t old)
     ptmalloc_free_own(state, old);
 }
 
-/* Begins another heap, and ends the one before; false if none can be so large, or it has failed. */
+/* Maps another heap for an arena, and ends the current one. Returns false if no heap can hold
+ * `size` bytes, or if the heap has failed. */
 static bool add_heap(struct ptmalloc *state, struct arena *arena, uint64_t size)
 {
     uint32_t old = arena->top == NO_BLOCK ? NO_BLOCK : take_top(state, arena);
@@ -169,8 +172,8 @@ static void lower_top(struct ptmalloc *state, struct arena *arena, uint64_t pad)
         heap_join_next(heap, hole);
 }
 
-/* Returns the lowest of the blocks that become the top when the next heap is removed: the free
- * block before a heap's fence, or the fence. Returns NO_BLOCK if the heap has neither. */
+/* Returns the lowest block that becomes the top when the next heap is removed: the free block
+ * before a heap's fence, or the fence. Returns NO_BLOCK if the heap has neither. */
 static uint32_t tail_of(const struct ptmalloc *state, const struct arena_heap *before)
 {
     const struct block *blocks = state->heap.blocks;
@@ -185,7 +188,7 @@ static uint32_t tail_of(const struct ptmalloc *state, const struct arena_heap *b
     return heap_is_free(&state->heap, last) ? last : tail;
 }
 
-/* Unmaps the last heap, which is all top. */
+/* Unmaps the last heap. The top must be all of it. */
 static void unmap_heap(struct ptmalloc *state, struct arena *arena)
 {
     struct heap *heap = &state->heap;
@@ -194,7 +197,8 @@ static void unmap_heap(struct ptmalloc *state, struct arena *arena)
     take_top(state, arena);
     uint32_t id = heap->blocks[last->edge].next;
     const uint64_t limit = heap->limit;
-    heap->limit = UINT64_MAX; /* the segment mapped here is unmapped immediately */
+    /* the segment mapped here is unmapped immediately, so it is not limited */
+    heap->limit = UINT64_MAX;
     while (heap->blocks[id].next != last->edge) {
         if (heap->blocks[heap->blocks[id].next].index_slot == STATE_HOLE)
             heap_map(heap, heap->blocks[id].next);
@@ -205,7 +209,7 @@ static void unmap_heap(struct ptmalloc *state, struct arena *arena)
     heap->limit = limit;
 }
 
-/* Makes the end of a heap the top again, from block `tail` on. */
+/* Makes the end of a heap, from block `tail` on, the top again. */
 static void reopen_heap(struct ptmalloc *state, struct arena *arena, uint32_t tail)
 {
     struct heap *heap = &state->heap;
@@ -218,7 +222,7 @@ static void reopen_heap(struct ptmalloc *state, struct arena *arena, uint32_t ta
     set_top(state, arena, tail);
 }
 
-/* Unmaps last heaps that are all top, if what the heap before has then is enough. */
+/* Unmaps the last heap while it is all top and the previous heap has enough memory left. */
 static void unmap_empty_heaps(struct ptmalloc *state, struct arena *arena)
 {
     while (arena->heap_count > 1 && arena->top != NO_BLOCK) {
@@ -278,7 +282,7 @@ uint32_t memory_map(struct ptmalloc *state, uint64_t size)
     return id;
 }
 
-/* Unmaps a mapped block, with what lies in front of it. */
+/* Unmaps a mapped block and the memory in front of its object. */
 static void unmap_whole(struct ptmalloc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;

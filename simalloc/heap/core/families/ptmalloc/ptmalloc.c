@@ -1,9 +1,10 @@
-/* glibc's malloc (policy/families/ptmalloc.md): what the program calls. */
+/* glibc's malloc (policy/families/ptmalloc.md): the functions that a program calls. */
 #include "families/ptmalloc/cache.h"
 #include "families/ptmalloc/lists.h"
 #include "layers/define_layer.h"
 
-/* Finds the thread of the request; false, with the heap's failure set, when memory is exhausted. */
+/* Selects the thread of the request. Returns false, with the heap's failure set, if memory is
+ * exhausted. */
 static bool enter(struct ptmalloc *state)
 {
     if (LIKELY(state->thread != NULL && state->thread_number == state->heap.request.thread))
@@ -11,7 +12,8 @@ static bool enter(struct ptmalloc *state)
     return threads_switch(state);
 }
 
-/* The same for a free or a realloc, which also fails while live blocks wait. */
+/* Selects the thread of a free or a realloc. Returns false, with the heap's failure set, if memory
+ * is exhausted or if live blocks of the first heap still wait. */
 static bool enter_begun(struct ptmalloc *state)
 {
     if (UNLIKELY(blocks_wait(state))) {
@@ -43,7 +45,7 @@ static uint32_t find_for_thread(struct ptmalloc *state, uint64_t size, uint64_t 
     return arena == NULL ? NO_BLOCK : ptmalloc_find(state, arena, size, visited);
 }
 
-/* Allocates past the caches. */
+/* Allocates a block without a search of the thread's cache. */
 static NEVER_INLINE uint32_t allocate_uncached(struct ptmalloc *state, uint64_t size)
 {
     uint64_t visited = 0;
@@ -52,7 +54,7 @@ static NEVER_INLINE uint32_t allocate_uncached(struct ptmalloc *state, uint64_t 
     return id == NO_BLOCK ? NO_BLOCK : use_whole(state, id);
 }
 
-/* An allocation of the program's, or of a realloc whose arena has no room. */
+/* Serves an allocation of the program, or of a realloc whose arena cannot hold the new block. */
 ALWAYS_INLINE uint32_t allocate_plain(struct ptmalloc *state, uint64_t size)
 {
     if (!has_cache_to_allocate(state))
@@ -64,7 +66,7 @@ ALWAYS_INLINE uint32_t allocate_plain(struct ptmalloc *state, uint64_t size)
     return use_whole(state, id);
 }
 
-/* The bytes from the top of an arena on that may have been written before. */
+/* Returns the bytes from the start of an arena's top that may have been written before. */
 static uint64_t used_of_top(const struct ptmalloc *state, const struct arena *arena)
 {
     if (arena->top == NO_BLOCK || arena->number == 0)
@@ -73,7 +75,8 @@ static uint64_t used_of_top(const struct ptmalloc *state, const struct arena *ar
     return last->base + last->ever - state->heap.blocks[arena->top].address;
 }
 
-/* A request for zeroes. Memory that is got in this very call is not written. */
+/* Serves a request for zeroed memory. Does not write memory that this call obtained from the
+ * system. */
 static uint32_t allocate_zeroed(struct ptmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -105,7 +108,7 @@ static uint32_t allocate_zeroed(struct ptmalloc *state, uint64_t size)
     return use_whole(state, id);
 }
 
-/* Frees what memalign cuts off. */
+/* Frees a part that memalign cuts off a block. */
 static void free_cut(struct ptmalloc *state, uint32_t id)
 {
     if (state->version < GLIBC_2_41)
@@ -114,7 +117,7 @@ static void free_cut(struct ptmalloc *state, uint32_t id)
         search_merge_and_trim(state, id);
 }
 
-/* Cuts the block found for an aligned request down to `size` bytes at `place`. */
+/* Cuts the block that was found for an aligned request to `size` bytes at `place`. */
 static uint32_t cut_to(struct ptmalloc *state, uint32_t id, uint64_t place, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -135,7 +138,7 @@ static uint32_t cut_to(struct ptmalloc *state, uint32_t id, uint64_t place, uint
     return id;
 }
 
-/* A request for an alignment that not every block has. */
+/* Serves a request with a larger alignment than every block has. */
 static uint32_t allocate_aligned_block(struct ptmalloc *state, uint64_t size, uint64_t alignment)
 {
     struct heap *heap = &state->heap;
@@ -184,7 +187,7 @@ ALWAYS_INLINE bool is_quick(const struct ptmalloc *state, uint64_t size)
     return size <= state->quick_max && state->thread_number == state->heap.request.thread;
 }
 
-/* The same for a request that has only a size. */
+/* Allocates a block for a request that has only a size. */
 ALWAYS_INLINE uint32_t allocate_sized(struct heap *heap, uint64_t size)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
@@ -222,7 +225,8 @@ void ptmalloc_free_own(struct ptmalloc *state, uint32_t id)
         ptmalloc_release(state, id);
 }
 
-/* Makes the cache of a thread that frees, where that is due. */
+/* Makes the thread's cache before a free, if the release makes it then. Returns false, with the
+ * heap's failure set, if the cache cannot be made. */
 static bool prepare_to_free(struct ptmalloc *state, uint32_t id)
 {
     if (LIKELY(state->cache != NULL))
@@ -245,7 +249,8 @@ static NEVER_INLINE void release(struct heap *heap, uint32_t id)
         ptmalloc_release(state, id);
 }
 
-/* The same, beginning with what most frees are. */
+/* Frees a block. Tries the most frequent case first: a small block that enters the thread's
+ * cache. */
 ALWAYS_INLINE void release_quickly(struct heap *heap, uint32_t id)
 {
     struct ptmalloc *state = ptmalloc_of(heap);
@@ -264,7 +269,7 @@ ALWAYS_INLINE void release_quickly(struct heap *heap, uint32_t id)
     count_cached(state, id);
 }
 
-/* Makes a block larger by the free one above it; false if that is not enough. */
+/* Extends a block into the free block above it. Returns false if both together are too small. */
 static bool take_above(struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -285,7 +290,7 @@ static bool take_above(struct ptmalloc *state, uint32_t id, uint64_t size)
     return true;
 }
 
-/* Frees the part of a block beyond `size`, if it is large enough for a block. */
+/* Frees the part of a block beyond `size` if that part is large enough for a block. */
 static uint32_t cut_rest(struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     uint64_t over = size_of(state, id) - size;
@@ -296,8 +301,8 @@ static uint32_t cut_rest(struct ptmalloc *state, uint32_t id, uint64_t size)
     return id;
 }
 
-/* Returns whether a realloc keeps the block unchanged: it is large enough, and less than 16 bytes
- * too large. */
+/* Returns whether a realloc leaves the block unchanged because it has at least `size` bytes and
+ * less than 16 bytes too many. */
 static bool fits(const struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     uint64_t have = size_of(state, id);
@@ -306,7 +311,8 @@ static bool fits(const struct ptmalloc *state, uint32_t id, uint64_t size)
     return state->word == 0 || have - state->word - asked_bytes(state) < 16;
 }
 
-/* Finds another block in the arena of the block, and joins or frees the old one. */
+/* Finds another block, preferably in the arena of the old block. Joins the old block to it or frees
+ * the old block. */
 static uint32_t move(struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -347,8 +353,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     return move(state, id, size);
 }
 
-/* Returns to the system the whole pages inside the free blocks of a segment, behind their headers,
- * except the pages of the top. */
+/* Returns the whole pages inside the free blocks of a segment to the system, except headers and the
+ * top. */
 static void discard_free(struct ptmalloc *state, const struct arena *arena, uint32_t edge)
 {
     const struct block *blocks = state->heap.blocks;

@@ -17,7 +17,7 @@ void ptmalloc_locate(const struct heap *heap, uint32_t id, struct location *loca
                                   (int64_t)(address + 2 * state->word - base)};
 }
 
-/* The resident bytes of an arena's heaps. */
+/* Returns the resident bytes of an arena's memory. */
 static uint64_t resident_of(const struct ptmalloc *state, const struct arena *arena)
 {
     const struct heap *heap = &state->heap;
@@ -27,7 +27,8 @@ static uint64_t resident_of(const struct ptmalloc *state, const struct arena *ar
     return bytes;
 }
 
-/* Returns the bytes of the mapped blocks that the program holds, and their resident ones. */
+/* Returns the bytes of the mapped blocks that the program holds, and stores their resident
+ * bytes. */
 static uint64_t mapped_in_use(const struct ptmalloc *state, uint64_t *resident)
 {
     const struct heap *heap = &state->heap;

@@ -1,11 +1,12 @@
-/* The search of glibc's malloc in an arena, and the merging of freed blocks. */
+/* Searching an arena of glibc's malloc and merging freed blocks. policy/families/ptmalloc.md
+ * numbers the steps. */
 #include "families/ptmalloc/cache.h"
 #include "families/ptmalloc/lists.h"
 #include "parts/bin_number.h"
 
 enum { MAX_SORTED = 10000, TRIMS_FROM = 65536 };
 
-/* Returns whether a search stashes another block of a size in the thread's cache. */
+/* Returns whether a search moves another block of a size to the thread's cache. */
 static bool may_stash(const struct ptmalloc *state, uint64_t size)
 {
     return size <= state->stashed_max && cache_has_room(state, size);
@@ -16,7 +17,7 @@ static void stash(struct ptmalloc *state, uint32_t id)
     cache_put(state, id);
 }
 
-/* Step 2 of an allocation. */
+/* Step 2: takes a block from a fast list. */
 static uint32_t use_fast(struct ptmalloc *state, struct arena *arena, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -27,7 +28,7 @@ static uint32_t use_fast(struct ptmalloc *state, struct arena *arena, uint64_t s
     return id;
 }
 
-/* Step 3. */
+/* Step 3: takes a block from a small bin. */
 static uint32_t use_small_bin(struct ptmalloc *state, struct arena *arena, uint64_t size)
 {
     uint32_t id = groups_find(&arena->bins, size);
@@ -46,7 +47,8 @@ static uint32_t use_small_bin(struct ptmalloc *state, struct arena *arena, uint6
     }
 }
 
-/* Takes the low end of a block that has been taken out; the rest, if it is enough, is unsorted. */
+/* Uses the low end of a block that has left its list. The remainder enters the unsorted list if it
+ * has at least `least` bytes. */
 static uint32_t use_low_end(struct ptmalloc *state, struct arena *arena, uint32_t id,
                             uint64_t size, uint64_t least)
 {
@@ -59,8 +61,9 @@ static uint32_t use_low_end(struct ptmalloc *state, struct arena *arena, uint32_
     return id;
 }
 
-/* Deals with an unsorted block of just the size that is searched for; returns it if it is to be
- * used at once, NO_BLOCK if it is in the cache of the thread, or the heap has failed. */
+/* Handles an unsorted block of exactly the requested size. Returns the block if it is used
+ * immediately. Returns NO_BLOCK if the block is now in the thread's cache, or if the heap has
+ * failed. */
 static uint32_t keep_exact(struct ptmalloc *state, struct arena *arena, uint32_t id, uint64_t size)
 {
     if (state->version >= GLIBC_2_44)
@@ -73,7 +76,7 @@ static uint32_t keep_exact(struct ptmalloc *state, struct arena *arena, uint32_t
     return NO_BLOCK;
 }
 
-/* Step 5: sorts the unsorted list. Returns a block that serves the request on the way. */
+/* Step 5: sorts the unsorted list. Returns a block that serves the request, or NO_BLOCK. */
 static uint32_t sort(struct ptmalloc *state, struct arena *arena, uint64_t size, uint64_t *visited)
 {
     const struct heap *heap = &state->heap;
@@ -113,7 +116,7 @@ static bool share_bin(const struct ptmalloc *state, uint64_t one, uint64_t other
     return bin_number(ranges, count, one) == bin_number(ranges, count, other);
 }
 
-/* Step 6: the best binned block. */
+/* Step 6: takes the best binned block. */
 static uint32_t use_best(struct ptmalloc *state, struct arena *arena, uint64_t size)
 {
     uint32_t id = groups_best(&arena->bins, size);
@@ -141,7 +144,7 @@ static bool top_is_enough(const struct ptmalloc *state, const struct arena *aren
     return arena->top != NO_BLOCK && size_of(state, arena->top) >= size + state->keep;
 }
 
-/* Step 9: new memory. */
+/* Step 9: takes a block from new memory. */
 static uint32_t use_new(struct ptmalloc *state, struct arena *arena, uint64_t size)
 {
     if (memory_may_map(state, size))
@@ -179,7 +182,7 @@ uint32_t search_arena(struct ptmalloc *state, struct arena *arena, uint64_t size
     return NO_BLOCK;
 }
 
-/* Merges a block, which is allocated and not counted, with its free neighbours. Returns the merged
+/* Merges a block that is not counted as allocated with its free neighbours. Returns the merged
  * block. */
 static uint32_t merge(struct ptmalloc *state, struct arena *arena, uint32_t id, bool consolidating)
 {

@@ -1,14 +1,14 @@
-/* A heap of glibc's malloc that begins as a real one was. */
+/* Starting a model of glibc's malloc with the heap of a real process. */
 #include "families/ptmalloc/cache.h"
 #include "families/ptmalloc/lists.h"
 
 #include <stdlib.h>
 
-/* As simalloc/heap/start.py numbers them. */
+/* Kinds of blocks and lists, numbered as in simalloc/heap/start.py. */
 enum block_kind { LIVE, CACHED, FREE, TOP, TABLE, WASTE };
 enum list_kind { FAST_LIST, UNSORTED_LIST, BIN, CACHE };
 
-/* The columns of the rows. */
+/* Columns of the rows. */
 enum { SEGMENT_ARENA, SEGMENT_SIZE, SEGMENT_EVER, SEGMENT_COLUMNS };
 enum { BLOCK_SEGMENT, BLOCK_OFFSET, BLOCK_SIZE, BLOCK_KIND, BLOCK_COLUMNS };
 enum { ENTRY_LIST, ENTRY_OWNER, ENTRY_BLOCK, ENTRY_COLUMNS };
@@ -16,8 +16,8 @@ enum { ARENA_ATTACHED, ARENA_SEGMENT, ARENA_OFFSET, ARENA_COLUMNS };
 enum { THREAD_NUMBER, THREAD_ARENA, THREAD_CACHE, THREAD_TABLE, THREAD_COLUMNS };
 enum { RUN_BLOCK, RUN_SEGMENT, RUN_START, RUN_END, RUN_COLUMNS };
 
-/* A heap while it is placed: `rest` has the block of each segment that is not cut up yet, `base`
- * the address of each segment, `id` each block. */
+/* State while a heap is placed. `rest` contains the part of each segment that is not yet cut,
+ * `base` the address of each segment, and `id` each block. */
 struct placing {
     struct ptmalloc *state;
     const struct heap_start *start;
@@ -36,7 +36,7 @@ static size_t row_count(struct numbers numbers, size_t columns)
     return numbers.count / columns;
 }
 
-/* Maps a segment of an arena; returns the block that it is, or NO_BLOCK. */
+/* Maps a segment of an arena. Returns its block, or NO_BLOCK. */
 static uint32_t begin_segment(struct ptmalloc *state, struct arena *arena, uint64_t size,
                               uint64_t ever)
 {
@@ -76,7 +76,7 @@ static bool begin_segments(struct placing *placing)
     return true;
 }
 
-/* Maps a block on its own with some bytes in front of it; returns it, or NO_BLOCK. */
+/* Maps a separate block with `front` bytes before it. Returns the block, or NO_BLOCK. */
 static uint32_t begin_mapped(struct ptmalloc *state, uint64_t front, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -90,7 +90,7 @@ static uint32_t begin_mapped(struct ptmalloc *state, uint64_t front, uint64_t si
     return id;
 }
 
-/* Cuts the next block of a segment off; the last one is all that is left. */
+/* Cuts the next block off a segment. The last block is the remainder of the segment. */
 static uint32_t cut_next(struct placing *placing, size_t segment, uint64_t size)
 {
     struct heap *heap = &placing->state->heap;
@@ -102,7 +102,7 @@ static uint32_t cut_next(struct placing *placing, size_t segment, uint64_t size)
     return id;
 }
 
-/* Gives a block its state. One that enters a list gets its final state there. */
+/* Sets the state of a block. A block that enters a list gets its final state there. */
 static void set_kind(struct ptmalloc *state, uint32_t id, enum block_kind kind)
 {
     struct block *block = &state->heap.blocks[id];
@@ -161,7 +161,7 @@ static bool begin_threads(struct placing *placing)
     return true;
 }
 
-/* Puts a block, which is in no list yet, into the one that it was in. */
+/* Puts a block that is in no list yet into its list. */
 static bool enter_list(struct placing *placing, const int64_t *entry)
 {
     struct ptmalloc *state = placing->state;
@@ -212,7 +212,7 @@ static void touch_resident(struct placing *placing)
     }
 }
 
-/* Makes sure of memory for all arenas and blocks. */
+/* Reserves memory for all arenas and blocks. */
 static bool reserve_all(struct placing *placing)
 {
     struct ptmalloc *state = placing->state;

@@ -1,4 +1,4 @@
-/* Threads under glibc's malloc: which arena one has, and how its cache is made. */
+/* Threads under glibc's malloc: their arenas and the creation of their caches. */
 #include "families/ptmalloc/cache.h"
 #include "families/ptmalloc/lists.h"
 
@@ -40,7 +40,7 @@ struct arena *threads_make_arena(struct ptmalloc *state)
     return arena;
 }
 
-/* Returns whether one more arena is allowed. The limit is fixed once it is computed. */
+/* Returns whether another arena is allowed. The limit is fixed once it is computed. */
 static bool may_grow(struct ptmalloc *state)
 {
     uint64_t count = state->arena_count;
@@ -54,7 +54,7 @@ static bool may_grow(struct ptmalloc *state)
     return state->arena_max == 0 || count < state->arena_max;
 }
 
-/* The arena that is shared next: the main one, then the others, the newest first. */
+/* Returns the next arena to share: the main arena, then the others from newest to oldest. */
 static struct arena *reuse(struct ptmalloc *state)
 {
     uint32_t place = state->next_reused;
@@ -108,7 +108,7 @@ bool threads_have_cache(struct ptmalloc *state, uint32_t table)
     return true;
 }
 
-/* Makes the cache of the thread in an arena, by a request for its table. */
+/* Makes the thread's cache in an arena, which allocates a table for the cache. */
 static bool make_cache_in(struct ptmalloc *state, struct arena *arena, uint64_t asked)
 {
     uint64_t visited = 0;
@@ -152,7 +152,8 @@ bool threads_find(struct ptmalloc *state, uint32_t number)
     return true;
 }
 
-/* Gives the first thread the main arena, and lets it allocate a block for each other one. */
+/* Attaches the main arena to the first thread, which then allocates a block for each other
+ * thread. */
 static bool begin(struct ptmalloc *state)
 {
     struct heap *heap = &state->heap;
