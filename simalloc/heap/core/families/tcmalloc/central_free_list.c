@@ -1,4 +1,4 @@
-/* The central free lists of tcmalloc, and their transfer caches. */
+/* The central free lists of tcmalloc and their transfer caches. */
 #include "families/tcmalloc/tcmalloc.h"
 #include "space/residence.h"
 #include "space/table.h"
@@ -20,7 +20,8 @@ void tcmalloc_central_lists_release(struct tcmalloc *state)
     table_release(state->spans.of);
 }
 
-/* A number for a new span; NO_SPAN, with the heap's failure set, when memory is exhausted. */
+/* Returns a number for a new span. Returns NO_SPAN, with the heap's failure set, if memory is
+ * exhausted. */
 static uint32_t new_span(struct tcmalloc *state)
 {
     struct spans *spans = &state->spans;
@@ -35,7 +36,7 @@ static uint32_t new_span(struct tcmalloc *state)
     return spans->used++;
 }
 
-/* Makes a span the first of its class's. */
+/* Inserts a span at the front of the list of its class. */
 static void enter(struct tcmalloc *state, uint32_t number)
 {
     struct span *span = &state->spans.of[number];
@@ -58,7 +59,7 @@ static void leave(struct tcmalloc *state, uint32_t number)
         state->spans.of[span->older].newer = span->newer;
 }
 
-/* Makes a free block the first of its span's. */
+/* Inserts a free block at the front of the list of its span. */
 static void push(struct tcmalloc *state, uint32_t number, uint32_t id)
 {
     struct span *span = &state->spans.of[number];
@@ -70,7 +71,7 @@ static void push(struct tcmalloc *state, uint32_t number, uint32_t id)
     state->central_lists[span->class].free_blocks++;
 }
 
-/* Cuts new memory into the free blocks of a span, the lowest the first. */
+/* Cuts new memory into the free blocks of a span. The lowest block is first in the list. */
 static void cut(struct tcmalloc *state, uint32_t number, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -87,7 +88,8 @@ static void cut(struct tcmalloc *state, uint32_t number, uint32_t id)
     }
 }
 
-/* Gets a new span for a class; false, with the heap's failure set, if that cannot be. */
+/* Allocates a new span for a class. Returns false, with the heap's failure set, if that is
+ * impossible. */
 static bool add_span(struct tcmalloc *state, uint32_t number_of_class)
 {
     const struct size_class *class = &state->table.classes[number_of_class];
@@ -103,7 +105,7 @@ static bool add_span(struct tcmalloc *state, uint32_t number_of_class)
     return true;
 }
 
-/* Gives a span back all of whose blocks are free. */
+/* Frees a span whose blocks are all free. */
 static void drop_span(struct tcmalloc *state, uint32_t number)
 {
     struct span *span = &state->spans.of[number];
@@ -118,7 +120,7 @@ static void drop_span(struct tcmalloc *state, uint32_t number)
     tcmalloc_free_span(state, id);
 }
 
-/* Gives each block of a run to its span. */
+/* Returns each block of a run to its span. */
 static void release_list_to_spans(struct tcmalloc *state, struct run run)
 {
     uint32_t id = run.first;
@@ -134,8 +136,9 @@ static void release_list_to_spans(struct tcmalloc *state, struct run run)
     }
 }
 
-/* Takes a slot from the transfer cache whose turn it is; false if that has none to give. Upstream's
- * counter is not raised when it begins anew, so class 0 comes twice in a row. */
+/* Takes a slot from the transfer cache of the next class in turn. Returns false if that cache
+ * cannot give up a slot. Upstream's counter does not advance when it wraps, so class 0 occurs twice
+ * in a row. */
 static bool evict_size_class(struct tcmalloc *state, uint32_t taker, bool is_forced)
 {
     uint32_t turn = state->turn < state->table.count ? state->turn : 0;
@@ -153,8 +156,8 @@ static bool evict_size_class(struct tcmalloc *state, uint32_t taker, bool is_for
     return true;
 }
 
-/* Makes space for a batch, at the cost of another class if necessary. Returns false if no space can
- * be made. */
+/* Ensures an unused slot for a batch, if necessary by taking a slot from another class. Returns
+ * false if no slot can be freed. */
 static bool make_cache_space(struct tcmalloc *state, uint32_t class)
 {
     struct central_free_list *central = &state->central_lists[class];
@@ -174,7 +177,7 @@ void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run)
         release_list_to_spans(state, run);
 }
 
-/* Takes up to `count` blocks from the first span of a class. */
+/* Removes up to `count` blocks from the first span of a class. */
 static struct run take_from_newest(struct tcmalloc *state, uint32_t class, uint32_t count)
 {
     struct central_free_list *central = &state->central_lists[class];

@@ -1,10 +1,11 @@
-/* tcmalloc's own memory, in pieces of the break between the spans. */
+/* tcmalloc's own memory: pieces of the break between the spans. */
 #include "families/tcmalloc/tcmalloc.h"
 #include "space/residence.h"
 
 enum { CHUNK = 128 * 1024, LEAF = 2 << 20, LEAF_PAGES = 1 << 18 };
 
-/* Returns the address of `size` more bytes of the piece, or of a new one. */
+/* Returns the address of `size` more bytes in the current piece, or in a new piece. Returns 0, with
+ * the heap's failure set, if memory is exhausted. */
 static uint64_t take(struct tcmalloc *state, uint64_t size)
 {
     struct metadata *metadata = &state->metadata;

@@ -1,15 +1,15 @@
-/* tcmalloc's page heap: search, merging and return of free spans. */
+/* tcmalloc's page heap: searching, merging and returning free spans. */
 #include "families/tcmalloc/tcmalloc.h"
 #include "space/residence.h"
 
 enum {
     NORMAL,
     RETURNED,
-    LISTED_BYTES = 1 << 20, /* free spans up to this have a list for each length */
+    LISTED_BYTES = 1 << 20, /* free spans of up to this size have a list for each length */
     FORCED_BYTES = 128 << 20,
-    DELAY = 1 << 18, /* pages freed between two looks, after one that has found nothing */
+    DELAY = 1 << 18, /* pages freed before the next release, after a release that found no span */
     LONGEST_DELAY = 1 << 20,
-    NEVER = 1, /* the highest rate, in millionths, that stands for never */
+    NEVER = 1, /* highest rate, in millionths, at which no span is released */
 };
 
 static uint64_t length_of(const struct tcmalloc *state, uint32_t id)
@@ -17,7 +17,7 @@ static uint64_t length_of(const struct tcmalloc *state, uint32_t id)
     return state->heap.blocks[id].size / state->page;
 }
 
-/* Enters a free span, the newest of its length and kind. */
+/* Inserts a free span as the newest of its length and kind. */
 static void put(struct tcmalloc *state, uint32_t id, unsigned kind)
 {
     struct page_heap *pages = &state->page_heap;
@@ -34,7 +34,7 @@ static void put(struct tcmalloc *state, uint32_t id, unsigned kind)
     tcmalloc_take_record(state, &state->metadata.long_spans, LONG_SPAN_RECORD);
 }
 
-/* Takes a free span out, which stays in state free; returns its kind. */
+/* Removes a free span, whose state remains free, from its list. Returns its kind. */
 static unsigned take(struct tcmalloc *state, uint32_t id)
 {
     struct page_heap *pages = &state->page_heap;
@@ -58,8 +58,8 @@ static void discard(struct tcmalloc *state, uint32_t id)
     heap_discard(&state->heap, block->address, block->size);
 }
 
-/* Returns whether a neighbour merges with a span of a kind; under aggressive decommit the neighbour
- * is first returned. */
+/* Returns whether a neighbour merges with a span of a kind. Under aggressive decommit, a normal
+ * neighbour is returned to the system first. */
 static bool merges(struct tcmalloc *state, uint32_t neighbour, unsigned kind)
 {
     uint32_t data = state->heap.blocks[neighbour].family_data;
@@ -72,7 +72,7 @@ static bool merges(struct tcmalloc *state, uint32_t neighbour, unsigned kind)
     return data == SPAN_NORMAL + kind;
 }
 
-/* Makes one span of a free one and its neighbour above or below. */
+/* Merges a free span with its neighbour above or below. */
 static void merge(struct tcmalloc *state, uint32_t id, bool above)
 {
     struct heap *heap = &state->heap;
@@ -87,7 +87,7 @@ static void merge(struct tcmalloc *state, uint32_t id, bool above)
     tcmalloc_give_record(state, &state->metadata.spans);
 }
 
-/* Enters a free span, merged with the neighbours that are free and of its kind. */
+/* Merges a free span with its free neighbours of the same kind, and inserts the result. */
 static void enter(struct tcmalloc *state, uint32_t id, unsigned kind)
 {
     if (merges(state, state->heap.blocks[id].previous, kind))
@@ -97,7 +97,8 @@ static void enter(struct tcmalloc *state, uint32_t id, unsigned kind)
     put(state, id, kind);
 }
 
-/* The span to be returned at the cursor: the oldest of a length, past them the best long one. */
+/* Returns the next span to release: the oldest of the cursor's length, or past all lengths the best
+ * long span. */
 static uint32_t next_to_release(const struct page_heap *pages)
 {
     if (pages->cursor <= pages->listed)
@@ -147,7 +148,7 @@ uint32_t tcmalloc_split_span(struct tcmalloc *state, uint32_t id, uint64_t pages
     return heap_cut_off(&state->heap, id, pages * state->page);
 }
 
-/* Uses the low end of a free span; the rest stays of its kind. */
+/* Allocates the low end of a free span. The remainder keeps its kind. */
 static uint32_t use(struct tcmalloc *state, uint32_t id, uint64_t pages)
 {
     unsigned kind = take(state, id);
@@ -158,7 +159,7 @@ static uint32_t use(struct tcmalloc *state, uint32_t id, uint64_t pages)
     return id;
 }
 
-/* The pages got for everything, less those returned. */
+/* Returns the pages obtained from the system, including metadata, less the returned pages. */
 static uint64_t held(const struct tcmalloc *state)
 {
     return state->heap.mapped / state->page - state->page_heap.free[RETURNED];
@@ -169,7 +170,8 @@ static bool is_within_limit(const struct tcmalloc *state, uint64_t pages)
     return state->page_heap.limit == 0 || held(state) + pages <= state->page_heap.limit;
 }
 
-/* Returns whether `pages` more pages may be held, after returning others if necessary. */
+/* Returns whether the limit allows `pages` more pages. Returns other pages to the system first if
+ * necessary. */
 static bool ensure_limit(struct tcmalloc *state, uint64_t pages)
 {
     if (!is_within_limit(state, pages))
@@ -203,7 +205,7 @@ static uint32_t find_long(struct tcmalloc *state, uint64_t pages)
     }
 }
 
-/* A free span that is long enough, or NO_BLOCK. */
+/* Returns a free span of at least `pages` pages, or NO_BLOCK. */
 static uint32_t find(struct tcmalloc *state, uint64_t pages)
 {
     const struct page_heap *free = &state->page_heap;
@@ -218,8 +220,9 @@ static uint32_t find(struct tcmalloc *state, uint64_t pages)
     return find_long(state, pages);
 }
 
-/* Returns whether the heap is so empty, after so much growth, that all free spans are returned
- * before it grows. */
+/* Returns whether all normal spans are returned to the system before the heap grows. This requires
+ * that free pages are at least a quarter of all pages and that the growth passes a multiple of
+ * FORCED_BYTES. */
 static bool gives_all_back(const struct tcmalloc *state, uint64_t pages)
 {
     const struct page_heap *free = &state->page_heap;
@@ -229,13 +232,13 @@ static bool gives_all_back(const struct tcmalloc *state, uint64_t pages)
            free->system / interval != (free->system + pages) / interval;
 }
 
-/* Gets pages from the system, which are free; false, with the heap's failure set, if that cannot
- * be. */
+/* Obtains free pages from the system. Returns false, with the heap's failure set, if that is
+ * impossible. */
 static bool grow(struct tcmalloc *state, uint64_t pages)
 {
     struct heap *heap = &state->heap;
     uint64_t ask = pages < state->page_heap.listed ? state->page_heap.listed : pages;
-    bool is_first = state->page_heap.system == 0; /* precedes the settings */
+    bool is_first = state->page_heap.system == 0; /* the first growth precedes the settings */
     if (!is_first && !ensure_limit(state, ask)) {
         ask = pages;
         if (!ensure_limit(state, ask)) {

@@ -2,7 +2,7 @@
 
 enum { MOVED_BYTES = 64 * 1024, CHAINED_BYTES = 1024 * 1024 };
 
-/* The candidate that follows a size. */
+/* Returns the candidate size after `size`. */
 static uint32_t next_size(uint32_t size, uint64_t page)
 {
     uint32_t power = UINT32_C(1) << (31 - (unsigned)__builtin_clz(size));
@@ -10,7 +10,8 @@ static uint32_t next_size(uint32_t size, uint64_t page)
     return size + (step < page ? step : (uint32_t)page);
 }
 
-/* The least pages that waste at most an eighth and hold a quarter of what moves at once. */
+/* Returns the minimum number of pages that waste at most an eighth and contain at least a quarter
+ * of the blocks that move together. */
 static uint32_t pages_for(uint32_t size, uint32_t move, uint64_t page)
 {
     uint32_t pages = 1;
@@ -35,7 +36,7 @@ static struct size_class class_for(uint32_t size, uint64_t page, uint64_t max_mo
     };
 }
 
-/* Says of each rounded request which class is the smallest that holds it. */
+/* Sets the smallest sufficient class for each rounded request. */
 static void fill(uint8_t *table, uint32_t unit, uint32_t most, const struct size_classes *classes)
 {
     uint8_t number = 1;

@@ -5,11 +5,11 @@
 #include "space/residence.h"
 
 enum {
-    SMALLEST = 1,               /* the class of a byte */
-    IDLE_RECORDS = 2,           /* span records made first, to shift the others in caches */
+    SMALLEST = 1,     /* class of a request for one byte */
+    IDLE_RECORDS = 2, /* span records that are made first and shift all others within cache lines */
     BLOCKS_AN_EVENT = 16,
     POOL_OF_EXCEPTIONS = 72704, /* bytes that the C++ library allocates when it is loaded */
-    THREAD_BLOCK = 304,         /* and the C library for each thread that is started */
+    THREAD_BLOCK = 304,         /* bytes that the C library allocates for each started thread */
 };
 
 static struct tcmalloc *state_of(struct heap *heap)
@@ -25,7 +25,7 @@ bool tcmalloc_reserve(struct tcmalloc *state, uint64_t blocks)
     return heap_needs(heap, links_reserve(&state->links, heap->capacity));
 }
 
-/* Takes a block that is never freed. */
+/* Allocates a block that is never freed. */
 static void keep(struct tcmalloc *state, struct thread_cache *cache, uint64_t size)
 {
     uint32_t class = tcmalloc_class_of(&state->table, size);
@@ -34,8 +34,8 @@ static void keep(struct tcmalloc *state, struct thread_cache *cache, uint64_t si
         heap_mark(&state->heap, id, STATE_TABLE);
 }
 
-/* The start of 2.10: it allocates and frees, and the first cache belongs to no thread afterwards.
- */
+/* Simulates the start of 2.10, which allocates and frees blocks. Its first cache afterwards belongs
+ * to no thread. */
 static void start_old(struct tcmalloc *state)
 {
     keep(state, tcmalloc_add_cache(state), POOL_OF_EXCEPTIONS);
@@ -48,7 +48,8 @@ static void start_old(struct tcmalloc *state)
     keep(state, cache, 16);
 }
 
-/* The start of later releases: they free one byte past the cache, and another into it. */
+/* Simulates the start of later releases, which free one byte to the central free list and another
+ * into the cache. */
 static void start_new(struct tcmalloc *state)
 {
     struct thread_cache *cache = tcmalloc_make_cache(state, 0);
@@ -62,7 +63,7 @@ static void start_new(struct tcmalloc *state)
         tcmalloc_give(state, cache, SMALLEST, id);
 }
 
-/* Allocations and frees before the program's own first call. */
+/* Simulates the allocations and frees before the program's first call. */
 static void start_program(struct tcmalloc *state)
 {
     struct heap *heap = &state->heap;
@@ -82,7 +83,7 @@ static void start_program(struct tcmalloc *state)
         heap_exhaust(heap);
 }
 
-/* Takes a block of a class, or a span. */
+/* Allocates a block of a class, or a span. */
 static uint32_t take(struct tcmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -101,7 +102,7 @@ static uint32_t take(struct tcmalloc *state, uint64_t size)
     return id;
 }
 
-/* Takes more pages than are needed, and frees those in front and behind. */
+/* Allocates a larger span than needed, and frees its excess pages on both sides. */
 static uint32_t take_aligned(struct tcmalloc *state, uint64_t size, uint64_t alignment)
 {
     struct heap *heap = &state->heap;
@@ -172,7 +173,7 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
     return state->table.classes[tcmalloc_class_of(&state->table, size)].size;
 }
 
-/* Returns whether a block keeps its place for a new size. */
+/* Returns whether a realloc keeps the block in place. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t held = heap->blocks[id].size;
@@ -237,7 +238,7 @@ static void release_all(void *memory)
     links_release(&state->links);
 }
 
-/* The blocks in the threads' caches, and in the chains between them. */
+/* Returns the number of blocks in thread caches and transfer caches. */
 static uint64_t cached(const void *memory)
 {
     const struct tcmalloc *state = memory;
@@ -296,7 +297,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         figures[i] = values[i];
 }
 
-/* By the start of the first memory for spans. */
+/* Locates an object relative to the start of the first memory for spans. */
 static void locate(const struct heap *heap, uint32_t id, struct location *location)
 {
     uint64_t start = heap->setting.mechanism ? METADATA_PIECE : 0;

@@ -1,21 +1,21 @@
 /* Declarations shared by the parts of tcmalloc (policy/families/tcmalloc.md).
  *
- *   thread caches       lists of blocks of each class, one cache a thread    thread_caches.c
- *   central free lists  a class's spans, cut into blocks, and its transfer
- *                       cache: chains of the blocks that move together       central_free_list.c
- *   page heap           free spans, normal ones and those returned           page_heap.c
- *   metadata            records and tables, in pieces of the break           metadata.c
+ *   thread caches       lists of blocks of each class, one cache per thread   thread_caches.c
+ *   central free lists  the spans of a class, cut into blocks, and its
+ *                       transfer cache: batches of blocks that move together  central_free_list.c
+ *   page heap           free spans, either normal or returned                 page_heap.c
+ *   metadata            records and tables, in pieces of the break            metadata.c
  *
  * Names are upstream's where they exist. After each event:
  *
- *   of a span                free_count + blocks given out == class->blocks
- *   of a central free list   free_blocks == sum of free_count over its spans
- *                            used_slots <= cache_size <= class->max_cache_size
- *   of a thread cache        size == sum over the classes of list->count * class->size
- *                            list->lowater <= list->count
- *   of all thread caches     unclaimed_cache_space + sum of max_size ==
- *                            max_total_thread_cache_bytes, within its limits
- *   of the page heap         free[kind] == sum of the lengths of its spans of that kind */
+ *   span                free_count + its allocated and cached blocks == class->blocks
+ *   central free list   free_blocks == sum of free_count over its spans
+ *                       used_slots <= cache_size <= class->max_cache_size
+ *   thread cache        size == sum over the classes of list->count * class->size
+ *                       list->lowater <= list->count
+ *   all thread caches   unclaimed_cache_space + sum of max_size ==
+ *                       max_total_thread_cache_bytes, within its limits
+ *   page heap           free[kind] == sum of the lengths of its spans of that kind */
 #ifndef SIMALLOC_TCMALLOC_H
 #define SIMALLOC_TCMALLOC_H
 
@@ -27,17 +27,18 @@
 
 enum tcmalloc_version { VERSION_2_10, VERSION_2_18 };
 
-/* Values of a block's `family_data`: the number of the span from which it was cut, or */
-#define SPAN_NORMAL (UINT32_MAX - 2)   /* a free span */
-#define SPAN_RETURNED (UINT32_MAX - 1) /* a free span whose pages are returned to the system */
-#define SPAN_USED UINT32_MAX           /* a span that is one block of the program's */
+/* Values of a block's `family_data`: the number of the span from which it was cut, or one of
+ * these. */
+#define SPAN_NORMAL (UINT32_MAX - 2)   /* free span with pages in memory */
+#define SPAN_RETURNED (UINT32_MAX - 1) /* free span whose pages were returned to the system */
+#define SPAN_USED UINT32_MAX           /* span that is one block of the program */
 #define NO_SPAN UINT32_MAX
 
 enum { KINDS = 2, MAX_LISTED = 256, METADATA_PIECE = 8 << 20 };
-/* Bytes of records. */
+/* Sizes of records in bytes. */
 enum { SPAN_RECORD = 48, LONG_SPAN_RECORD = 48, GROWTH_RECORD = 264, CACHE_RECORD = 4224 };
 
-/* Blocks, each linked to the next by `links.of[].older`. */
+/* A run of blocks. `links.of[].older` links each block to the next. */
 struct run {
     uint32_t first;
     uint32_t last;
@@ -46,43 +47,44 @@ struct run {
 
 /* A span cut into blocks of one class. */
 struct span {
-    uint32_t lowest; /* block */
-    uint32_t free;   /* most recently freed block, head of a chain of `free_count` */
+    uint32_t lowest; /* lowest block */
+    uint32_t free;   /* most recently freed block, head of a list of `free_count` blocks */
     uint32_t free_count;
     uint32_t class;
     uint32_t newer; /* next newer span of the class with free blocks, or NO_SPAN */
-    uint32_t older; /* next older one, or NO_SPAN; next unused number if unused */
+    /* next older span of the class with free blocks, or NO_SPAN; next unused number if unused */
+    uint32_t older;
 };
 
 struct spans {
     struct span *of;
     uint32_t capacity;
-    uint32_t used;   /* numbers below this have been in use */
-    uint32_t unused; /* head of the chain of unused numbers; or NO_SPAN */
+    uint32_t used;   /* numbers below this were used */
+    uint32_t unused; /* head of the list of unused numbers, or NO_SPAN */
 };
 
 /* The part of a class that all threads share. */
 struct central_free_list {
-    uint32_t newest; /* span with free blocks; or NO_SPAN */
+    uint32_t newest; /* newest span with free blocks, or NO_SPAN */
     uint32_t spans;
-    uint64_t free_blocks; /* free blocks of these spans */
-    uint32_t cache_size; /* number of slots of the transfer cache */
+    uint64_t free_blocks; /* free blocks in the spans of the class */
+    uint32_t cache_size;  /* number of slots of the transfer cache */
     uint32_t used_slots;
-    uint32_t slots[MAX_SLOTS]; /* the first block of each, the newest chain last */
+    uint32_t slots[MAX_SLOTS]; /* first block of the batch in each slot, the newest batch last */
 };
 
 struct page_heap {
     struct chain lists[KINDS][MAX_LISTED + 1]; /* by length */
     struct size_tree long_spans[KINDS];
-    uint64_t free[KINDS]; /* pages */
-    uint64_t system;      /* pages got for spans */
-    uint64_t listed;      /* the longest length that has a list */
-    uint64_t limit;       /* pages; 0: none */
+    uint64_t free[KINDS]; /* number of free pages by kind */
+    uint64_t system;      /* number of pages obtained for spans */
+    uint64_t listed;      /* largest length that has a list */
+    uint64_t limit;       /* limit in pages, or 0 if unlimited */
     uint64_t cursor;      /* length of the spans to examine next for a return */
-    int64_t delay;        /* pages to be freed before the next look */
+    int64_t delay;        /* number of pages to be freed before the next release */
 };
 
-/* Records of one size; freed records are used first. */
+/* Records of one size. Freed records are reused first. */
 struct records {
     uint64_t used;
     uint64_t made;
@@ -90,33 +92,33 @@ struct records {
 };
 
 struct metadata {
-    uint64_t at; /* start of the remainder of the piece */
+    uint64_t at; /* start of the unused part of the current piece */
     uint64_t end;
-    uint64_t taken; /* bytes, of all pieces */
-    uint64_t end_leaf; /* the table of pages has its parts up to before this one */
+    uint64_t taken;    /* bytes taken from all pieces */
+    uint64_t end_leaf; /* parts of the page table below this number exist */
     struct records spans, growths, caches, long_spans;
 };
 
 struct cache_list {
-    uint32_t newest; /* the first of a run */
+    uint32_t newest; /* newest block, first of a run */
     uint32_t count;
-    uint32_t lowater;    /* the lowest count since the last scavenge */
-    uint32_t max_length; /* blocks above which the list is shortened */
+    uint32_t lowater;    /* minimum count since the last scavenge */
+    uint32_t max_length; /* maximum number of blocks before the list is shortened */
     uint32_t length_overages;
 };
 
 struct thread_cache {
-    struct thread_cache *older; /* or NULL */
-    uint64_t size;     /* bytes of its blocks */
-    uint64_t max_size; /* with more bytes, it is scavenged */
+    struct thread_cache *older; /* next older cache, or NULL */
+    uint64_t size;              /* total bytes of its blocks */
+    uint64_t max_size;          /* limit in bytes; a larger cache is scavenged */
     struct cache_list lists[MAX_CLASSES];
 };
 
 struct caches {
-    struct thread_cache *newest; /* NULL: no caches */
-    struct thread_cache *victim; /* whose limit is lowered next; NULL: the newest's */
+    struct thread_cache *newest; /* newest cache, or NULL if no cache exists */
+    struct thread_cache *victim; /* cache whose limit is lowered next, or NULL for the newest */
     struct thread_table of_threads;
-    int64_t unclaimed_cache_space; /* bytes that are in no cache's limit */
+    int64_t unclaimed_cache_space; /* bytes that belong to no cache's limit */
 };
 
 struct tcmalloc {
@@ -134,73 +136,76 @@ struct tcmalloc {
     struct links links;
     struct spans spans;
     struct central_free_list central_lists[MAX_CLASSES];
-    uint32_t turn; /* the class whose room is taken next */
+    uint32_t turn; /* next class in turn to give up a slot */
     struct page_heap page_heap;
     struct metadata metadata;
     struct caches caches;
     uint64_t visited; /* blocks visited in the current event */
 };
 
-/* Reserves room for `blocks` more blocks and their links. Returns false, with the heap's failure
+/* Reserves entries for `blocks` more blocks and their links. Returns false, with the heap's failure
  * set, if memory is exhausted. The block table may move. */
 bool tcmalloc_reserve(struct tcmalloc *state, uint64_t blocks);
 
-/* metadata.c. Nothing is done without a mechanism. */
+/* metadata.c. These functions have no effect without a mechanism. */
 void tcmalloc_take_record(struct tcmalloc *state, struct records *records, uint64_t size);
 void tcmalloc_give_record(struct tcmalloc *state, struct records *records);
-/* Records a growth, and makes sure of the parts of the table of pages that new memory needs. */
+/* Records a growth, and makes the parts of the page table that the new memory needs. */
 void tcmalloc_describe(struct tcmalloc *state, uint64_t address, uint64_t size);
 
-/* page_heap.c. Makes a span, which is in no state yet; NO_BLOCK, with the heap's failure set, if
- * that cannot be. */
+/* page_heap.c. Allocates a span, whose state the caller sets. Returns NO_BLOCK, with the heap's
+ * failure set, if that is impossible. */
 uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages);
-/* Cuts a span that is not free in two, and returns the high one. */
+/* Splits a span that is not free after `pages` pages. Returns the high part. */
 uint32_t tcmalloc_split_span(struct tcmalloc *state, uint32_t id, uint64_t pages);
-/* Takes a span back that is not counted as allocated. */
+/* Frees a span that is not counted as allocated. */
 void tcmalloc_free_span(struct tcmalloc *state, uint32_t id);
 /* Returns at least `least` pages to the system, or all free pages if they are fewer. Returns their
  * number. */
 uint64_t tcmalloc_release_spans(struct tcmalloc *state, uint64_t least);
 bool tcmalloc_page_heap_init(struct tcmalloc *state);
 void tcmalloc_page_heap_release(struct tcmalloc *state);
-/* Counts the free spans. Returns a description of the first fault, or NULL. */
+/* Adds the number of free spans to `blocks`. Returns a description of the first fault, or NULL. */
 const char *tcmalloc_page_heap_check(const struct tcmalloc *state, uint64_t *blocks);
 
-/* central_free_list.c. Takes back a run of cached blocks, the first of it first. */
+/* central_free_list.c. Takes back a run of cached blocks in its order. */
 void tcmalloc_insert(struct tcmalloc *state, uint32_t class, struct run run);
-/* Returns a run of up to `count` cached blocks; of none, with the heap's failure set, if that
- * cannot be. */
+/* Returns a run of up to `count` cached blocks. Returns an empty run, with the heap's failure set,
+ * if no block can be allocated. */
 struct run tcmalloc_fetch(struct tcmalloc *state, uint32_t class, uint32_t count);
 void tcmalloc_central_lists_init(struct tcmalloc *state);
 void tcmalloc_central_lists_release(struct tcmalloc *state);
-/* Counts the free and the cached blocks. Returns a description of the first fault, or NULL. */
+/* Adds the numbers of free and cached blocks to `blocks`. Returns a description of the first fault,
+ * or NULL. */
 const char *tcmalloc_central_lists_check(const struct tcmalloc *state, uint64_t *blocks);
 
-/* thread_caches.c. Makes a cache for a thread that has none; NULL, with the heap's failure set,
- * when memory is exhausted. */
+/* thread_caches.c. Makes a cache for a thread that has no cache. Returns NULL, with the heap's
+ * failure set, if memory is exhausted. */
 struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread);
-/* Makes a cache without a thread. NULL as above. */
+/* Makes a cache that belongs to no thread. Returns NULL, with the heap's failure set, if memory is
+ * exhausted. */
 struct thread_cache *tcmalloc_add_cache(struct tcmalloc *state);
 void tcmalloc_end_thread(struct tcmalloc *state, uint32_t thread);
 void tcmalloc_caches_init(struct tcmalloc *state);
 void tcmalloc_caches_release(struct tcmalloc *state);
 /* Returns a description of the first fault in the caches, or NULL. */
 const char *tcmalloc_caches_check(const struct tcmalloc *state);
-/* Fills an empty list, and returns the one block that is not entered. Returns NO_BLOCK, with the
- * heap's failure set, if memory is exhausted. */
+/* Fills the empty list of a class from the central free list. Returns one of the fetched blocks,
+ * which does not enter the list. Returns NO_BLOCK, with the heap's failure set, if memory is
+ * exhausted. */
 uint32_t tcmalloc_refill(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);
-/* Returns blocks to the central free list from a list that is too long, or a cache that is too
+/* Moves blocks to the central free list from a list that is too long, or from a cache that is too
  * large. */
 void tcmalloc_shrink(struct tcmalloc *state, struct thread_cache *cache, uint32_t class);
 
-/* The cache of a thread; NULL: it has none. */
+/* Returns the cache of a thread, or NULL. */
 ALWAYS_INLINE struct thread_cache *tcmalloc_cache_of(const struct tcmalloc *state, uint32_t thread)
 {
     return thread_table_find(&state->caches.of_threads, thread);
 }
 
-/* Takes a cached block of a class. Returns NO_BLOCK, with the heap's failure set, if memory is
- * exhausted. */
+/* Removes a block of a class from a cache, and refills an empty list first. Returns NO_BLOCK, with
+ * the heap's failure set, if memory is exhausted. */
 ALWAYS_INLINE uint32_t tcmalloc_take(struct tcmalloc *state, struct thread_cache *cache,
                                      uint32_t class)
 {

@@ -1,4 +1,4 @@
-/* tcmalloc's thread caches, and their common size limit. */
+/* tcmalloc's thread caches and their shared size limit. */
 #include <stdlib.h>
 
 #include "families/tcmalloc/tcmalloc.h"
@@ -9,10 +9,10 @@ enum {
     STEP = 64 * 1024, /* step by which a cache's limit rises */
     MIN_LIMIT = 512 * 1024,
     MAX_TOTAL = 1 << 30,
-    MAX_ASKED = 10, /* caches, for a part of their limit */
+    MAX_ASKED = 10, /* maximum number of caches tried for a part of their limit */
 };
 
-/* The bytes that all caches may hold together. */
+/* Returns the total limit in bytes of all caches. */
 static int64_t total_space(const struct tcmalloc *state)
 {
     uint64_t total = state->max_total_thread_cache_bytes;
@@ -53,7 +53,7 @@ void tcmalloc_caches_release(struct tcmalloc *state)
     thread_table_release(&state->caches.of_threads);
 }
 
-/* Raises a limit: by what none has claimed, or else at the cost of another cache. */
+/* Raises the limit of a cache, by unclaimed bytes or by lowering the limit of another cache. */
 static void raise_limit(struct caches *caches, struct thread_cache *cache)
 {
     if (caches->unclaimed_cache_space > 0) {
@@ -103,7 +103,7 @@ struct thread_cache *tcmalloc_make_cache(struct tcmalloc *state, uint32_t thread
     return cache;
 }
 
-/* Releases the newest blocks of a list, in chains of the number that moves in one step. */
+/* Releases the newest blocks of a list in batches of up to `move` blocks. */
 static void give_back(struct tcmalloc *state, struct thread_cache *cache, uint32_t class,
                       uint32_t count)
 {
@@ -164,7 +164,7 @@ uint32_t tcmalloc_refill(struct tcmalloc *state, struct thread_cache *cache, uin
     return run.first;
 }
 
-/* Gives some blocks of a list back that is too long, which may be longer or shorter from now on. */
+/* Releases blocks of a list that is too long, and raises or lowers its maximum length. */
 static void shorten(struct tcmalloc *state, struct thread_cache *cache, uint32_t class)
 {
     struct cache_list *list = &cache->lists[class];
@@ -178,7 +178,8 @@ static void shorten(struct tcmalloc *state, struct thread_cache *cache, uint32_t
     }
 }
 
-/* Gives half of what has not been needed since the last time back; then the limit rises. */
+/* Releases half of the blocks of each list that were not needed since the last scavenge. Then
+ * raises the cache's limit. */
 static void scavenge(struct tcmalloc *state, struct thread_cache *cache)
 {
     for (uint32_t class = 1; class < state->table.count; class++) {
