@@ -1,13 +1,14 @@
 #include "families/jemalloc/arena.h"
 
-enum { BLOCKS_A_SLAB = 16 }; /* maximum number of new blocks for the pages of a slab */
+/* maximum number of new blocks for the pages of a slab, besides its regions */
+enum { BLOCKS_A_SLAB = 16 };
 
 ALWAYS_INLINE unsigned slab_regions(const struct extent *slab)
 {
     return (unsigned)(slab->size / class_size(slab->class));
 }
 
-/* Makes one block, waste, of all that an extent was cut into. */
+/* Joins all blocks of an extent into one block of waste. */
 static void make_plain(struct jemalloc *state, struct extent *extent)
 {
     struct heap *heap = &state->heap;
@@ -18,7 +19,8 @@ static void make_plain(struct jemalloc *state, struct extent *extent)
     heap_join_all(heap, block, extent->size);
 }
 
-/* Cuts a new extent into regions, all free. False when memory is exhausted. */
+/* Cuts a new extent into free regions. Returns false, with the heap's failure set, if memory is
+ * exhausted. */
 static bool cut_regions(struct jemalloc *state, uint32_t number, uint32_t class)
 {
     struct heap *heap = &state->heap;
@@ -47,7 +49,7 @@ static bool cut_regions(struct jemalloc *state, uint32_t number, uint32_t class)
     return true;
 }
 
-/* Gets a new slab; NO_EXTENT when memory is exhausted. */
+/* Allocates a new slab. Returns NO_EXTENT if memory or the capacity is exhausted. */
 static uint32_t new_slab(struct jemalloc *state, struct arena *arena, uint32_t class)
 {
     uint64_t size = state->slabs[class];
@@ -85,7 +87,8 @@ uint32_t jemalloc_allocate_small(struct jemalloc *state, struct arena *arena, ui
     return block;
 }
 
-/* Keeps track of a slab that was full and now has one free region. */
+/* Enters a slab that was full and now has one free region: as the current slab, or among the other
+ * slabs that are not full. */
 static void enter_nonfull(struct jemalloc *state, struct bin *bin, uint32_t number)
 {
     struct extent *at = state->extents.at;
@@ -133,8 +136,7 @@ void jemalloc_free_extent(struct jemalloc *state, struct arena *arena, uint32_t 
     jemalloc_free_pages(state, arena, number);
 }
 
-/* Splits the one block of a large object's extent into the object at an offset and waste around it.
- */
+/* Splits the block of a large object's extent into the object at an offset and waste around it. */
 static void lay_out(struct jemalloc *state, uint32_t number, uint64_t offset,
                            uint64_t usable)
 {

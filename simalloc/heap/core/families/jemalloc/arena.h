@@ -1,28 +1,31 @@
-/* An arena of jemalloc: slabs of small objects, and large objects. */
+/* An arena of jemalloc: slabs with small objects, and large objects. */
 #ifndef SIMALLOC_JEMALLOC_ARENA_H
 #define SIMALLOC_JEMALLOC_ARENA_H
 
 #include "families/jemalloc/page_allocator.h"
 
-/* Makes current a slab that is not full; false when memory is exhausted. */
+/* Makes a slab with a free region the current slab. Returns false if memory or the capacity is
+ * exhausted. */
 bool jemalloc_find_slab(struct jemalloc *state, struct arena *arena, uint32_t class);
 
-/* Takes the lowest region of the slab in use; NO_BLOCK when memory is exhausted. */
+/* Allocates the lowest free region of the current slab. Returns NO_BLOCK if memory or the capacity
+ * is exhausted. */
 uint32_t jemalloc_allocate_small(struct jemalloc *state, struct arena *arena, uint32_t class);
 
-/* Takes a region back. Returns its slab if that is empty and has left the bin, else NO_EXTENT. */
+/* Frees a region. Returns its slab if the slab is empty and has left the bin, otherwise
+ * NO_EXTENT. */
 uint32_t jemalloc_put_back(struct jemalloc *state, struct arena *arena, uint32_t block);
 
-/* Frees the pages of an active extent with whatever was in it. */
+/* Frees the pages of an active extent, whatever blocks it contains. */
 void jemalloc_free_extent(struct jemalloc *state, struct arena *arena, uint32_t number);
 
-/* Returns a large object; NO_BLOCK when memory is exhausted. */
+/* Allocates a large object. Returns NO_BLOCK if memory or the capacity is exhausted. */
 uint32_t jemalloc_allocate_large(struct jemalloc *state, struct arena *arena, struct random *random,
                                  uint64_t usable, uint64_t alignment);
 
 void jemalloc_free_large(struct jemalloc *state, struct arena *arena, uint32_t block);
 
-/* Makes a large object of another size where it is; says whether that could be. */
+/* Resizes a large object in place. Returns whether that was possible. */
 bool jemalloc_resize_large(struct jemalloc *state, uint32_t block, uint64_t usable);
 
 ALWAYS_INLINE struct extent *extent_of(struct jemalloc *state, uint32_t block)
@@ -35,7 +38,8 @@ ALWAYS_INLINE struct arena *arena_of(struct jemalloc *state, uint32_t block)
     return state->arenas[extent_of(state, block)->arena];
 }
 
-/* Takes the lowest free region of a slab that has one; its block is still marked free. */
+/* Removes and returns the lowest free region of a slab, which must have one. The region's block is
+ * still marked free. */
 ALWAYS_INLINE uint32_t take_region(struct extent *slab)
 {
     unsigned word = 0;

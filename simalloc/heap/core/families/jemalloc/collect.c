@@ -1,17 +1,18 @@
 #include "families/jemalloc/collect.h"
 
-enum { SMALL_COLLECTED = 4 }; /* classes that a collection of 5.3.1 flushes; and a large one */
+/* number of small classes that a collection of 5.3.1 flushes, besides one large class */
+enum { SMALL_COLLECTED = 4 };
 
 #define COLLECTION_INTERVAL UINT64_C(10000000) /* minimum nanoseconds between two collections of
                                                 * 5.3.1 */
 
-/* Addresses as Linux would have given them, from `start` to before `end`. */
+/* A range of addresses in Linux's placement, from `start` up to but excluding `end`. */
 struct span {
     uint64_t start;
     uint64_t end;
 };
 
-/* Where an object or an extent lies, as Linux would have placed it. */
+/* Returns the address that Linux would have assigned to an address in an extent. */
 ALWAYS_INLINE uint64_t place_of(struct jemalloc *state, uint32_t extent, uint64_t address)
 {
     return address + state->mappings[extent_at(state, extent)->mapping].shift;
@@ -33,12 +34,13 @@ static uint32_t count_far(struct jemalloc *state, const struct stack *stack,
     return far;
 }
 
-/* Swaps the near objects to the top of a stack, in their order, each for the topmost far one. */
+/* Moves the near objects of a stack above the far ones. From the top down, swaps each near object
+ * with the topmost far object above it. Near objects keep their order. */
 static void swap_far_down(struct jemalloc *state, struct stack *stack,
                                  const struct span *span)
 {
     uint32_t *objects = stack->objects;
-    uint32_t far = stack->count; /* place of the topmost far one + 1; `count`: as yet unknown */
+    uint32_t far = stack->count; /* index of the topmost far object plus 1; valid if `found` */
     bool found = false;
     for (uint32_t i = stack->count; i > 0; i--) {
         uint32_t block = objects[i - 1];
@@ -53,8 +55,8 @@ static void swap_far_down(struct jemalloc *state, struct stack *stack,
     }
 }
 
-/* Moves objects far from the slab in use to the bottom of a stack. Returns the number to flush:
- * `count`, or all far objects. */
+/* Moves objects far from the slab in use to the bottom of a stack. Returns the number of objects to
+ * flush: the larger of `count` and the number of far objects. */
 static uint32_t gather_far(struct jemalloc *state, const struct thread *thread,
                                   uint32_t class, struct stack *stack, uint32_t count)
 {
@@ -76,7 +78,8 @@ static uint32_t gather_far(struct jemalloc *state, const struct thread *thread,
     return far > count ? far : count;
 }
 
-/* Lets fills take half as much if a class was not all used; twice as much if it was refilled. */
+/* Halves the objects of a fill if some objects of the class were not used. Doubles them if the
+ * stack was refilled. */
 static void adapt_fill(struct stack *stack)
 {
     if (stack->low > 0) {
@@ -91,7 +94,8 @@ static void adapt_fill(struct stack *stack)
     }
 }
 
-/* Flushes three quarters or more of the unused objects. Returns whether it flushed any. */
+/* Flushes at least three quarters of the objects that were not used since the last visit. Returns
+ * whether any object was flushed. */
 static bool visit(struct jemalloc *state, struct thread *thread, uint32_t class)
 {
     struct stack *stack = &thread->stacks[class];
@@ -107,7 +111,8 @@ static bool visit(struct jemalloc *state, struct thread *thread, uint32_t class)
     return count > 0;
 }
 
-/* Visits classes in turn from a cursor on until `most` have flushed, or all are visited. */
+/* Visits classes in turn, starting at a cursor, until `most` classes have flushed or all were
+ * visited. */
 static void visit_some(struct jemalloc *state, struct thread *thread, uint32_t *cursor,
                               uint32_t first, uint32_t end, uint32_t most)
 {

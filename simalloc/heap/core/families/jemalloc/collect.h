@@ -1,5 +1,5 @@
-/* Garbage collection of jemalloc's thread caches: flushing objects that were not used for a while.
- */
+/* Garbage collection of jemalloc's thread caches, which flushes objects that were not used since
+ * the last collection. */
 #ifndef SIMALLOC_JEMALLOC_COLLECT_H
 #define SIMALLOC_JEMALLOC_COLLECT_H
 

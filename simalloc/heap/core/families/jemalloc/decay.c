@@ -1,6 +1,6 @@
 #include "families/jemalloc/decay.h"
 
-/* A random number below `limit`; those that are not are drawn again. */
+/* Returns a random number below `limit`. Larger numbers are rejected and drawn again. */
 static uint64_t random_below(struct random *random, uint64_t limit)
 {
     if (limit <= 1)
@@ -33,7 +33,7 @@ void jemalloc_fill_shares(struct jemalloc *state)
         uint64_t cube = step * step * step;
         uint64_t numerator =
             cube * (6 * step * step + 10 * DECAY_STEPS * DECAY_STEPS - 15 * step * DECAY_STEPS);
-        state->shares[step - 1] = (numerator << 9) / 9765625; /* 200**5 is 2**15 * 5**10 */
+        state->shares[step - 1] = (numerator << 9) / 9765625; /* 200**5 == 2**15 * 5**10 */
     }
 }
 

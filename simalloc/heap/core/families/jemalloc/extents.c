@@ -1,13 +1,14 @@
 #include "families/jemalloc/extents.h"
 
-enum { MAX_EXAMINED = 32 }; /* extents of the bin below the first whose extents all fit */
+/* maximum number of extents examined in the next bin below the bins whose extents all fit */
+enum { MAX_EXAMINED = 32 };
 
 ALWAYS_INLINE bool bin_is_filled(const struct extent_cache *cache, uint32_t bin)
 {
     return (cache->filled[bin / 64] >> bin % 64 & 1) != 0;
 }
 
-/* Returns the next bin from `bin` on with an extent, or PAGE_BINS. */
+/* Returns the first bin with an extent, from `bin` on, or PAGE_BINS. */
 ALWAYS_INLINE uint32_t next_filled_bin(const struct extent_cache *cache, uint32_t bin)
 {
     while (bin < PAGE_BINS) {
@@ -67,7 +68,8 @@ static bool extent_holds(const struct jemalloc *state, const struct extent *exte
     return start <= extent->size && extent->size - start >= size;
 }
 
-/* Lists the examined extents of the bin below the first bin whose extents all have `size` bytes. */
+/* Lists the examined extents of the next bin below the bins whose extents all have at least `size`
+ * bytes. Returns their number. */
 static unsigned list_bin_below(const struct jemalloc *state,
                                       const struct extent_cache *cache, uint64_t size,
                                       uint32_t *found)
@@ -78,7 +80,7 @@ static unsigned list_bin_below(const struct jemalloc *state,
     return jemalloc_pairing_list(state->extents.at, &cache->bins[bin], MAX_EXAMINED, found);
 }
 
-/* Returns the first of all extents with at least `size` bytes, or NO_EXTENT. */
+/* Returns the first extent with at least `size` bytes, or NO_EXTENT. */
 static uint32_t cache_fit(struct jemalloc *state, struct extent_cache *cache, uint64_t size)
 {
     struct extent *at = state->extents.at;
@@ -99,7 +101,8 @@ static uint32_t cache_fit(struct jemalloc *state, struct extent_cache *cache, ui
     return best;
 }
 
-/* An extent that holds `size` bytes at an alignment: of each bin only the first is tried. */
+/* Returns an extent that can hold `size` bytes at an alignment, or NO_EXTENT. Tries only the first
+ * extent of each bin. */
 static uint32_t cache_fit_aligned(struct jemalloc *state, struct extent_cache *cache,
                                          uint64_t size, uint64_t alignment)
 {

@@ -1,11 +1,12 @@
-/* jemalloc 5.3: slabs and extents of pages in arenas, behind caches that belong to threads
- * (policy/families/jemalloc.md). */
+/* jemalloc 5.3 (policy/families/jemalloc.md): arenas with slabs and extents of pages, behind thread
+ * caches. */
 #include "families/jemalloc/jemalloc.h"
 
 #include "families/jemalloc/report.h"
 #include "layers/define_layer.h"
 
-/* Returns an object, from the thread's cache if that has one of the class. */
+/* Allocates an object from the thread's cache, or from an arena if the cache has no object of the
+ * class. */
 ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *thread, uint64_t size,
                                        uint64_t usable)
 {
@@ -25,7 +26,8 @@ ALWAYS_INLINE uint32_t allocate_object(struct jemalloc *state, struct thread *th
     return block;
 }
 
-/* Puts an object in the thread's cache, or gives it back to its arena. */
+/* Frees an object into the thread's cache, or into its arena if the cache does not hold its
+ * class. */
 ALWAYS_INLINE void free_object(struct jemalloc *state, struct thread *thread, uint32_t block)
 {
     uint32_t class = class_number(state->heap.blocks[block].size);
@@ -45,7 +47,7 @@ ALWAYS_INLINE void free_object(struct jemalloc *state, struct thread *thread, ui
     write_stack(state, stack, 1);
 }
 
-/* Counts bytes allocated and freed; the cache is collected when there are enough of either. */
+/* Counts allocated and freed bytes. Collects the cache when either count reaches the limit. */
 ALWAYS_INLINE void count_bytes(struct jemalloc *state, struct thread *thread, uint64_t allocated,
                                uint64_t freed)
 {
@@ -61,8 +63,8 @@ ALWAYS_INLINE void count_bytes(struct jemalloc *state, struct thread *thread, ui
     }
 }
 
-/* Allocates an object of thread 0 that is never freed, and writes its first bytes; false when memory is
- * exhausted. */
+/* Allocates an object of thread 0 that is never freed, and writes its first bytes. Returns false if
+ * memory or the capacity is exhausted. */
 static bool keep(struct jemalloc *state, uint64_t size, uint64_t written)
 {
     struct heap *heap = &state->heap;
@@ -78,8 +80,9 @@ static bool keep(struct jemalloc *state, uint64_t size, uint64_t written)
     return true;
 }
 
-/* Lets thread 0 allocate what libraries keep, before the first event: the C++ library for itself, the
- * C library for each other thread. False when memory is exhausted. */
+/* Makes the allocations of thread 0 that precede the first event and are never freed: those by the
+ * C++ library for itself and by the C library for each other thread. Returns false if memory or the
+ * capacity is exhausted. */
 static NEVER_INLINE bool start_program(struct jemalloc *state)
 {
     const struct heap *heap = &state->heap;
@@ -125,7 +128,8 @@ static void release(struct heap *heap, uint32_t block)
     count_bytes(state, thread, 0, usable);
 }
 
-/* Keeps an object where it is if it has the size, or is large and can be resized. */
+/* Keeps an object in place if its usable size does not change or if it is a large object that can
+ * be resized. Returns whether it stays in place. */
 static bool resize_in_place(struct jemalloc *state, struct thread *thread, uint32_t block,
                             uint64_t usable)
 {
@@ -138,7 +142,7 @@ static bool resize_in_place(struct jemalloc *state, struct thread *thread, uint3
     return true;
 }
 
-/* Gives an object another place; large ones do not come out of the cache. */
+/* Moves an object to a new place. A large object does not come from the cache. */
 static uint32_t move_object(struct jemalloc *state, struct thread *thread, uint32_t block,
                             uint64_t usable)
 {
@@ -186,7 +190,7 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
 DEFINE_ONLY_LAYER(jemalloc, true, allocate, release, heap_reserve, .resize = resize,
                   .reallocate = resize_or_move, .rounded = rounded)
 
-/* The thread leaves its arena, whose pages are purged if it was the last there. */
+/* Detaches the thread from its arena. Purges the arena's pages if it has no other thread. */
 static void end_thread(struct heap *heap)
 {
     struct jemalloc *state = (struct jemalloc *)heap;

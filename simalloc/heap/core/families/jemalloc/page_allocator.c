@@ -1,7 +1,8 @@
 #include "families/jemalloc/page_allocator.h"
 
-/* Merges an extent with the neighbour above or else below, if either lies in the cache and the sum
- * is at most `max_size` bytes. Returns the extent then, NO_EXTENT if there was none. */
+/* Merges an extent with the neighbour above, or else below, if the neighbour is in the cache and
+ * the sum is at most `max_size` bytes. Returns the merged extent, or NO_EXTENT if neither neighbour
+ * merges. */
 static uint32_t merge_one(struct jemalloc *state, struct arena *arena,
                                  struct extent_cache *cache, uint32_t number, uint64_t max_size)
 {
@@ -20,7 +21,8 @@ static uint32_t merge_one(struct jemalloc *state, struct arena *arena,
     return NO_EXTENT;
 }
 
-/* Merges an extent with its neighbours in the cache until none remain. */
+/* Merges an extent with its neighbours in the cache until neither merges. Returns the merged
+ * extent. */
 static uint32_t merge_all(struct jemalloc *state, struct arena *arena,
                                  struct extent_cache *cache, uint32_t number, uint64_t max_size)
 {
@@ -31,7 +33,8 @@ static uint32_t merge_all(struct jemalloc *state, struct arena *arena,
     return number;
 }
 
-/* Gives an extent's pages back to the system and keeps its addresses, if any are kept. */
+/* Purges an extent. With `retain`, its addresses enter the retained extents; otherwise they are
+ * dropped. */
 static void retain_extent(struct jemalloc *state, struct arena *arena, uint32_t number)
 {
     extent_at(state, number)->is_zero = true;
@@ -44,9 +47,9 @@ static void retain_extent(struct jemalloc *state, struct arena *arena, uint32_t 
     jemalloc_cache_insert(state, &arena->retained, number);
 }
 
-/* Takes the oldest extents out of a cache until `limit` pages are left or `max_taken` pages taken, and
- * chains them by `newer`; dirty ones merge once with a neighbour and become the newest first.
- * Returns the first. */
+/* Removes the oldest extents from a cache until at most `limit` pages remain or at least
+ * `max_taken` pages were removed. A dirty extent with a dirty neighbour merges with it once and
+ * becomes the newest instead. Returns the first removed extent; `newer` links the others. */
 static uint32_t take_oldest(struct jemalloc *state, struct arena *arena,
                                    struct extent_cache *cache, uint64_t limit, uint64_t max_taken)
 {
@@ -73,7 +76,8 @@ static uint32_t take_oldest(struct jemalloc *state, struct arena *arena,
     return first;
 }
 
-/* Purges the oldest extents of a cache; `lazily`, dirty pages become muzzy if any do. */
+/* Purges the oldest extents of a cache. If `lazily`, dirty pages become muzzy instead, unless muzzy
+ * pages are disabled. */
 static void evict(struct jemalloc *state, struct arena *arena, struct extent_cache *cache,
                          uint64_t limit, uint64_t max_taken, bool lazily)
 {
@@ -114,7 +118,8 @@ void jemalloc_look(struct jemalloc *state, struct arena *arena)
     look_at(state, arena, &arena->muzzy, &arena->muzzy_decay);
 }
 
-/* Makes an active extent, which is one block, dirty; a large one merges first. */
+/* Makes an active extent, which must be one block, dirty. An extent of at least SMALLEST_LARGE
+ * bytes is first merged with its neighbours. */
 static void make_dirty(struct jemalloc *state, struct arena *arena, uint32_t number)
 {
     struct extent *extent = extent_at(state, number);
@@ -142,8 +147,8 @@ void jemalloc_free_pages(struct jemalloc *state, struct arena *arena, uint32_t n
         evict(state, arena, &arena->dirty, 0, arena->dirty.pages, false);
 }
 
-/* Cuts `size` bytes at a multiple of `alignment` out of an active extent, and returns it; puts what
- * lies in front and behind into `rests`, which may be NO_EXTENT. */
+/* Cuts `size` bytes at a multiple of `alignment` out of an active extent and returns them. Stores
+ * the remainders before and after them in `rests`; either may be NO_EXTENT. */
 static uint32_t cut_out(struct jemalloc *state, struct arena *arena, uint32_t number,
                                uint64_t size, uint64_t alignment, uint32_t rests[2])
 {
@@ -159,7 +164,7 @@ static uint32_t cut_out(struct jemalloc *state, struct arena *arena, uint32_t nu
     return number;
 }
 
-/* Takes `size` bytes out of a cached extent; the remainder stays in the cache. */
+/* Cuts `size` bytes out of a cached extent. The remainders stay in the cache. */
 static uint32_t take_out(struct jemalloc *state, struct arena *arena,
                                 struct extent_cache *cache, uint32_t number, uint64_t size,
                                 uint64_t alignment)
@@ -173,7 +178,7 @@ static uint32_t take_out(struct jemalloc *state, struct arena *arena,
     return number;
 }
 
-/* Maps the next of the growing sizes that is enough; the rest is retained. */
+/* Maps the next sufficient size of the growing series. The remainder is retained. */
 static uint32_t grow(struct jemalloc *state, struct arena *arena, uint64_t size,
                             uint64_t alignment)
 {

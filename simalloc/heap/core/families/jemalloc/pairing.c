@@ -7,7 +7,7 @@ ALWAYS_INLINE void pairing_link(struct extent *at, uint32_t node, uint32_t sibli
         at[sibling].before = node;
 }
 
-/* Makes the greater of two roots the first child of the lesser, and returns that. */
+/* Makes the higher of two roots the first child of the lower one. Returns the lower root. */
 static uint32_t pairing_join(struct extent *at, uint32_t one, uint32_t other)
 {
     bool in_order = at[one].address < at[other].address;
@@ -20,8 +20,8 @@ static uint32_t pairing_join(struct extent *at, uint32_t one, uint32_t other)
     return low;
 }
 
-/* Joins neighbours in a chain, pair by pair, and chains the results; returns their first, and the
- * last in `tail`. */
+/* Joins the trees of a list in pairs, and links the results into a new list. Returns its first
+ * tree, and stores its last in `tail`. */
 static uint32_t pairing_join_pairs(struct extent *at, uint32_t first, uint32_t *tail)
 {
     uint32_t head = NO_EXTENT;
@@ -41,8 +41,8 @@ static uint32_t pairing_join_pairs(struct extent *at, uint32_t first, uint32_t *
     return head;
 }
 
-/* Makes one heap of a chain: joins the two first and puts the result at its end, until one is left.
- * Returns it. */
+/* Joins the trees of a list into one. Joins them in pairs; then joins the first two and appends the
+ * result until one tree is left. Returns its root. */
 static uint32_t pairing_join_all(struct extent *at, uint32_t first)
 {
     uint32_t tail;
@@ -62,7 +62,7 @@ static uint32_t pairing_join_all(struct extent *at, uint32_t first)
     return head;
 }
 
-/* Joins all that waits with the root. */
+/* Joins all waiting siblings with the root. */
 static void pairing_join_chain(struct extent *at, struct pairing *heap)
 {
     heap->waiting = 0;
@@ -73,7 +73,7 @@ static void pairing_join_chain(struct extent *at, struct pairing *heap)
     heap->root = pairing_join(at, heap->root, pairing_join_all(at, chain));
 }
 
-/* Joins the first two that wait; false if there are no more. */
+/* Joins the first two waiting siblings. Returns false if there are fewer than two. */
 static bool pairing_join_first(struct extent *at, const struct pairing *heap)
 {
     uint32_t first = at[heap->root].sibling;

@@ -1,6 +1,6 @@
 #include "families/jemalloc/report.h"
 
-/* Adds what one arena has. */
+/* Adds the figures of one arena. */
 static void report_arena(const struct arena *arena, uint64_t *figures)
 {
     figures[ALLOCATED] += arena->allocated;
@@ -59,8 +59,8 @@ uint64_t jemalloc_count_cached(const void *memory)
     return count;
 }
 
-/* Returns a description of the first fault in the extents of a cache, or NULL. Adds their number to
- * the count. */
+/* Returns a description of the first fault in the extents of a cache, or NULL. Adds the number of
+ * extents to `count`. */
 static const char *check_cache(const struct jemalloc *state, const struct extent_cache *cache,
                                uint64_t *count)
 {

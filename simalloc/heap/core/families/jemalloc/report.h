@@ -27,7 +27,7 @@ static const char *const figure_names[] = {
 
 void jemalloc_report(const struct heap *heap, uint64_t *figures);
 
-/* The arena, the mapping and the offset in it of an object. */
+/* Returns the arena and mapping of an object, and its offset in the mapping. */
 void jemalloc_locate(const struct heap *heap, uint32_t block, struct location *location);
 
 /* Returns the number of objects in thread caches. */

@@ -38,7 +38,7 @@ uint64_t jemalloc_aligned_size(const struct jemalloc *state, uint64_t size, uint
     return usable_size(state, size < SMALLEST_LARGE ? SMALLEST_LARGE : size);
 }
 
-/* The number of the page class, from 1 page on, that a size belongs to. */
+/* Returns the number of the page class of a size. Class 0 is one page. */
 ALWAYS_INLINE uint32_t page_class(uint64_t size)
 {
     uint64_t pages = (size + PAGE - 1) / PAGE;
@@ -57,7 +57,8 @@ uint64_t jemalloc_page_class_size(uint32_t number)
     return ((UINT64_C(1) << doublings) + ((number % 4 + UINT64_C(1)) << (doublings - 2))) * PAGE;
 }
 
-/* The greatest size of a large object's extent that is not above `size`; else `size`. */
+/* Returns the largest size of a large object's extent that is at most `size`. Returns `size` if all
+ * are larger. */
 static uint64_t extent_floor(const struct jemalloc *state, uint64_t size)
 {
     uint64_t below = size > state->pad ? class_below(size - state->pad, PAGE) : 0;

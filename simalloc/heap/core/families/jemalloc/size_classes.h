@@ -1,4 +1,4 @@
-/* Sizes of jemalloc: classes of objects, slabs, and classes of extents. */
+/* Sizes of jemalloc: classes of objects, slabs, and page classes of extents. */
 #ifndef SIMALLOC_JEMALLOC_SIZE_CLASSES_H
 #define SIMALLOC_JEMALLOC_SIZE_CLASSES_H
 
@@ -9,16 +9,16 @@
 uint64_t jemalloc_given_by(const uint64_t *spans, uint64_t size, bool of_classes,
                            uint64_t otherwise);
 
-/* Sets the bytes of the slabs: the pages of the option, or the fewest pages that hold whole
- * regions. */
+/* Sets the bytes of the slabs of each class: the pages of the option, or the minimum number of
+ * pages that is a whole number of regions. */
 void jemalloc_fill_slabs(struct jemalloc *state);
 
-/* The same at an alignment. */
+/* Returns the usable size of an object for `size` bytes at an alignment. */
 uint64_t jemalloc_aligned_size(const struct jemalloc *state, uint64_t size, uint64_t alignment);
 
 uint64_t jemalloc_page_class_size(uint32_t number);
 
-/* The bin that an extent lies in. */
+/* Returns the bin of an extent of `size` bytes. */
 uint32_t jemalloc_bin_of(const struct jemalloc *state, uint64_t size);
 
 /* The first bin whose extents all have at least `size` bytes. */
@@ -37,13 +37,14 @@ ALWAYS_INLINE uint64_t round_up_to_power(uint64_t size, uint64_t power)
     return (size + power - 1) & ~(power - 1);
 }
 
-/* The least power of two that is not below a number. */
+/* Returns the smallest power of two that is at least `number`. */
 ALWAYS_INLINE uint64_t power_above(uint64_t number)
 {
     return number <= 1 ? 1 : UINT64_C(2) << floor_log2(number - 1);
 }
 
-/* The least class of at least `size`: multiples of `grain`, from 4 on 4 a doubling. */
+/* Returns the smallest class of at least `size` bytes. Classes are multiples of `grain` up to 4 *
+ * grain, then four per doubling. */
 ALWAYS_INLINE uint64_t class_above(uint64_t size, uint64_t grain)
 {
     if (size <= 4 * grain)
@@ -58,7 +59,7 @@ ALWAYS_INLINE uint64_t class_below(uint64_t size, uint64_t grain)
     return size & ~(width - 1);
 }
 
-/* The number of the class that a size belongs to. */
+/* Returns the number of the class for a size. */
 ALWAYS_INLINE uint32_t class_number(uint64_t size)
 {
     if (size <= 64)
@@ -68,7 +69,7 @@ ALWAYS_INLINE uint32_t class_number(uint64_t size)
     return 4 * doublings + (uint32_t)quarters - 19;
 }
 
-/* The size of a class. */
+/* Returns the size of a class. */
 ALWAYS_INLINE uint64_t class_size(uint32_t number)
 {
     if (number <= 4)
@@ -78,7 +79,7 @@ ALWAYS_INLINE uint64_t class_size(uint32_t number)
     return (UINT64_C(1) << doublings) + (quarters << (doublings - 2));
 }
 
-/* The bytes of the object that is given for `size`. */
+/* Returns the usable size of an object for `size` bytes. */
 ALWAYS_INLINE uint64_t usable_size(const struct jemalloc *state, uint64_t size)
 {
     if (size <= 8)

@@ -1,11 +1,13 @@
 #include "families/jemalloc/space.h"
 
-#define WINDOW (UINT64_C(1) << 30)         /* segments lie where Linux puts them, modulo this */
-#define LEAF_SPAN (UINT64_C(1) << 30)      /* addresses that a leaf of the tree of addresses has */
+/* segments have the same addresses as in Linux's placement, modulo this size */
+#define WINDOW (UINT64_C(1) << 30)
+/* bytes of addresses that a leaf of the address tree covers */
+#define LEAF_SPAN (UINT64_C(1) << 30)
 #define LEAF_BYTES (UINT64_C(2) << 20)
 
-/* Returns the address that Linux gives a mapping: below the last; whole huge pages at a multiple of
- * one. */
+/* Returns the address of a new mapping in Linux's placement: below the previous mapping. Mappings
+ * of whole huge pages are aligned to a huge page. */
 static uint64_t place_mapping(struct jemalloc *state, uint64_t size, uint64_t alignment)
 {
     if (size % HUGE_PAGE == 0 && alignment < HUGE_PAGE)
@@ -36,7 +38,8 @@ ALWAYS_INLINE uint64_t table_room(const struct table_block *block)
     return class_below(block->size - block->used, TABLE_QUANTUM);
 }
 
-/* The block with the least room that is enough, or a new one; NULL when memory is exhausted. */
+/* Returns the metadata block with the smallest sufficient remainder, or a new block. Returns NULL
+ * if memory is exhausted. */
 static struct table_block *find_table_block(struct jemalloc *state, struct metadata *tables,
                                                    uint64_t size, uint64_t alignment)
 {
@@ -88,7 +91,8 @@ bool jemalloc_reserve_extents(struct jemalloc *state)
     return true;
 }
 
-/* A new extent, for which memory has been reserved; its record may need metadata. */
+/* Returns a new extent, for which jemalloc_reserve_extents() has reserved memory. Its record may
+ * need metadata. */
 static uint32_t new_extent(struct jemalloc *state, struct arena *arena)
 {
     if (++arena->records > arena->max_records) {
@@ -113,8 +117,8 @@ static void drop_extent(struct jemalloc *state, struct arena *arena, uint32_t nu
     state->extents.unused = number;
 }
 
-/* Returns the address of a leaf of the address tree, which is made if necessary; 0 if memory is
- * exhausted. */
+/* Returns the address of a leaf of the address tree, and makes the leaf if necessary. Returns 0 if
+ * memory is exhausted. */
 static uint64_t find_leaf(struct jemalloc *state, uint64_t number)
 {
     for (uint32_t i = state->leaf_count; i > 0; i--)
@@ -139,15 +143,15 @@ void jemalloc_register_page(struct jemalloc *state, uint32_t mapping, uint64_t a
         heap_touch(&state->heap, leaf + place % LEAF_SPAN / PAGE * 8, 8);
 }
 
-/* Maps a segment at `place` modulo WINDOW; the rest of the window is a hole. Returns the block
- * there, which can be a hole, or NO_BLOCK if memory or addresses are exhausted. */
+/* Maps a segment at `place` modulo WINDOW. The part of the window below it is a hole. Returns the
+ * segment's block, which may be a hole, or NO_BLOCK if memory or addresses are exhausted. */
 static uint32_t map_at(struct heap *heap, uint64_t place, uint64_t size)
 {
     uint64_t below = place % WINDOW;
     uint32_t block = heap_reserve_segment(heap, below + size, WINDOW);
     if (block == NO_BLOCK)
         return NO_BLOCK;
-    heap->counters.system_calls += 2; /* one maps, the other makes it a hole */
+    heap->counters.system_calls += 2; /* one call maps, the other makes the hole */
     if (below > 0)
         heap->blocks[heap_cut_low(heap, block, below)].index_slot = STATE_HOLE;
     heap->counters.growths++;

@@ -61,7 +61,7 @@ void jemalloc_release_stacks(struct thread *thread)
     thread->has_cache = false;
 }
 
-/* The greatest number of objects that a fill takes, and the least in `min_count`. */
+/* Returns the maximum number of objects of a fill, and stores the minimum in `min_count`. */
 static uint32_t fill_count(const struct jemalloc *state, struct stack *stack,
                                   uint32_t *min_count)
 {
@@ -111,7 +111,8 @@ bool jemalloc_fill_stack(struct jemalloc *state, struct thread *thread, uint32_t
     return true;
 }
 
-/* Takes all but the `kept` newest objects out of a stack, into `flushed`, the newest first. */
+/* Removes all but the `kept` newest objects from a stack and stores them in `flushed`, the newest
+ * first. Returns their number. */
 static uint32_t take_flushed(struct jemalloc *state, struct stack *stack, uint32_t kept)
 {
     uint32_t count = stack->count - kept;
@@ -125,8 +126,8 @@ static uint32_t take_flushed(struct jemalloc *state, struct stack *stack, uint32
     return count;
 }
 
-/* Frees the flushed objects of the first object's arena; the others move to the front. Returns the
- * number of the others. */
+/* Frees the flushed objects of the first object's arena. Moves the remaining objects to the front
+ * and returns their number. */
 static uint32_t flush_arena(struct jemalloc *state, struct thread *thread, uint32_t count,
                                    bool is_small, uint32_t *emptied)
 {

@@ -1,28 +1,33 @@
-/* jemalloc's thread cache: stacks that are filled from an arena and flushed. */
+/* jemalloc's thread cache: a stack of objects for each class, filled from an arena and flushed to
+ * arenas. */
 #ifndef SIMALLOC_JEMALLOC_TCACHE_H
 #define SIMALLOC_JEMALLOC_TCACHE_H
 
 #include "families/jemalloc/arena.h"
 
-/* Fills in how many objects of each class a cache holds, and of how many classes. */
+/* Computes the number of cached classes, and the capacity of each. */
 void jemalloc_fill_capacities(struct jemalloc *state);
 
-/* The bytes of the table of all stacks, which has a word in front and one behind. */
+/* Returns the bytes of the table of all stacks, including a word before and a word after the
+ * table. */
 uint64_t jemalloc_stacks_size(const struct jemalloc *state);
 
-/* Makes a thread's stacks, whose table lies at an address; false when memory is exhausted. */
+/* Makes a thread's stacks with their table at `address`. Returns false if memory is exhausted. */
 bool jemalloc_make_stacks(struct jemalloc *state, struct thread *thread, uint64_t address);
 
 void jemalloc_release_stacks(struct thread *thread);
 
-/* Takes regions for an empty stack; the first taken is on top. False when memory is exhausted. */
+/* Fills an empty stack with regions; the first region taken is on top. Returns false if memory or
+ * the capacity is exhausted. */
 bool jemalloc_fill_stack(struct jemalloc *state, struct thread *thread, uint32_t class);
 
-/* Gives the oldest objects of a stack back, arena by arena; then the slabs that are empty. */
+/* Returns all but the `kept` newest objects of a stack to their arenas, arena by arena. Then frees
+ * the slabs that are empty. */
 void jemalloc_flush_stack(struct jemalloc *state, struct thread *thread, uint32_t class,
                           uint32_t kept);
 
-/* Counts operations past the cache; now and then, gives pages back that are due. */
+/* Counts operations in an arena. When the thread has to read the clock, purges the pages in excess
+ * of the decay curve. */
 ALWAYS_INLINE void tick(struct jemalloc *state, struct thread *thread, struct arena *arena,
                         uint64_t ticks)
 {
@@ -30,14 +35,14 @@ ALWAYS_INLINE void tick(struct jemalloc *state, struct thread *thread, struct ar
         jemalloc_look(state, arena);
 }
 
-/* Notes that the pointers of the newest objects are written in the table of a stack. */
+/* Records that the pointers to the `count` newest objects are written in a stack's table. */
 ALWAYS_INLINE void write_stack(struct jemalloc *state, const struct stack *stack, uint32_t count)
 {
     if (state->heap.setting.mechanism)
         heap_touch(&state->heap, stack->end - UINT64_C(8) * stack->count, UINT64_C(8) * count);
 }
 
-/* Takes the newest object out of a stack that has some; it is allocated then. */
+/* Removes the newest object from a stack that is not empty, and counts it as allocated. */
 ALWAYS_INLINE uint32_t stack_pop(struct heap *heap, struct stack *stack)
 {
     uint32_t id = stack->objects[--stack->count];
@@ -50,7 +55,7 @@ ALWAYS_INLINE uint32_t stack_pop(struct heap *heap, struct stack *stack)
     return id;
 }
 
-/* Puts an allocated object in a stack that has room. */
+/* Puts an allocated object on a stack that is not full. */
 ALWAYS_INLINE void stack_push(struct heap *heap, struct stack *stack, uint32_t id)
 {
     struct block *block = &heap->blocks[id];

@@ -1,19 +1,22 @@
 #include "families/jemalloc/threads.h"
 
-#define EAGER_FROM (UINT64_C(8) << 20)      /* minimum size that arena 0 of 5.3.0 purges at once */
-#define DECAY_SEED_STEP (UINT64_C(1) << 21) /* step of the seed from arena to arena */
+/* minimum bytes of an extent that arena 0 of 5.3.0 purges immediately */
+#define EAGER_FROM (UINT64_C(8) << 20)
+#define DECAY_SEED_STEP (UINT64_C(1) << 21) /* difference of the seeds of two successive arenas */
 #define THREAD_SEED_STEP (UINT64_C(1) << 23)
 
-/* Bytes of metadata. */
+/* Sizes of metadata in bytes. */
 struct table_sizes {
     uint64_t arena;      /* bytes of each arena */
     uint64_t program;    /* further bytes in the first arena */
-    uint64_t statistics; /* bytes of each table of statistics, made by the first mallctl */
+    uint64_t statistics; /* bytes of each statistics table, made by the first mallctl */
     uint64_t control;    /* further bytes made by the first mallctl */
-    uint64_t lost;       /* by alignment, behind what mallctl made and before the first cache */
-    uint64_t unread;     /* bytes from mallctl that are never written without decay by time */
-    uint64_t gap;        /* a page of an arena's that only large statistics write */
-    uint64_t hole;       /* a page of an arena's that nothing writes; equal to `gap` if none */
+    uint64_t lost;   /* bytes lost to alignment between the tables of mallctl and the first cache */
+    uint64_t unread; /* bytes of mallctl's tables that are never written without decay by time */
+    uint64_t gap;    /* index of the arena's page that only large statistics write */
+    /* index of the arena's page that is never written; equal to `gap` if every other page is
+     * written */
+    uint64_t hole;
 };
 
 static const struct table_sizes table_sizes[] = {
@@ -59,7 +62,7 @@ static bool start_statistics(struct jemalloc *state, struct metadata *tables)
     return true;
 }
 
-/* Makes the first block of an arena's tables; false when memory is exhausted. */
+/* Makes the first block of an arena's metadata. Returns false if memory is exhausted. */
 static bool start_tables(struct jemalloc *state, struct arena *arena)
 {
     const struct table_sizes *sizes = &table_sizes[state->version];
@@ -78,7 +81,7 @@ static bool start_tables(struct jemalloc *state, struct arena *arena)
     return arena->number > 0 || start_statistics(state, &arena->metadata);
 }
 
-/* Makes an arena; NULL, with the heap's failure set, when memory is exhausted. */
+/* Makes an arena. Returns NULL, with the heap's failure set, if memory is exhausted. */
 static NEVER_INLINE struct arena *add_arena(struct jemalloc *state, uint32_t number)
 {
     struct arena *arena = calloc(1, sizeof *arena);
@@ -107,7 +110,8 @@ static NEVER_INLINE struct arena *add_arena(struct jemalloc *state, uint32_t num
     return start_tables(state, arena) ? arena : NULL;
 }
 
-/* The arena with the fewest threads, or a new one if all have some; NULL: memory is exhausted. */
+/* Returns the arena with the fewest threads, or a new arena if each has a thread. Returns NULL if
+ * memory is exhausted. */
 static struct arena *choose_arena(struct jemalloc *state)
 {
     struct arena *least = state->arenas[0];
@@ -122,7 +126,8 @@ static struct arena *choose_arena(struct jemalloc *state)
     return least->threads == 0 || missing == 0 ? least : add_arena(state, missing);
 }
 
-/* The thread's arena, or for an oversize request the huge one; NULL: memory is exhausted. */
+/* Returns the thread's arena, or the separate arena for an oversize request. Returns NULL if memory
+ * is exhausted. */
 ALWAYS_INLINE struct arena *arena_for(struct jemalloc *state, const struct thread *thread,
                                       uint64_t size)
 {
@@ -132,8 +137,8 @@ ALWAYS_INLINE struct arena *arena_for(struct jemalloc *state, const struct threa
     return huge != NULL ? huge : add_arena(state, (uint32_t)state->narenas);
 }
 
-/* Counts the bytes that calloc writes outside the cache: small objects, and used pages of large
- * objects unless these pages are purged instead. */
+/* Records the bytes that calloc writes outside the cache. Small objects are written. Used pages of
+ * large objects are written or purged. */
 static void clear_object(struct jemalloc *state, uint32_t block)
 {
     struct heap *heap = &state->heap;
@@ -183,7 +188,8 @@ void jemalloc_free_past_cache(struct jemalloc *state, struct thread *thread, uin
     tick(state, thread, arena, 1);
 }
 
-/* Makes a thread's cache, whose table lies in arena 0; false when memory is exhausted. */
+/* Makes a thread's cache, whose table is in arena 0. Returns false if memory or the capacity is
+ * exhausted. */
 static bool start_cache(struct jemalloc *state, struct thread *thread)
 {
     uint64_t address = 0;
@@ -201,7 +207,8 @@ static bool start_cache(struct jemalloc *state, struct thread *thread)
     return jemalloc_make_stacks(state, thread, address);
 }
 
-/* Lets a thread begin, which chooses its arena; false when memory is exhausted. */
+/* Starts a thread: makes its cache and chooses its arena. Returns false if memory or the capacity
+ * is exhausted. */
 static NEVER_INLINE bool start_thread(struct jemalloc *state, struct thread *thread)
 {
     if (state->arenas[0] == NULL && add_arena(state, 0) == NULL)
