@@ -11,19 +11,20 @@ from simalloc.policy.device import Bfc, Device, OrtArena, PyTorch
 
 @dataclass(frozen=True)
 class DeviceFigures:
-    """An allocator's own figures, in bytes, by the names of `torch.cuda.memory_stats`.
+    """Figures of a device allocator in bytes, named as in `torch.cuda.memory_stats`.
 
-    `peak_requested_bytes` is the peak of the requested bytes in use. `allocated` are the blocks of
-    these requests, and `active` also includes freed blocks that wait for another stream. `reserved`
-    is the total taken from the device, and `inactive_split` the free blocks in segments that are
-    partly in use. `device_alloc` and `device_free` count calls to the device. `retries` counts how
-    often all cached memory was returned to the device to make room.
+    `peak_requested_bytes` is the peak of the requested bytes in use. `allocated` counts the bytes
+    of the blocks that serve these requests. `active` also includes freed blocks that wait for
+    another stream. `reserved` is the total taken from the device. `inactive_split` counts the free
+    blocks in segments that are partly in use. `device_alloc` and `device_free` count calls to the
+    device. `retries` counts how often the allocator returned all cached memory to the device to
+    serve a request.
     """
 
     first_refused_event: int
-    """The number, from 1 on, of the first request that was refused; 0: none was."""
+    """Number, from 1 on, of the first refused request, or 0 if none was refused."""
     refused: int
-    """The number of refused requests."""
+    """Number of refused requests."""
     peak_requested_bytes: int
     peak_allocated_bytes: int
     peak_active_bytes: int
@@ -31,12 +32,12 @@ class DeviceFigures:
     final_reserved_bytes: int
     peak_inactive_split_bytes: int
     segments: int
-    """Number of segments ever taken; pages are not segments."""
+    """Number of segments ever taken; mapped pages are not counted."""
     device_alloc: int
     device_free: int
     retries: int
     requested_bytes_at_peak: int
-    """Requested, active and inactive split bytes after the first peak of the reserved bytes."""
+    """Requested, active and inactive split bytes when the reserved bytes first had their peak."""
     active_bytes_at_peak: int
     inactive_split_bytes_at_peak: int
     memory_stats: Mapping[str, int | float] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class DeviceFigures:
 
 
 def figures_of(simulation: Simulation, description: object) -> DeviceFigures | None:
-    """Return the figures of a device allocator of the core so far; None for a heap."""
+    """Return the figures so far of a device allocator in the core, or None for a heap."""
     if not isinstance(description, Device):
         return None
     reported = dict(zip(simulation.figure_names(), simulation.report(), strict=True))
@@ -55,7 +56,7 @@ def figures_of(simulation: Simulation, description: object) -> DeviceFigures | N
 def device_figures(
     description: Device, reported: Mapping[str, int], refused: int, first_refused: int
 ) -> DeviceFigures:
-    """Return figures that are reported by the names of the core (families/device/device.c)."""
+    """Build the figures from values named as in the core (families/device/device.c)."""
     return DeviceFigures(
         first_refused_event=first_refused,
         refused=refused,
@@ -77,9 +78,9 @@ def device_figures(
 
 
 def _own(description: Device, reported: Mapping[str, int]) -> dict[str, int | float]:
-    """Return an allocator's own figures after a run, by its own names; bytes and counts.
+    """Return the allocator's own statistics after a run, in bytes and counts, by its own names.
 
-    PyTorch's are keys of `torch.cuda.memory_stats`.
+    PyTorch's names are the keys of `torch.cuda.memory_stats`.
     """
     if isinstance(description, PyTorch):
         return {name: reported[name] for name in sorted(reported) if "." in name}

@@ -1,4 +1,4 @@
-"""A number of bytes over the events of a run: mapped, resident, or in the largest free block."""
+"""Measures of a number of bytes over a run: mapped, resident, or in the largest free block."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Live bytes and heap over time, with the extremes of each interval.
+    """Live bytes and heap bytes over time, with the extremes of each interval.
 
-    Interval `i` holds the states after the events `i * interval` to `(i + 1) * interval - 1`; the
-    arrays have one entry an interval (float64, bytes). `interval` is a power of two.
+    Interval `i` covers the states after the events `i * interval` to `(i + 1) * interval - 1`. Each
+    array has one entry per interval (float64, bytes). `interval` is a power of two.
     """
 
     interval: int
@@ -30,11 +30,11 @@ class Footprint:
     """Measures of a number of bytes after each event, in program bytes.
 
     `peak_event` is the event after which the bytes first had their peak, and `live_bytes_at_peak`
-    belongs to it. `min_event` is the event after which they were first at their minimum.
-    `bytes_at_max_live` belongs to the event after which live bytes first had theirs.
-    `mean_bytes` is the mean over all events, and `mean_to_live` the mean of the ratio to the live
-    bytes over the events with live bytes after them. `mean_to_live_by_bytes` weights each event by
-    the bytes that it allocated (nan without such events).
+    are the live bytes after that event. `min_event` is the event after which the bytes first had
+    their minimum. `bytes_at_max_live` are the bytes after the event at which live bytes first had
+    their peak. `mean_bytes` is the mean over all events. `mean_to_live` is the mean of bytes / live
+    bytes, over the events that leave live bytes. `mean_to_live_by_bytes` weights each of these
+    events by the bytes that it allocated (nan without such events).
     """
 
     peak_bytes: float
@@ -50,5 +50,5 @@ class Footprint:
 
     @property
     def min_bytes(self) -> float:
-        """The minimum over all events; 0 for an empty trace."""
+        """Minimum over all events; 0 for an empty trace."""
         return float(self.timeline.heap_low.min()) if len(self.timeline.heap_low) else 0.0

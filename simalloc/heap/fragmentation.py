@@ -10,19 +10,20 @@ from simalloc.heap.footprint import Footprint
 from simalloc.shown import ShownAsTable
 
 MEASURES: Final = ("1", "2", "3", "4")
-"""The measures by the numbers that the paper gives them."""
+"""Numbers of the measures in the paper."""
 
 
 @dataclass(frozen=True)
 class Fragmentation(ShownAsTable):
-    """The excess of the heap over the live bytes as fractions: 0.25 is 25 percent.
+    """Excess of the heap over the live bytes as fractions: 0.25 is 25 percent.
 
     A measure is nan if no byte was live at its point.
     """
 
     mean: float
-    """#1: heap / live - 1, averaged over the events after which something was live. The paper
-    averages "across all points in time" and gives no clock; events are our reading."""
+    """#1: heap / live - 1, averaged over the events that leave live bytes. The paper averages
+    "across all points in time" and names no clock; events are our reading.
+    """
     mean_by_bytes: float
     """#1 with the bytes allocated as the clock."""
     at_peak_live: float

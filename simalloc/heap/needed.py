@@ -1,9 +1,9 @@
-"""The memory that simulations will need, estimated before they begin.
+"""Estimate of the memory that simulations will need, made before they begin.
 
-The constants are upper bounds of measurements of the resident memory of the core on shipped traces
-and on traces of 20,000 to 200,000 live objects (tests/unit/heap/test_needed_memory.py). Policies
-that never merge free blocks may keep more blocks than there were live objects, so they can exceed
-an estimate.
+The constants are upper bounds of measurements of the core's resident memory, on shipped traces and
+on traces of 20,000 to 200,000 live objects (tests/unit/heap/test_needed_memory.py). A policy that
+never merges free blocks can have more blocks than the maximum of live objects, and can therefore
+exceed its estimate.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from simalloc.heap.running.setting import Setting
 
 _SIMULATION: Final = 4 << 20
-"""Tables for a batch of events, arenas and thread 0."""
+"""Bytes of the tables for a batch of events, the arenas and thread 0."""
 _OBJECT: Final = 170
-"""A live object: its block, its place in an index and the share of free blocks."""
+"""Bytes of a live object: its block, its index entry and its share of the free blocks."""
 _THREAD: Final = 24 << 10
-"""A thread's caches and records."""
+"""Bytes of a thread's caches and records."""
 _GROUP_PAGES: Final = 4096
 _RESIDENT_GROUP: Final = 700
-"""The state of a group of pages, a bit a page; a group without a boundary of an object has none."""
+"""Bytes of a group's bitmap of resident pages. Groups without an object boundary need none."""
 _OCCUPIED_GROUP: Final = _GROUP_PAGES * 4 + 200
-"""The counts of the objects that begin or end in each page of a group."""
+"""Bytes of a group's counts of the objects that begin or end in each page."""
 _ADDRESS: Final = 8
 _EVENT: Final = 30
-"""An event of a trace in memory, as a replay needs it."""
+"""Bytes of an event of an in-memory trace, in the form that a replay needs."""
 _STREAM: Final = 20 << 20
-"""Chunks and parts of a trace, which are read ahead."""
+"""Bytes of the chunks and parts of a trace file that are read ahead."""
 _COLUMN: Final = 10 << 20
-"""The same for each optional column that a policy reads."""
+"""Bytes of the chunks read ahead for each optional column that a policy reads."""
 _REFERENCE_OBJECT: Final = 1500
 _REFERENCE_EVENT: Final = 400
 
 
 def needed_bytes(settings: Sequence[Setting], *, addresses: bool = False) -> int:
-    """Return an estimate of the bytes that simulations side by side need, with the trace's events.
+    """Return an estimate of the bytes that simulations side by side need, including the events.
 
-    `addresses` says that each keeps the address of every event's object.
+    `addresses` is true if each run keeps the address of every event's object.
     """
     if not settings:
         return 0
@@ -58,7 +58,7 @@ def require_for(
 ) -> None:
     """Raise `SimallocError` if the simulations need more memory than may be used here.
 
-    At most `at_once` of them exist at the same time; all of them do by default.
+    At most `at_once` of them exist at the same time; by default all of them do.
     """
     needs = sorted(settings, key=_of_one, reverse=True)[:at_once]
     if needs:
@@ -82,7 +82,7 @@ def _of_one(setting: Setting, *, addresses: bool = False) -> int:
 
 
 def _groups(setting: Setting, page: int) -> int:
-    """Return the number of groups of pages with ends of objects, if a heap is twice its data."""
+    """Return how many groups of pages have object boundaries, for a heap of twice its data."""
     source = setting.source
     in_heap = 2 * source.max_live_bytes // (page * _GROUP_PAGES) + 2
     return min(2 * source.slots, in_heap)

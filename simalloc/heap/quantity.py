@@ -1,4 +1,4 @@
-"""The quantities of a heap over time that a run can measure, by the words that select them."""
+"""Quantities of a heap over time that a run can measure, and the words that select them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS: Final[Mapping[Quantity, str]] = MappingProxyType(
         "largest-free": "the largest free block",
     }
 )
-"""The quantities in a sentence."""
+"""Names of the quantities in a sentence."""
 NAMES: Final[Mapping[Quantity, str]] = MappingProxyType(
     {"mapped": "peak heap", "resident": "peak resident", "largest-free": "min largest free"}
 )
@@ -55,7 +55,7 @@ def quantity(word: object) -> Quantity:
 
 
 def keywords(words: Iterable[str]) -> RunKeywords:
-    """Return the options by which a run measures some quantities; raises as `quantity`."""
+    """Return the run options that measure these quantities; raises as `quantity`."""
     asked = {quantity(word) for word in words}
     found: RunKeywords = {}
     if "resident" in asked:
@@ -66,7 +66,7 @@ def keywords(words: Iterable[str]) -> RunKeywords:
 
 
 def measuring(options: RunOptions, words: Iterable[str]) -> RunOptions:
-    """Return options by which a run also measures some quantities; raises as `quantity`."""
+    """Return run options that also measure these quantities; raises as `quantity`."""
     return replace(options, **keywords(words))
 
 
@@ -91,5 +91,5 @@ def worst(run: Run, of: str) -> Worst:
 
 
 def bytes_of_fragmentation(of: str) -> Literal["mapped", "resident"]:
-    """Return the bytes that the measures of fragmentation beside a quantity refer to."""
+    """Return the bytes whose fragmentation is reported beside a quantity."""
     return "resident" if quantity(of) == "resident" else "mapped"

@@ -57,17 +57,18 @@ class Costs:
 
 @dataclass(frozen=True)
 class Refusals:
-    """The requests of a run that were refused for lack of memory."""
+    """Requests of a run that were refused for lack of memory."""
 
     refused: int = 0
-    """The number of refused requests."""
+    """Number of refused requests."""
     first_refused_event: int = 0
-    """The number, from 1 on, of the first event that was refused; 0: none was."""
+    """Number, from 1 on, of the first refused event, or 0 if none was refused."""
     largest_free_bytes: float = 0.0
-    """The bytes of the largest free block after that event, with the room to grow beside it.
+    """Size of the largest free block after that event, including adjacent space to grow.
 
-    If the allocator got no memory for its own tables, the run ends before that event, and so does
-    the heap that is examined."""
+    If the allocator got no memory for its own tables, the run ends before that event, and the heap
+    before that event is examined.
+    """
     stopped: bool = False
     """True if the run ended with that event."""
 
@@ -77,12 +78,13 @@ NO_REFUSALS: Final = Refusals()
 
 @dataclass(frozen=True)
 class Found:
-    """The search for the heap of `best-possible`, and its proof.
+    """Result and proof of the search of `best-possible`.
 
-    `bound_bytes` is the peak of live bytes in block sizes: no placement is lower. `is_bound` is
-    true if the heap needs exactly that. `lower_bytes` is the highest proven lower bound; the heap
-    is the minimum if `is_optimal`. `how` names the one of the `tries` that found the heap. A search
-    that was `stopped` by Ctrl-C had not finished its tries.
+    `bound_bytes` is the peak of live bytes in block sizes, which no placement can undercut.
+    `is_bound` is true if the heap needs exactly `bound_bytes`. `lower_bytes` is the highest proven
+    lower bound. `is_optimal` is true if the heap is proven minimal. `how` names the try, out of
+    `tries`, that found the heap. `stopped` is true if Ctrl-C ended the search before all tries were
+    finished.
     """
 
     bound_bytes: float
@@ -106,7 +108,7 @@ class Found:
 class Run(RunFigures, ShownAsTable):
     """Result of one trace under one policy. Byte figures are divided by `scale`.
 
-    The figures of a data frame's row are attributes too, such as `fragmentation_4` and `splits`.
+    The columns of a data frame's row are also attributes, such as `fragmentation_4`.
 
     Attributes
     ----------
@@ -173,31 +175,31 @@ class Run(RunFigures, ShownAsTable):
     found: Found | None = None
     refusals: Refusals = NO_REFUSALS
     live_at_start: LiveAtStart = NONE_LIVE
-    """The objects that were live when the recording of a running process began."""
+    """Objects that were live when the recording of a running process began."""
 
     @property
     def scale(self) -> int:
-        """The number that every size was multiplied by."""
+        """Factor by which every size was multiplied."""
         return self.options.exact_scale
 
     @property
     def realloc(self) -> Realloc:
-        """The rule for realloc events."""
+        """Rule for realloc events."""
         return self.options.realloc_rule
 
     @property
     def page(self) -> int:
-        """Bytes of a page of the resident memory."""
+        """Page size of the resident memory, in bytes."""
         return self.options.page
 
     @property
     def refused(self) -> int:
-        """The number of requests that were refused for lack of memory."""
+        """Number of requests that were refused for lack of memory."""
         return self.refusals.refused
 
     @property
     def first_refused_event(self) -> int:
-        """The number, from 1 on, of the first event that was refused; 0: none was."""
+        """Number, from 1 on, of the first refused event, or 0 if none was refused."""
         return self.refusals.first_refused_event
 
     @property
@@ -207,7 +209,7 @@ class Run(RunFigures, ShownAsTable):
 
     @property
     def capacity_bytes(self) -> int:
-        """The bytes that the allocator could take from the system; 0: any number."""
+        """Bytes that the allocator could obtain from the system, or 0 if unlimited."""
         return self.policy.description.capacity
 
     def __repr__(self) -> str:
@@ -217,27 +219,27 @@ class Run(RunFigures, ShownAsTable):
 
     @property
     def peak_heap_bytes(self) -> float:
-        """The most bytes that were mapped."""
+        """Peak of the mapped bytes."""
         return self.mapped.peak_bytes
 
     @property
     def peak_event(self) -> int:
-        """The event after which the heap first had its peak."""
+        """Event after which the heap first had its peak."""
         return self.mapped.peak_event
 
     @property
     def final_heap_bytes(self) -> float:
-        """The bytes mapped after the last event."""
+        """Bytes mapped after the last event."""
         return self.mapped.final_bytes
 
     @property
     def live_bytes_at_peak_heap(self) -> int:
-        """The bytes that were live when the heap first had its peak."""
+        """Live bytes when the heap first had its peak."""
         return self.mapped.live_bytes_at_peak
 
     @property
     def heap_bytes_at_max_live(self) -> float:
-        """The bytes mapped when live bytes first had their peak."""
+        """Bytes mapped when live bytes first had their peak."""
         return self.mapped.bytes_at_max_live
 
     @property

@@ -33,7 +33,7 @@ class _Counter(Generic[_Number]):
 
 
 class _OfFootprint:
-    """A figure of a footprint: `peak_resident_bytes` is `peak_bytes` of the resident bytes."""
+    """A figure of a footprint, such as `peak_resident_bytes`: the `peak_bytes` of `resident`."""
 
     def __init__(self, of: Quantity, doc: str) -> None:
         self.of = of
@@ -120,7 +120,7 @@ class RunFigures:
 
     @property
     def largest_free_bytes_when_refused(self) -> float | None:
-        """The size of the largest free block after the first refused request, or None."""
+        """Size of the largest free block after the first refused request, or None."""
         return self.refusals.largest_free_bytes if self.refusals.refused else None
 
     @property
@@ -139,7 +139,7 @@ class RunFigures:
 
 
 def footprint_figures(run: Run, of: Quantity) -> dict[str, float]:
-    """Return the figures of `RunFigures` that are of a footprint, by name."""
+    """Return the figures of `RunFigures` that describe one quantity, by name."""
     figures = vars(RunFigures).items()
     names = [name for name, one in figures if isinstance(one, _OfFootprint) and one.of == of]
     return {name: getattr(run, name) for name in names}

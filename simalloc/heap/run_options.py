@@ -1,4 +1,4 @@
-"""The options of a run: one description for commands, Python and both engines."""
+"""Options of a run: one description for commands, Python and both engines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simalloc.policy import Policy
 from simalloc.policy.families.ptmalloc import Ptmalloc
 
 PAGE: Final = 4096
-"""Bytes of a page unless another size is given."""
+"""Default page size in bytes."""
 ENGINES: Final = ("core", "core-portable", "reference")
 
 
@@ -29,14 +29,14 @@ class Realloc(Enum):
 
 
 class OnRefusal(Enum):
-    """The behaviour of a program when a request is refused."""
+    """Behaviours of a program whose request is refused."""
 
     GO_ON = "go-on"
     STOP = "stop"
 
 
 class RunKeywords(TypedDict, total=False):
-    """The fields of `RunOptions` as keyword arguments, which all functions that simulate take."""
+    """Fields of `RunOptions` as keyword arguments, which all simulating functions accept."""
 
     scale: int | None
     realloc: Realloc | str | None
@@ -52,21 +52,22 @@ class RunKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The options of a run.
+    """Options of a run.
 
-    Commands and functions build it once, `resolved` fills in the defaults of the policy, and the
-    engines receive it unchanged. Therefore the same options give the same figures everywhere.
+    Commands and functions build it once, `resolved` adds the defaults of the policy, and the
+    engines receive it unchanged. Therefore the same options produce the same figures everywhere.
     """
 
     scale: int | None = None
-    """Every size is multiplied by this before the policy sees it, and every byte figure is divided
-    by it; from 1 to 4096. Default: the policy's own, which is 16 for the policies of the papers and
-    1 for models of real allocators."""
+    """Factor from 1 to 4096. The policy sees every size multiplied by it, and every byte figure is
+    divided by it. The default is 16 for the policies of the papers and 1 for models of real
+    allocators.
+    """
     realloc: Realloc | str | None = None
     """Rule for realloc events: `"free-first"`, `"move"` or `"in-place"`. Default: in place for
     policies with `mechanism=on`, else free-first."""
     page: int = PAGE
-    """Bytes of a page, for resident memory: a power of two from 1K to 1G."""
+    """Page size in bytes for resident memory: a power of two from 1K to 1G."""
     resident: bool = False
     """Count the pages that were written and not returned to the system (`Run.resident`)."""
     largest_free: bool = False
@@ -74,37 +75,39 @@ class RunOptions:
     writes: bool = True
     """True if the program writes every byte that it requests, False if it writes none."""
     occupied: Sequence[int] = ()
-    """Sizes of pages, in bytes; the pages with at least one live byte are counted
+    """Page sizes in bytes. For each size, the pages with at least one live byte are counted
     (`Run.occupied`)."""
     on_refusal: OnRefusal | str | None = None
-    """After a refused request the program goes on without the object (`"go-on"`), or the run ends
-    (`"stop"`). Default: stop for device allocators, else go-on."""
+    """Behaviour after a refused request. With `"go-on"` the program continues without the object;
+    with `"stop"` the run ends. Default: stop for device allocators, else go-on.
+    """
     start: Start | None = None
-    """The heap of a process that a run of ptmalloc begins with (`Start.of(snapshot)`). The first
-    allocations of the trace, one for each live block, get these blocks; other policies place
-    them."""
+    """Heap of a process that a run of ptmalloc begins with (`Start.of(snapshot)`). The first
+    allocations of the trace, one for each live block, get these blocks. Other policies place these
+    allocations themselves.
+    """
     engine: str = field(default="core", compare=False)
     """`"core"`, in C; `"core-portable"`, in C without vector code; or `"reference"`, in Python."""
 
     @property
     def exact_scale(self) -> int:
-        """The scale of resolved options."""
+        """Scale of resolved options."""
         assert self.scale is not None, "the options are resolved"
         return self.scale
 
     @property
     def realloc_rule(self) -> Realloc:
-        """The realloc rule of resolved options."""
+        """Realloc rule of resolved options."""
         assert isinstance(self.realloc, Realloc), "the options are resolved"
         return self.realloc
 
     @property
     def goes_on(self) -> bool:
-        """True if, by resolved options, the program goes on after a refused request."""
+        """True if the program continues after a refused request, for resolved options."""
         return self.on_refusal is OnRefusal.GO_ON
 
     def resolved(self, policy: Policy) -> RunOptions:
-        """Return the same with the defaults of a policy filled in.
+        """Return these options with the defaults of a policy filled in.
 
         Raises `SimallocError` for a value of a wrong type or out of range.
         """
@@ -142,7 +145,7 @@ _KINDS: Final = {
     "start": optional(Kind("a Start", lambda value: isinstance(value, Start))),
     "engine": one_of(*ENGINES),
 }
-"""The kinds of the fields that have no defaults of the policy."""
+"""Expected kinds of the fields whose defaults do not depend on the policy."""
 
 _Choice = TypeVar("_Choice", bound=Enum)
 
@@ -150,7 +153,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 def _chosen(
     name: str, choices: type[_Choice], given: _Choice | str | None, default: _Choice
 ) -> _Choice:
-    """Return a choice by its name; raises `SimallocError` for an unknown name."""
+    """Return the member of `choices` with a name; raises `SimallocError` for an unknown name."""
     if given is None:
         return default
     try:
@@ -161,13 +164,13 @@ def _chosen(
 
 
 def check_page(page: int) -> None:
-    """Raise `SimallocError` unless a page may have these bytes: a power of two from 1K to 1G."""
+    """Raise `SimallocError` unless `page` is a power of two from 1K to 1G."""
     if not 1 << 10 <= page <= 1 << 30 or page & (page - 1):
         raise SimallocError(f"page is {page}; it takes a power of two from 1K to 1G, such as 4K")
 
 
 def check_scale(scale: object) -> None:
-    """Raise `SimallocError` unless sizes can be scaled by `scale`."""
+    """Raise `SimallocError` unless `scale` is a whole number from 1 to 4096."""
     is_whole = isinstance(scale, (int, np.integer)) and not isinstance(scale, bool)
     if not is_whole or scale not in range(1, 4097):
         raise SimallocError(f"scale is {scale!r}; it takes a whole number from 1 to 4096")

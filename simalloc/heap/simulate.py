@@ -1,4 +1,4 @@
-"""Replaying a trace under policies, each by the runner that its description names."""
+"""Replay of a trace under policies, each by the runner that its description names."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def simulate(
     progress: Callable[[int], None] | None = None,
     **given: Unpack[RunKeywords],
 ) -> Run:
-    """Replay a trace under a policy and return what came out.
+    """Replay a trace under a policy and return the result.
 
-    `source` is a `Trace`, or a `TraceFile`, which is read as it is replayed and may be of any
-    length. `RunOptions` documents what may be asked of a run; keyword arguments change its fields.
-    The reference engine takes the whole trace into memory. All engines give the same answer, to
-    the last bit but in the means of a `Footprint`: the core adds up 256 events at a time, so these
-    may differ from the reference by less than 1e-11 of themselves. With `addresses` the run keeps
-    every object's address; with `checked` the whole heap is verified after each event, slowly.
-    `progress` is called with the number of events done since its last call.
+    `source` is a `Trace`, or a `TraceFile`. A trace file is read during the replay and may have any
+    length; the reference engine reads it into memory first. `RunOptions` documents the options;
+    keyword arguments change its fields. All engines return identical figures, except that the means
+    of a `Footprint` may differ between the core and the reference by a relative error of less than
+    1e-11, because the core sums 256 events at a time. With `addresses` the run keeps every object's
+    address. With `checked` the whole heap is verified after each event, which is slow. `progress`
+    is called with the number of events since its last call.
 
     Raises `PolicyError` for a policy that does not exist or whose Python code fails, `TraceError`
-    for a file that is damaged, `SimallocError` if the heap outgrows its address space of 2**62
-    bytes, or if the replay needs more memory than may be used (simalloc/heap/needed.py).
+    for a damaged file, and `SimallocError` if the heap outgrows its address space of 2**62 bytes or
+    the replay needs more memory than may be used (simalloc/heap/needed.py).
     """
     setting = Setting.of(source, policy, options, **given)
     require_for([setting], addresses=addresses)
@@ -56,9 +56,9 @@ def simulate_all(
 ) -> list[Run]:
     """Replay a trace under all policies on all cores; Ctrl-C stops them within a stride.
 
-    The trace is gone through once, by all policies side by side, so that one in a file is read
-    once. With `addresses` the runs keep every object's address. `progress` is called, from any
-    thread, with the number of events done since its last call. Raises as `simulate` does.
+    All policies are replayed side by side in one pass, so that a trace file is read once. With
+    `addresses` the runs keep every object's address. `progress` is called, from any thread, with
+    the number of events since its last call. Raises as `simulate` does.
     """
     settings = [Setting.of(source, policy, options, **given) for policy in policies]
     require_for(settings, addresses=addresses)

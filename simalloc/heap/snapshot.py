@@ -1,4 +1,4 @@
-"""The heap at one moment: which blocks tile it, and what each of them holds."""
+"""The heap after one event, as the blocks that tile it and their contents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOLE: Final = -5
 """State of a block without an object (docs/policies.md). A hole is not mapped."""
 
 MAPPED_FROM: Final = 1 << 62
-"""The scaled address from which on memory is mapped apart; the break lies below."""
+"""Lowest scaled address of separately mapped memory. Break memory has lower addresses."""
 
 LOWEST_POWER: Final = -64
 SIZE_POWERS: Final = 128
@@ -25,48 +25,50 @@ SIZE_POWERS: Final = 128
 
 
 class Tiling(NamedTuple):
-    """Blocks of the heap by address, scaled; an entry a block in every array."""
+    """Blocks of the heap in address order, in scaled bytes. Each array has one entry per block."""
 
     address: NDArray[np.int64]
     size: NDArray[np.int64]
     slot: NDArray[np.int64]
-    """Where the trace numbers the object that lives there, or the block's state, such as `FREE`."""
+    """Slot of the object in the trace, or the block's state, such as `FREE`."""
 
     @classmethod
     def empty(cls, count: int) -> Tiling:
-        """Return room for `count` blocks."""
+        """Return uninitialised arrays for `count` blocks."""
         return cls(*(np.empty(count, np.int64) for _ in cls._fields))
 
 
 @dataclass(frozen=True, eq=False)
 class HeapSnapshot:
-    """Blocks that tile a heap, or a part of it, after an event, in the order of their addresses.
+    """Blocks that tile a heap, or a part of it, after an event, in address order.
 
-    All arrays have an entry per block. Bytes are the program's. Blocks without an object have 0
-    requested bytes and `since` of -1.
+    Each array has one entry per block. Sizes are in program bytes. A block without an object has 0
+    requested bytes and a `since` of -1.
     """
 
     event: int
     heap_bytes: float
     address: NDArray[np.float64]
     size: NDArray[np.float64]
-    """Bytes taken, at least those requested."""
+    """Size of the block, at least the requested bytes."""
     object: NDArray[np.int64]
     """The object's number, or the block's state, such as `FREE`."""
     requested: NDArray[np.int64]
     since: NDArray[np.int64]
-    """The event that put the object there or gave it its size."""
+    """Event that placed the object there or last changed its size."""
     exact_address: NDArray[np.int64]
-    """In scaled bytes; `address` is a float, in which near ones above 2**53 are the same."""
+    """Address in scaled bytes. `address` is a float and cannot distinguish neighbours above
+    2**53.
+    """
     exact_size: NDArray[np.int64]
-    """In scaled bytes."""
+    """Size in scaled bytes."""
 
     def __len__(self) -> int:
         return len(self.address)
 
     @classmethod
     def joined(cls, parts: Sequence[HeapSnapshot]) -> HeapSnapshot:
-        """Return parts of a heap, at least one, as one snapshot."""
+        """Join the parts of a heap, at least one, into one snapshot."""
         return cls(
             event=parts[0].event,
             heap_bytes=sum(part.heap_bytes for part in parts),

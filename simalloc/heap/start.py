@@ -1,4 +1,4 @@
-"""The heap of a real process as ptmalloc's models begin with it (policy/families/ptmalloc.md)."""
+"""Heap of a real process with which a model of ptmalloc begins (policy/families/ptmalloc.md)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from simalloc.process.snapshot import Snapshot
 
 FAST_LIST, UNSORTED_LIST, BIN, CACHE = range(4)
-"""The kinds of lists, as in `simalloc.process.heap_state`."""
+"""Kinds of lists, as in `simalloc.process.heap_state`."""
 
 LIVE, CACHED, FREE, TOP, TABLE, WASTE = range(6)
-"""The kinds of blocks. A waste block is a fence, or memory that another caller of `sbrk` has."""
+"""Kinds of blocks. A waste block is a fence, or memory that another caller of `sbrk` obtained."""
 
 MAPPED: Final = -1
-"""The segment of a block that was mapped on its own."""
+"""Segment number of a block that was mapped directly."""
 
 _HEADER: Final = 16
 _SMALLEST_TABLE: Final = 640
 _STATES: Final = np.array([LIVE, CACHED, CACHED, FREE, TOP, LIVE, TABLE])
-"""The kinds of blocks by the states of a snapshot's blocks."""
+"""Kind of block for each state of a snapshot's blocks."""
 _BY_HAND: Final = (
     "trim_threshold", "top_pad", "mmap_threshold", "mmap_max", "tcache_count", "arena_max",
 )  # fmt: skip
@@ -39,7 +39,7 @@ _BY_HAND: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A heap of glibc's malloc. Each array has a row for each item; indices count from 0.
+    """A heap of glibc's malloc. Each array has one row per item, and indices count from 0.
 
     The first allocations of the trace get the live blocks, in the order of `block`.
     """
@@ -48,22 +48,27 @@ class Start:
     """Name of the process."""
     has_fast_lists: bool
     parameters: Mapping[str, int]
-    """The tunables of the process, as `HeapState` has them."""
+    """Tunables of the process, named as in `HeapState`."""
     segment: NDArray[np.int64]
-    """The break, then heaps, the older ones of an arena first: arena, size, largest size so far."""
+    """Segments: arena, size, maximum size so far. The break is first, then the heaps, the older
+    ones of an arena first.
+    """
     block: NDArray[np.int64]
-    """The blocks, by address: segment or `MAPPED`, offset (for a mapped block the bytes in front of
-    it), size, kind. The blocks of a segment tile it."""
+    """Blocks in address order: segment or `MAPPED`, offset, size, kind. The blocks of a segment
+    tile it. The offset of a mapped block is the number of bytes in front of it.
+    """
     entry: NDArray[np.int64]
-    """Blocks in lists, in the order of entering: kind of list, arena or thread, block."""
+    """Blocks in lists, in the order of insertion: kind of list, arena or thread, block."""
     arena: NDArray[np.int64]
-    """Attached threads; segment or -1, and offset of the last remainder."""
+    """Arenas: number of attached threads, segment of the last remainder or -1, its offset."""
     idle: NDArray[np.int64]
-    """Arenas without threads; the last one is given to the next thread."""
+    """Arenas without threads. The next thread gets the last one."""
     thread: NDArray[np.int64]
-    """Arena or -1, whether it has a cache, block of the table or -1."""
+    """Threads: arena or -1, 1 with a cache or else 0, block of the cache's table or -1."""
     resident: NDArray[np.int64]
-    """Runs of resident bytes: block or -1, segment if outside of blocks, start and end in it."""
+    """Runs of resident bytes: mapped block or -1, segment or -1, start and end in the block or
+    segment.
+    """
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Start:
@@ -106,18 +111,18 @@ class Start:
 
     @property
     def live_blocks(self) -> int:
-        """The number of live blocks, which the first allocations of the trace get."""
+        """Number of live blocks, which the first allocations of the trace get."""
         return int(np.count_nonzero(self.block[:, 3] == LIVE))
 
     @property
     def mapped_bytes(self) -> int:
-        """The bytes of all segments and mapped blocks."""
+        """Bytes of all segments and mapped blocks."""
         alone = self.block[self.block[:, 0] == MAPPED]
         return int(self.segment[:, 1].sum() + alone[:, 1:3].sum())
 
     @property
     def live_sizes(self) -> NDArray[np.int64]:
-        """The largest requests that fit the live blocks, in their order."""
+        """Largest requests that fit the live blocks, in the order of the blocks."""
         live = self.block[self.block[:, 3] == LIVE]
         mapped = live[:, 0] == MAPPED
         sizes: NDArray[np.int64] = live[:, 2] - np.where(mapped, 16, 8)
@@ -126,8 +131,9 @@ class Start:
     def before(self, source: EventSource) -> EventSource:
         """Return a trace with an allocation of each live block in front.
 
-        A trace that was recorded from a running process has these already. Raises `SimallocError`
-        if it has another number of them, or is a sample.
+        A trace that was recorded from a running process already begins with these allocations.
+        Raises `SimallocError` if such a trace has another number of them, or if the trace is a
+        sample.
         """
         refuse_sample(source)
         known = source.provenance.get("live_at_start")
@@ -159,18 +165,18 @@ class Start:
         )
 
     def columns(self, threads: Sequence[int]) -> tuple[NDArray[np.int64], ...]:
-        """Return the heap for the C core; `threads` has the numbers of its threads in the trace."""
+        """Return the heap for the C core; `threads` contains the trace's number of each thread."""
         thread = np.column_stack([np.array(threads, np.int64), self.thread])
         parts = self.segment, self.block, self.entry, self.arena, self.idle, thread, self.resident
         return tuple(np.ascontiguousarray(part, np.int64).reshape(-1) for part in parts)
 
     def check(self) -> None:
-        """Raise `SimallocError` unless all parts fit together."""
+        """Raise `SimallocError` unless all parts are consistent."""
         if not (self._segments_agree() and self._lists_agree() and self._threads_agree()):
             raise SimallocError(f"the lists and blocks of the snapshot of {self.name} do not agree")
 
     def _segments_agree(self) -> bool:
-        """Return whether each arena has segments, which its blocks tile."""
+        """Return whether each arena has segments and the blocks of each segment tile it."""
         segments, arenas = len(self.segment), len(self.arena)
         number, where, offset, length = self.segment[:, 0], *self.block[:, :3].T
         if not np.array_equal(np.unique(number), np.arange(arenas)):
@@ -203,7 +209,7 @@ class Start:
         )
 
     def _lists_agree(self) -> bool:
-        """Return whether exactly the free and the cached blocks are in existing lists."""
+        """Return whether exactly the free and cached blocks are in lists that exist."""
         kind, owner, block = self.entry.T
         owners = np.where(kind == CACHE, len(self.thread), len(self.arena))
         is_listed = np.isin(self.block[:, 3], (CACHED, FREE))
@@ -218,7 +224,7 @@ class Start:
         )
 
     def _threads_agree(self) -> bool:
-        """Return whether threads and idle arenas exist, and the tunables are possible."""
+        """Return whether threads and idle arenas exist and the tunables are in range."""
         values = self.parameters
         return bool(
             ((self.thread >= -1) & (self.thread < [len(self.arena), 2, len(self.block)])).all()
@@ -232,7 +238,7 @@ class Start:
         )
 
     def _sizes_of_runs(self) -> NDArray[np.int64]:
-        """Return for each resident run the bytes of the segment or of the mapped block it is in."""
+        """Return for each resident run the size of the segment or mapped block that contains it."""
         block, segment = self.resident[:, 0], self.resident[:, 1]
         alone = self.block[np.maximum(block, 0)]
         sizes: NDArray[np.int64] = np.where(
@@ -241,7 +247,7 @@ class Start:
         return sizes
 
     def check_run(self, description: Ptmalloc, scale: int) -> None:
-        """Raise `SimallocError` if no run under a description and a scale can begin with it."""
+        """Raise `SimallocError` if a run of this description and scale cannot begin here."""
         if self.has_fast_lists == description.since(43):
             known = "2.36 or {0}2.41" if self.has_fast_lists else "2.43 or {0}2.44"
             known = known.format("ptmalloc:version=")
@@ -264,7 +270,7 @@ class Start:
         self._check_lists(description)
 
     def _check_lists(self, description: Ptmalloc) -> None:
-        """Raise `SimallocError` if a list has larger blocks than it can have by the description."""
+        """Raise `SimallocError` if a list contains larger blocks than the description permits."""
         size = self.block[self.entry[:, 2], 2]
         for kind, name in ((FAST_LIST, "mxfast"), (CACHE, "tcache_max")):
             largest = int(size[self.entry[:, 0] == kind].max(initial=0))
@@ -277,7 +283,7 @@ class Start:
     def tunables(self, description: Ptmalloc) -> dict[str, int]:
         """Return the tunables of a run that begins with this heap, as the engines need them.
 
-        Tunables that the description leaves to glibc have the process's values.
+        A tunable that the description leaves at its default has the process's value.
         """
         default = Ptmalloc()
         given = {n for n in _BY_HAND if getattr(description, n) != getattr(default, n)}
@@ -287,7 +293,7 @@ class Start:
 
 
 def _blocks(snapshot: Snapshot, state: HeapState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the addresses of all blocks, in order, and the blocks."""
+    """Return the addresses of all blocks in ascending order, and their rows."""
     found = snapshot.blocks
     chunk = found.address.astype(np.int64) - _HEADER
     segment, offset = _in_segments(state, chunk)
@@ -311,7 +317,7 @@ def _blocks(snapshot: Snapshot, state: HeapState) -> tuple[NDArray[np.int64], ND
 
 
 def _gaps(number: int, blocks: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return the parts of a segment besides chunks: words of the arena in front, and waste."""
+    """Return the parts of a segment outside its chunks: the arena's record, and waste."""
     blocks = blocks[np.argsort(blocks[:, 1])]
     begins = np.append(blocks[:, 1], size)
     ends = np.insert(blocks[:, 1] + blocks[:, 2], 0, 0)
@@ -322,7 +328,7 @@ def _gaps(number: int, blocks: NDArray[np.int64], size: int) -> NDArray[np.int64
 
 
 def _joined(tiles: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return blocks in order with neighbours joined that are waste."""
+    """Return the ordered blocks with adjacent waste blocks joined."""
     waste = tiles[:, 3] == WASTE
     follows = np.zeros(len(tiles), np.bool_)
     follows[1:] = waste[1:] & waste[:-1] & (tiles[1:, 0] == tiles[:-1, 0])
@@ -345,13 +351,13 @@ def _in_segments(
 
 
 def _places(ordered: NDArray[np.int64], address: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of addresses in an ordered array; -1 for a missing one."""
+    """Return the indices of addresses in an ordered array; -1 for a missing address."""
     place = np.minimum(np.searchsorted(ordered, address), len(ordered) - 1)
     return np.where(ordered[place] == address, place, -1)
 
 
 def _without_lost(block: NDArray[np.int64], entry: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the blocks with those in caches of no thread as the allocator's: a fork lost them."""
+    """Return the blocks; cached blocks in no list, which a fork lost, are marked TABLE."""
     lost = block[:, 3] == CACHED
     lost[entry[:, 2]] = False
     changed = block.copy()
@@ -360,7 +366,7 @@ def _without_lost(block: NDArray[np.int64], entry: NDArray[np.int64]) -> NDArray
 
 
 def _resident(state: HeapState, address: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the resident bytes by segment, or by mapped block."""
+    """Return the runs of resident bytes, each relative to its segment or mapped block."""
     segment, offset = _in_segments(state, state.resident[:, 0])
     length = state.resident[:, 1] - state.resident[:, 0]
     start, _, chunk = state.mapped[np.argsort(state.mapped[:, 0])].T

@@ -36,11 +36,11 @@ class Heap(ABC):
     """A heap under one policy; sizes and addresses are in scaled bytes.
 
     Sizes are block sizes, including headers. `growths`, `splits` and `coalescings` count from the
-    start, `visited` belongs to the latest malloc (docs/policies.md, The heap and the replay).
-    `deallocations` are those that searched for the place of the block, `visited_at_free` is their
-    total of visited blocks. `event` is the number of the current event, `trace` the replayed trace,
-    and `request` the event's request. `front` receives the program's calls: the heap itself, or a
-    layer above it.
+    start. `visited` belongs to the latest malloc (docs/policies.md, The heap and the replay).
+    `deallocations` counts the deallocations that searched for the block's place, and
+    `visited_at_free` is the total of the blocks that they visited. `event` is the number of the
+    current event, `trace` the replayed trace, and `request` the event's request. `front` receives
+    the program's calls: it is the heap itself, or a layer above it.
     """
 
     counts_frees: ClassVar[bool] = False
@@ -84,12 +84,12 @@ class Heap(ABC):
 
     @abstractmethod
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Make an allocated block hold `size` bytes where it is; say whether the family can."""
+        """Resize an allocated block to hold `size` bytes in place; return whether it succeeded."""
 
     def reallocate(self, address: int, size: int) -> int:
-        """Make an allocated block hold `size` bytes; return the address, which may be another.
+        """Resize an allocated block to hold `size` bytes; return its address, which may change.
 
-        Families whose allocator does it in another way override this.
+        Families whose allocator reallocates differently override this method.
         """
         if self.reallocate_in_place(address, size):
             return address
@@ -98,63 +98,63 @@ class Heap(ABC):
         return new
 
     def use(self, address: int) -> None:  # noqa: B027 - heaps take no notice
-        """Note that the request's stream uses the block."""
+        """Record that the request's stream uses the block."""
 
     def after_event(self) -> None:  # noqa: B027 - most heaps keep no books
         """Update the family's own records after an event."""
 
     def end_thread(self) -> None:  # noqa: B027 - most heaps know no threads
-        """Let go of what the thread of the request has for itself: it ends."""
+        """Release the caches and records of the request's thread, which exits."""
 
     def give_back(self) -> None:  # noqa: B027 - most heaps keep nothing back
-        """Give cached memory back, as the program asks by malloc_trim or the like."""
+        """Return cached memory to the system, as malloc_trim and similar calls request."""
 
     def figures(self) -> dict[str, int]:
-        """Return the allocator's own figures, by its own names."""
+        """Return the allocator's own statistics, by its own names."""
         return {}
 
     def locate(self, address: int) -> tuple[int, int, int]:
         """Return region, number and offset of the object in the block at `address`.
 
-        `Family.spell_location` makes a text of them.
+        `Family.spell_location` formats them as text.
         """
         return 0, 0, address
 
     @property
     def resident(self) -> int:
-        """The bytes of all resident pages; 0 if nobody asks for them."""
+        """Bytes of all resident pages; 0 if residence is not measured."""
         return 0 if self.blocks.residence is None else self.blocks.residence.bytes
 
     def resident_in(self, address: int, size: int) -> int:
-        """Return the bytes of the resident pages that begin in these bytes; 0 if nobody asks."""
+        """Return the bytes of the resident pages that begin in these bytes; 0 if not measured."""
         residence = self.blocks.residence
         return 0 if residence is None else residence.bytes_in(address, size)
 
     def touch(self, address: int, size: int) -> None:
-        """Note that these bytes are written: their pages are resident now."""
+        """Record a write to these bytes: their pages become resident."""
         if self.blocks.residence is not None:
             self.blocks.residence.touch(address, size)
 
     def discard(self, address: int, size: int) -> None:
-        """Give the pages back that lie wholly within these bytes, which remain mapped."""
+        """Return the pages that are wholly within these bytes to the system; they remain mapped."""
         if self.blocks.residence is not None:
             self.blocks.residence.discard(address, size)
 
     def use_huge_pages(self, address: int, size: int) -> None:
-        """Let there be huge pages where whole ones lie in these bytes."""
+        """Allow huge pages where these bytes contain whole ones."""
         if self.blocks.residence is not None:
             self.blocks.residence.use_huge_pages(address, size)
 
     def rounded(self, size: int) -> int:
-        """Return the size of the block that the family gives for `size` bytes."""
+        """Return the size of the family's block for `size` bytes."""
         return size
 
     def trim(self) -> None:  # noqa: B027 - most heaps never fall
-        """Lower the break if the family's rules say so: asked after each free of the program's."""
+        """Lower the break if the family's rules require it. Called after each free."""
 
     @abstractmethod
     def listed(self) -> Iterable[int]:
-        """Return the addresses of the blocks that the family's own structures hold as free."""
+        """Return the addresses of all blocks in the family's free structures."""
 
     def walk_to(self, address: int) -> int:  # noqa: ARG002 - most heaps know the place
         """Return the number of free blocks that the search for a freed block's place visits."""
@@ -173,29 +173,29 @@ class Heap(ABC):
 
     @property
     def brk(self) -> int:
-        """The break: the end of the segment from 0 on that can be raised and lowered."""
+        """Break: the end of the segment that begins at 0 and can be raised and lowered."""
         return self.blocks.brk
 
     @property
     def allocated(self) -> int:
-        """The bytes in allocated blocks, gross."""
+        """Bytes in allocated blocks, including headers and rounding."""
         return self.blocks.total[State.ALLOCATED]
 
     @property
     def free_block_count(self) -> int:
-        """The number of free blocks, cached ones among them."""
+        """Number of free blocks, including cached blocks."""
         return self.blocks.count[State.FREE] + self.blocks.count[State.CACHED]
 
     def block_size(self, address: int) -> int:
-        """Return the gross size of the block at `address`."""
+        """Return the size of the block at `address`, including headers."""
         return self.blocks.size[address]
 
     @property
     def largest_free_block(self) -> int:
-        """The bytes of the largest free block; cached blocks are excluded.
+        """Size in bytes of the largest free block; cached blocks are excluded.
 
-        Under a capacity the bytes that can still be mapped count as one block, together with a free
-        block at the break.
+        Under a capacity, the bytes that can still be mapped count as one block. A free block at the
+        break is added to it if new memory merges with that block.
         """
         blocks, last = self.blocks, self.blocks.last
         largest = max((size for _, size in self.free_blocks()), default=0)
@@ -215,13 +215,13 @@ class Heap(ABC):
         assert sorted(self.listed()) == free, "the lists hold exactly the free blocks"
 
     def _grow(self, size: int) -> int:
-        """Raise the break by `size`; return the new block, which counts as allocated so far."""
+        """Raise the break by `size`; return the new block, which is marked as allocated."""
         address = self.blocks.extend(size)
         self.growths += 1
         return address
 
     def _lower(self, size: int) -> None:
-        """Cut `size` bytes off the block that ends at the break, and lower the break by them."""
+        """Cut `size` bytes off the block that ends at the break, and lower the break by `size`."""
         self.blocks.lower(size)
 
     def _split(self, address: int, size: int) -> int:
@@ -232,7 +232,7 @@ class Heap(ABC):
     def _merge_freed(self, address: int, leave: Callable[[int], None]) -> int:
         """Free a block and merge it with its free neighbours; return the address of the result.
 
-        `leave` takes a neighbour out of where it is held.
+        `leave` removes a neighbour from the family's structures.
         """
         self.blocks.mark(address, State.FREE)
         neighbours = self.blocks.free_neighbours(address)
@@ -249,6 +249,6 @@ class Heap(ABC):
             assert not self.blocks.free_neighbours(address), "free neighbours have coalesced"
 
     def _coalesce(self, address: int) -> None:
-        """Make one free block of two; `address` is the low one's."""
+        """Join a free block and its free successor; `address` is the low block's."""
         self.coalescings += 1
         self.blocks.join(address)

@@ -1,4 +1,4 @@
-"""A trace through a heap, event by event, with all that is measured after each."""
+"""Replay of a trace through a heap, with all measurements after each event."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from simalloc.trace.events import Op
 from simalloc.trace.trace import Trace
 
 NOWHERE: Final = -1
-"""The address after an event that leaves no object."""
+"""Recorded address of an event that leaves no object."""
 REFUSED: Final = -2
-"""The address of a request that was refused."""
+"""Recorded address of a request that was refused."""
 
 _OF_LIVE: Final = frozenset({Op.FREE, Op.REALLOC, Op.USE})
 
@@ -46,7 +46,7 @@ def replay(
     realloc: Realloc = Realloc.FREE_FIRST,
     check: bool = False,
 ) -> Replay:
-    """Carry out every event of `trace` under a description; as `replay_setting`."""
+    """Replay `trace` under a description, as `replay_setting` does."""
     setting = Setting.of(
         trace, Policy(description.family, description), scale=scale, realloc=realloc
     )
@@ -54,7 +54,7 @@ def replay(
 
 
 def replay_setting(setting: Setting, *, check: bool = False) -> Replay:
-    """Carry out every event of a trace under the policy described (docs/policies.md).
+    """Replay every event of a trace under the policy of a setting (docs/policies.md).
 
     With `check` the invariants of the heap are asserted after each event. Raises `SimallocError`,
     naming the event, if the heap would exceed 2**62 scaled bytes.
@@ -110,7 +110,7 @@ def _replayed_to(setting: Setting, events: int) -> Objects:
 def watched(
     setting: Setting,
 ) -> Iterator[tuple[int, int, int, int, int, int, tuple[int, int, int], dict[str, int]]]:
-    """Yield after each event the values of a `Sight`, with the figures by name."""
+    """Yield after each event the fields of a `Sight`, with the allocator's statistics by name."""
     objects = Objects(setting)
     heap = objects.heap
     for address in _addresses(objects, setting):
@@ -122,8 +122,8 @@ def watched(
 def in_steps(setting: Setting) -> Iterator[tuple[Heap, dict[int, tuple[int, int]], int | None]]:
     """Yield after each event the heap, the live objects, and the number of visited blocks.
 
-    The value of an object is its address and its requested size. Heap and objects change with the
-    next event.
+    The live objects map each number to an address and a requested size. The number of visited
+    blocks is None if the event did not search. The heap and the objects change with the next event.
     """
     objects = Objects(setting)
     before = 0
@@ -134,7 +134,7 @@ def in_steps(setting: Setting) -> Iterator[tuple[Heap, dict[int, tuple[int, int]
 
 
 def _addresses(objects: Objects, setting: Setting) -> Iterator[int]:
-    """Carry out the events, to the program's end, and yield the address after each."""
+    """Replay the events until the program ends, and yield the address after each event."""
     trace = objects.heap.trace = setting.source.in_memory()
     columns = trace.op.tolist(), trace.object.tolist()
     threads = sparse_numbers(trace) if "thread" in setting.columns else None
@@ -187,7 +187,7 @@ def request_of(
 
 
 class Objects:
-    """The live objects of a replay, each with its address and its requested size."""
+    """Live objects of a replay, each with its address and its requested size."""
 
     def __init__(self, setting: Setting) -> None:
         description = setting.policy.description
@@ -216,7 +216,7 @@ class Objects:
         self.refused = self.first_refused = self.largest_free_then = 0
 
     def carry_out(self, op: int, number: int, request: Request) -> int:
-        """Do one event; return the object's address after it, or `NOWHERE`, or `REFUSED`."""
+        """Replay one event; return the object's address after it, `NOWHERE` or `REFUSED`."""
         self.heap.request = request
         if self.refused and op in _OF_LIVE and number not in self.where:
             return NOWHERE
@@ -239,13 +239,13 @@ class Objects:
         return address
 
     def _put(self, number: int, address: int) -> None:
-        """Give an object the block that its request got."""
+        """Record the block at `address` as the object's block."""
         self.where[number] = address, self.heap.request.size
         self._live += self.heap.request.size
         self._write(address)
 
     def end(self) -> None:
-        """End the run before the event under way: the allocator got no memory for itself."""
+        """End the run before the current event: the allocator's own memory was refused."""
         self.is_over = True
         if self._latest_refused != self.heap.event:
             self._count_refused()
@@ -283,10 +283,11 @@ class Objects:
             self._put(number, self._malloc())
 
     def state(self) -> tuple[int, ...]:
-        """Return live, mapped and allocated bytes, number of free blocks, resident bytes.
+        """Return the measurements after an event, in a fixed order.
 
-        The size of the largest free block follows, 0 unless requested, and the bytes of occupied
-        pages for each page size.
+        The order is: live, mapped and allocated bytes, number of free blocks, resident bytes, size
+        of the largest free block (0 unless requested), then the bytes of occupied pages for each
+        page size.
         """
         heap = self.heap
         largest = heap.largest_free_block if self._setting.options.largest_free else 0
@@ -295,7 +296,7 @@ class Objects:
         return *counts, heap.resident, largest, *occupied
 
     def _occupied(self, size: int) -> int:
-        """Return the scaled bytes of the pages of a size in which there is a live byte."""
+        """Return the scaled bytes of the pages of `size` program bytes that contain a live byte."""
         page, scale = size * self._setting.scale, self._setting.scale
         payload = self._description.payload
         pages: list[tuple[int, int]] = []
@@ -307,7 +308,7 @@ class Objects:
         return page * sum(end - first for first, end in pages)
 
     def check(self) -> None:
-        """Assert that the heap is sound and that each live object has a block that holds it."""
+        """Assert that the heap is consistent and that each live object's block is large enough."""
         self._front.check()
         for address, size in self.where.values():
             assert self.heap.blocks.state[address] is State.ALLOCATED
@@ -326,7 +327,7 @@ class Objects:
         return address
 
     def _write(self, address: int) -> None:
-        """Note what of a block is written: its headers, and what the program writes."""
+        """Record the writes to a block: its headers, and the bytes that the program writes."""
         request, scale, heap = self.heap.request, self._setting.scale, self.heap
         by_allocator = not self._description.writes_itself
         if by_allocator:
@@ -356,7 +357,7 @@ class Objects:
         return allocate_aligned(self.heap, self._aligning, size, alignment)
 
     def _counted(self, method: Callable[..., int], *arguments: int) -> int:
-        """Call what may search; keep how many blocks it has visited, if it has searched."""
+        """Call a method that may search; record the number of visited blocks if it searched."""
         self.heap.visited = -1
         address = method(*arguments)
         if self.heap.visited >= 0:

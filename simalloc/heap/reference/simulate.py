@@ -1,4 +1,4 @@
-"""The reference engine's answer."""
+"""Simulation by the reference engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serving the alignment that a request asks for, over any family that can."""
+"""Requested alignments, served over any family that supports them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from simalloc.policy.parts import Aligning
 def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> int:
     """Return a block of at least `size` bytes at a multiple of `alignment`.
 
-    docs/policies.md, Parts: Requested alignment. Raises `SimallocError` if it cannot be served.
+    docs/policies.md, Parts: Requested alignment. Raises `SimallocError` if the alignment cannot be
+    served.
     """
     if how.natural_limit and how.natural_limit % alignment == 0:
         return heap.malloc(max(size, alignment))
@@ -40,7 +41,7 @@ def allocate_aligned(heap: Heap, how: Aligning, size: int, alignment: int) -> in
 
 
 def _cut_to(heap: Heap, block: int, least: int, size: int, alignment: int) -> int:
-    """Free the part of a block in front of the first suitable place, and the part behind."""
+    """Free the parts of a block in front of and behind its first suitable address."""
     address = round_up(block, alignment)
     if address > block:
         address = round_up(max(address, block + least), alignment)
@@ -52,7 +53,7 @@ def _cut_to(heap: Heap, block: int, least: int, size: int, alignment: int) -> in
 
 
 def _low_end(heap: Heap, block: int, size: int) -> int:
-    """Split an allocated block in two, the low one of `size`, and return that."""
+    """Split an allocated block in two, the low one of `size`, and return the low one."""
     heap.blocks.cut(block, size)
     heap.splits += 1
     return block

@@ -1,4 +1,4 @@
-"""The program's calls of a family's heap: freed blocks may wait, and the break may fall."""
+"""The program's entry to a family's heap: quick lists, deferred coalescing and trimming."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Front:
-    """A family's heap as the program sees it: quick lists and deferred coalescing over it.
+    """A family's heap as the program sees it, with quick lists and deferred coalescing.
 
-    A freed block that waits is cached: it belongs to nobody, is not merged, and is handed out as it
-    is to a request that takes a block of its size (docs/policies.md, Parts).
+    A freed block that waits is cached. It is not merged. It is allocated whole to a request for a
+    block of its size (docs/policies.md, Parts).
     """
 
     def __init__(self, heap: Heap, description: Family) -> None:
@@ -24,12 +24,12 @@ class Front:
         self._quick = description.quick
         self._cache = description.cache
         self._counts = description.count_frees and not heap.counts_frees
-        # Cached blocks, the one cached last at the end: all by size, and those that count.
+        # Cached blocks by size, and those that count towards the cache's limit; the newest is last.
         self._waiting: dict[int, list[int]] = {}
         self._counted: list[int] = []
 
     def malloc(self, size: int) -> int:
-        """Hand out a cached block of the right size, or else ask the family."""
+        """Return a cached block of the right size, or else call the family."""
         waiting = self._waiting.get(self.heap.rounded(size))
         if not waiting:
             return self.heap.malloc(size)
@@ -41,7 +41,7 @@ class Front:
         return address
 
     def free(self, address: int) -> None:
-        """Let the block wait, or give it to the family; then see whether the break can fall."""
+        """Cache the block or pass it to the family; then let the family trim the break."""
         size = self.heap.block_size(address)
         if size <= self._quick:
             self._wait(address)
@@ -55,7 +55,7 @@ class Front:
         self.heap.trim()
 
     def check(self) -> None:
-        """Assert every invariant of the heap, and that the cached blocks are those that wait."""
+        """Assert every invariant of the heap, and that exactly the waiting blocks are cached."""
         self.heap.check()
         waiting = [address for blocks in self._waiting.values() for address in blocks]
         cached = [address for address, _ in self.heap.blocks.in_state(State.CACHED)]
@@ -69,7 +69,7 @@ class Front:
         self._waiting.setdefault(self.heap.block_size(address), []).append(address)
 
     def _release(self) -> None:
-        """Give all blocks that count to the family, in the order in which they were freed."""
+        """Pass all counted blocks to the family, in the order in which they were freed."""
         released, self._counted = self._counted, []
         for address in released:
             self._waiting[self.heap.block_size(address)].remove(address)
@@ -78,7 +78,7 @@ class Front:
             self._give(address)
 
     def _give(self, address: int) -> None:
-        """Give a block to the family, and count what that took if it is to be counted."""
+        """Pass a block to the family, and count the blocks visited if the policy counts frees."""
         if not self._counts:
             self.heap.free(address)
             return

@@ -1,4 +1,4 @@
-"""Lowering the break when the free block that ends at it is large."""
+"""Lowering the break when the free block that ends there is large."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simalloc.policy.parts import Splitting
 def trim_tail(heap: Heap, parts: Splitting, growth: int, leave: Callable[[int], None]) -> None:
     """Cut whole growth units off the free block at the break if it is large enough.
 
-    `leave` takes it out of the family's structures (docs/policies.md, Parts: Trimming).
+    `leave` removes the block from the family's structures (docs/policies.md, Parts: Trimming).
     """
     last = heap.blocks.last
     if not parts.trim or not heap.blocks.is_free(last):

@@ -1,4 +1,4 @@
-"""A binary search tree of free blocks by address, never balanced by itself."""
+"""A binary search tree of free blocks by address, without automatic balancing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(eq=False)
 class Node:
-    """A free block in the tree, and the largest sizes on both sides of it (0 for an empty side)."""
+    """A free block in the tree, and the largest size in each of its subtrees (0 if empty)."""
 
     address: int
     size: int
@@ -20,22 +20,22 @@ class Node:
 
     @property
     def largest(self) -> int:
-        """The largest size in the subtree with this root."""
+        """Largest size in the subtree with this root."""
         return max(self.size, self.max_left, self.max_right)
 
     def is_beside(self, address: int, size: int) -> bool:
-        """Say whether a block ends where this one begins, or begins where this one ends."""
+        """Return whether a block ends where this one begins, or begins where this one ends."""
         return address + size == self.address or self.address + self.size == address
 
 
 class AddressTree:
-    """The tree: simalloc/policy/families/address_trees.md says what shape it takes."""
+    """The tree; simalloc/policy/families/address_trees.md defines its shape."""
 
     def __init__(self) -> None:
         self.root: Node | None = None
 
     def __iter__(self) -> Iterator[Node]:
-        """Run over the nodes by address."""
+        """Iterate over the nodes in address order."""
         path: list[Node] = []
         node = self.root
         while node is not None or path:
@@ -47,9 +47,9 @@ class AddressTree:
             node = node.right
 
     def insert(self, address: int, size: int, *, meets: bool) -> tuple[Node, bool, int]:
-        """Add a block as a new leaf, or with `meets` stop at the first node beside it.
+        """Add a block as a new leaf; with `meets`, stop at the first node adjacent to it.
 
-        Returns the node, whether it is an unchanged neighbour, and the number of visited nodes.
+        Returns the node, whether it is an unchanged adjacent node, and the number of visited nodes.
         """
         visited = 0
         parent, node = None, self.root
@@ -69,12 +69,12 @@ class AddressTree:
         return leaf, False, visited
 
     def change(self, node: Node, address: int, size: int) -> None:
-        """Give a node another block, at the same place among the others."""
+        """Change a node's block. The order of the nodes must not change."""
         node.address, node.size = address, size
         _adjust(node.parent)
 
     def delete(self, node: Node) -> None:
-        """Take a node out; with two children the next higher node takes its place."""
+        """Remove a node; a node with two children is replaced by the next higher node."""
         if node.left is None or node.right is None:
             self._replace(node, node.left or node.right)
             _adjust(node.parent)
@@ -83,7 +83,7 @@ class AddressTree:
         while following.left is not None:
             following = following.left
         self.delete(following)
-        # After the deletion, which may have changed the right subtree.
+        # The deletion may have changed the right subtree, therefore read the children only now.
         following.left, following.right = node.left, node.right
         for child in (following.left, following.right):
             if child is not None:
@@ -105,7 +105,11 @@ class AddressTree:
         return node, visited
 
     def better_fit(self, size: int) -> tuple[Node | None, int]:
-        """Follow the smallest of the sizes known that fit; return as `first_fit` does."""
+        """Descend to the smallest known size that fits; return as `first_fit` does.
+
+        The known sizes at a node are its own size and the largest size of each subtree. Of equal
+        sizes, the node's own is preferred, then the left subtree's.
+        """
         visited, node = 0, self.root
         while node is not None:
             visited += 1
@@ -120,7 +124,10 @@ class AddressTree:
         return node, visited
 
     def best_fit(self, size: int) -> tuple[Node | None, int]:
-        """Return the smallest node of at least `size`, the lowest of equals, as `first_fit`."""
+        """Return the smallest node of at least `size`, and the number of visited nodes.
+
+        Of nodes of equal size, the one with the lowest address is returned.
+        """
         visited = 0
         best: Node | None = None
         waiting = [self.root]
@@ -137,7 +144,7 @@ class AddressTree:
         return best, visited
 
     def rebalance(self) -> None:
-        """Make the tree anew, of the same nodes: of `k` the root has `k // 2` below it."""
+        """Rebuild the tree from its nodes; a root of `k` nodes has `k // 2` on its left."""
         nodes = list(self)
         self.root = _balanced(nodes, 0, len(nodes), None)
 
@@ -153,7 +160,7 @@ class AddressTree:
             assert node.parent is not None or node is self.root
 
     def _replace(self, node: Node, other: Node | None) -> None:
-        """Put `other` in a node's place under its parent."""
+        """Replace a node by `other` under its parent."""
         if other is not None:
             other.parent = node.parent
         if node.parent is None:
@@ -165,7 +172,7 @@ class AddressTree:
 
 
 def _adjust(node: Node | None) -> None:
-    """Bring the largest sizes up to date, from a node up to the root."""
+    """Update the largest sizes, from a node up to the root."""
     while node is not None:
         node.max_left = node.left.largest if node.left is not None else 0
         node.max_right = node.right.largest if node.right is not None else 0

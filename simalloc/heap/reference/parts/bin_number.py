@@ -1,4 +1,4 @@
-"""The bins of Lea's mallocs and glibc's, which are numbered in one sequence."""
+"""Numbers of the size bins of Lea's mallocs and of glibc."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 LAST_BIN: Final = 126
-"""The bin of all sizes behind the last range."""
+"""Number of the bin for all sizes above the last range."""
 
 LEA_BINS: Final = (
     (512, 3, 0),
@@ -16,13 +16,13 @@ LEA_BINS: Final = (
     (174592, 15, 119),
     (698880, 18, 124),
 )
-"""Ranges of sizes: their end, and the shift and the summand of their numbers."""
+"""Ranges of sizes: the end of each range, and the shift and the summand of its bin numbers."""
 
 
 def bin_number(ranges: Sequence[tuple[int, int, int]], size: int) -> int:
-    """Return the number of a size's bin.
+    """Return the bin number of a size.
 
-    Numbers of two ranges may be equal: their sizes then share a bin. For example, Lea's sizes from
-    40,960 to 43,519 have number 120, as those up to 65,535 have.
+    Two ranges can share a number, and their sizes then share a bin. For example, number 120 covers
+    Lea's sizes from 40,960 to 65,535, of two ranges.
     """
     return next((first + (size >> shift) for end, shift, first in ranges if size < end), LAST_BIN)

@@ -1,4 +1,4 @@
-"""The common part of the buddy systems: halving and merging."""
+"""Common part of the buddy systems: halving and merging."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ class BuddyHeap(SizedHeap):
     """A heap of blocks that are halved on demand and merge with their buddies immediately.
 
     Johnstone & Wilson 1998, section 2.3. Each of the smallest sizes begins a series of doubled
-    sizes, and a block only ever takes another size of its series. The family defines the buddy of a
-    block.
+    sizes. A block changes its size only within its series. The family defines the buddy of a block.
     """
 
     @abstractmethod
     def _buddies(self, address: int) -> Sequence[int]:
-        """Return the addresses at which a block may have a buddy, whatever is there now."""
+        """Return the addresses at which a block may have a buddy, whether or not it exists."""
 
     @abstractmethod
     def _grow_for(self, size: int) -> None:
         """Raise the break until there is a free block of at least `size`."""
 
     def malloc(self, size: int) -> int:
-        """Take a free block of the smallest size that will do, and halve it down."""
+        """Take a free block of the smallest sufficient size in the series; halve it as needed."""
         size = self.rounded(size)
         found = self._smallest_free(size)
         self.visited = int(found is not None)
@@ -41,7 +40,7 @@ class BuddyHeap(SizedHeap):
         return found
 
     def free(self, address: int) -> None:
-        """Merge with the buddy for as long as that is a free block of the same size."""
+        """Merge with the buddy as long as the buddy is a free block of the same size."""
         buddy = self._free_buddy(address)
         while buddy is not None:
             self._free.leave(buddy, self.block_size(buddy))
@@ -58,7 +57,7 @@ class BuddyHeap(SizedHeap):
             assert self._free_buddy(address) is None, "free buddies have merged"
 
     def _smallest_free(self, size: int) -> int | None:
-        """Return the first free block of the smallest size of the series from `size` on."""
+        """Return the first free block of the smallest available size in the series, or None."""
         while size <= self._free.largest:
             found = self._free.first(size)
             if found is not None:
@@ -67,7 +66,7 @@ class BuddyHeap(SizedHeap):
         return None
 
     def _free_buddy(self, address: int) -> int | None:
-        """Return the first buddy that is a free block of the same size."""
+        """Return the first buddy that is a free block of the same size, or None."""
         size = self.block_size(address)
         for buddy in self._buddies(address):
             if self.blocks.is_free(buddy) and self.block_size(buddy) == size:
@@ -75,6 +74,6 @@ class BuddyHeap(SizedHeap):
         return None
 
     def _enter(self, address: int) -> None:
-        """Make a block free, as it is."""
+        """Mark a block as free and list it, without merging."""
         self.blocks.mark(address, State.FREE)
         self._free.enter(address, self.block_size(address))

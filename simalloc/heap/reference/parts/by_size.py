@@ -1,4 +1,4 @@
-"""Free blocks in the order of their sizes, the oldest or the newest first among equals."""
+"""Free blocks ordered by size; the oldest or the newest block of a size comes first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sortedcontainers import SortedList
 
 
 class BlocksBySize:
-    """Free blocks by size; among equals the one that entered first, or last, comes first."""
+    """Free blocks ordered by size. Of equal sizes, the oldest comes first, or the newest."""
 
     def __init__(self, *, newest_first: bool = False) -> None:
         self._step = -1 if newest_first else 1
@@ -17,11 +17,11 @@ class BlocksBySize:
         self._order: SortedList[tuple[int, int, int]] = SortedList()
 
     def __iter__(self) -> Iterator[int]:
-        """Run over the addresses, the smallest block first."""
+        """Iterate over the addresses, the smallest block first."""
         return (address for *_, address in self._order)
 
     def __contains__(self, address: int) -> bool:
-        """Say whether the block is in here."""
+        """Return whether the block is contained."""
         return address in self._key
 
     def enter(self, address: int, size: int) -> None:
@@ -31,10 +31,10 @@ class BlocksBySize:
         self._order.add(self._key[address])
 
     def leave(self, address: int) -> None:
-        """Take a block out."""
+        """Remove a block."""
         self._order.remove(self._key.pop(address))
 
     def first(self, size: int) -> int | None:
-        """Return the first of the smallest blocks with at least `size` bytes, if there is one."""
+        """Return the first of the smallest blocks with at least `size` bytes, or None."""
         place = self._order.bisect_left((size,))
         return self._order[place][-1] if place < len(self._order) else None

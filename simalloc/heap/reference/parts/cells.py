@@ -10,7 +10,7 @@ from simalloc.heap.reference.space import Blocks, State
 class Cells:
     """The free cells of each size: freed cells, the newest first, then unused cells.
 
-    The unused part of a batch is one cached block, from whose low end cells are cut.
+    The unused part of a batch is one cached block; new cells are cut from its low end.
     """
 
     def __init__(self, blocks: Blocks) -> None:
@@ -20,7 +20,7 @@ class Cells:
         self._cells: set[int] = set()
 
     def add_batch(self, address: int, size: int, total: int) -> None:
-        """Make an allocated block of at least `total` bytes the batch for cells of this size."""
+        """Use an allocated block of at least `total` bytes as the batch for cells of this size."""
         self._blocks.mark(address, State.CACHED)
         if self._blocks.size[address] > total:
             self._blocks.mark(self._blocks.cut(address, total), State.WASTE)
@@ -32,7 +32,7 @@ class Cells:
         return [*freed, *self._uncut.values()]
 
     def has(self, size: int) -> bool:
-        """Say whether there is a free cell of this size."""
+        """Return whether a free cell of this size exists."""
         return bool(self._freed[size]) or size in self._uncut
 
     def take(self, size: int) -> int:
@@ -48,11 +48,11 @@ class Cells:
         return address
 
     def __contains__(self, address: int) -> bool:
-        """Say whether a block is a cell that is in use."""
+        """Return whether a block is a cell in use."""
         return address in self._cells
 
     def free(self, address: int) -> bool:
-        """Take a cell back; say whether the block is one."""
+        """Free a cell; return False if the block is not a cell."""
         if address not in self:
             return False
         self._cells.remove(address)

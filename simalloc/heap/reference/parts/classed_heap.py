@@ -1,4 +1,4 @@
-"""The common part of the families that keep free blocks by size class and cut them at any byte."""
+"""Common part of the families that keep free blocks by size class and cut them at any byte."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.policy.parts import Coalescing
 
 
 class ClassedHeap(Heap):
-    """A heap that keeps its free blocks by size class, each class in a structure of its own.
+    """A heap that keeps its free blocks by size class, with a separate structure per class.
 
     The policy decides whether adjacent free blocks merge.
     """
@@ -33,7 +33,7 @@ class ClassedHeap(Heap):
 
     @abstractmethod
     def _search(self, number: int, size: int) -> tuple[int | None, int]:
-        """Return the block of a class to use, or None, and the number of visited blocks."""
+        """Return the block to use in a class, or None, and the number of visited blocks."""
 
     @abstractmethod
     def _enter(self, address: int) -> int:
@@ -41,14 +41,14 @@ class ClassedHeap(Heap):
 
     @abstractmethod
     def _leave(self, address: int) -> None:
-        """Take a free block out of its class."""
+        """Remove a free block from its class."""
 
     @abstractmethod
     def _move(self, address: int, rest: int) -> None:
-        """Let the free block `rest` have the place of the one that began at `address`."""
+        """Put the free block `rest` in the place of the block that began at `address`."""
 
     def malloc(self, size: int) -> int:
-        """Search from the request's class upwards; grow if nothing fits; use the low end."""
+        """Search from the request's class upwards, or grow; allocate the block's low end."""
         found, self.visited = self._find(size)
         if found is not None:
             self.visited += self._take(found, size)
@@ -60,13 +60,13 @@ class ClassedHeap(Heap):
         return found
 
     def free(self, address: int) -> None:
-        """Merge with free neighbours if that is the policy's, and enter the class of the size."""
+        """Merge with free neighbours if the policy merges; enter the class of the block's size."""
         coalescings = self.coalescings
         visited = self._release(address)
         self.count_deallocation(visited, merged=self.coalescings != coalescings)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Cut the high end off, or take the low end of a free successor."""
+        """Cut off the high end, or add the low end of a free successor."""
         missing = size - self.block_size(address)
         if missing < 0 and -missing >= self._min:
             self._release(self._split(address, size))
@@ -102,7 +102,7 @@ class ClassedHeap(Heap):
         return None, visited
 
     def _take(self, address: int, size: int) -> int:
-        """Allocate the low end; return the blocks visited to enter a remainder."""
+        """Allocate the low end of a block; return the blocks visited to enter the remainder."""
         whole = self.block_size(address)
         left = whole - size
         splits = left > 0 and left >= self._min
@@ -130,7 +130,7 @@ class ClassedHeap(Heap):
         return self._enter(address)
 
     def _grow_for(self, size: int) -> None:
-        """Raise the break for a request; the new memory enters as a freed block does."""
+        """Raise the break for a request; the new memory is released like a freed block."""
         tail = self.blocks.last
         if self._counts_tail and self.blocks.is_free(tail):
             size -= self.block_size(tail)

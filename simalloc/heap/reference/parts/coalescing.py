@@ -1,4 +1,4 @@
-"""The common part of the families that split blocks at any byte and coalesce freed blocks."""
+"""Common part of the families that split blocks at any byte and coalesce freed blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simalloc.policy.parts import Splitting
 
 
 class CoalescingHeap(Heap):
-    """A heap in which adjacent free blocks merge at once, unless the family defers that.
+    """A heap that merges adjacent free blocks immediately, unless the family defers merging.
 
     Johnstone & Wilson 1998, sections 2.1.3, 2.2.2.
     """
@@ -24,14 +24,14 @@ class CoalescingHeap(Heap):
 
     @abstractmethod
     def _leave(self, address: int) -> None:
-        """Take a free block out of the family's structures."""
+        """Remove a free block from the family's structures."""
 
     @abstractmethod
     def _take(self, address: int, size: int) -> None:
         """Allocate the low end of a free block; the remainder keeps its role."""
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Cut the block's high end off, or take the low end of a free successor.
+        """Cut off the block's high end, or add the low end of a free successor.
 
         policy/families/sequential_fit.md: In place; docs/policies.md, Parts: Minimum split.
         """
@@ -56,11 +56,11 @@ class CoalescingHeap(Heap):
         self._check_merged()
 
     def _merge(self, address: int) -> int:
-        """Free a block and merge it with its free neighbours, which leave; return its address."""
+        """Free a block and merge it with its free neighbours; return the merged block's address."""
         return self._merge_freed(address, self._leave)
 
     def _growth_for(self, size: int) -> int:
-        """Return the rise of the break in bytes after which a block of `size` bytes ends there."""
+        """Return the growth after which the block at the break has at least `size` bytes."""
         last = self.blocks.last
         if self._parts.count_tail and self.merges_new_memory and self.blocks.is_free(last):
             size -= self.block_size(last)

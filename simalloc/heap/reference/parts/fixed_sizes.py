@@ -1,4 +1,4 @@
-"""Fixed sizes of blocks, and the free blocks of each."""
+"""Fixed block sizes, and the free list of each size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simalloc.policy.parts import Order
 
 
 def smallest_size(request: int, *bases: int) -> int:
-    """Return the smallest `base * 2**N` of any of `bases` that holds a request."""
+    """Return the smallest `base * 2**N`, over all `bases`, that holds a request."""
     return min(_doubled(base, request) for base in bases)
 
 
@@ -22,9 +22,9 @@ def _doubled(size: int, request: int) -> int:
 
 
 class FreeLists:
-    """The free blocks of each size, in the order in which they are taken.
+    """Free blocks of each size, in the order in which they are allocated.
 
-    LIFO takes the block that entered last, FIFO the one that entered first, AO the lowest.
+    LIFO allocates the newest block first, FIFO the oldest, AO the lowest.
     """
 
     def __init__(self, order: Order) -> None:
@@ -34,16 +34,16 @@ class FreeLists:
         self._lists: defaultdict[int, SortedList[tuple[int, int]]] = defaultdict(SortedList)
 
     def __iter__(self) -> Iterator[int]:
-        """Run over the addresses of all free blocks."""
+        """Iterate over the addresses of all free blocks."""
         return iter(self._rank)
 
     @property
     def largest(self) -> int:
-        """The largest size that there has been a free block of."""
+        """Largest size of which a free block has existed."""
         return max(self._lists, default=0)
 
     def first(self, size: int) -> int | None:
-        """Return the block of this size that is taken next, if there is one."""
+        """Return the block of this size that is allocated next, or None."""
         blocks = self._lists.get(size)
         return blocks[0][1] if blocks else None
 
@@ -58,5 +58,5 @@ class FreeLists:
         self._lists[size].add((self._rank[address], address))
 
     def leave(self, address: int, size: int) -> None:
-        """Take a block out."""
+        """Remove a block."""
         self._lists[size].remove((self._rank.pop(address), address))

@@ -1,4 +1,4 @@
-"""Free blocks of equal size behind one of them, as lists of sizes and their trees hold them."""
+"""Free blocks grouped by size behind a node, as in Vmalloc's tree and glibc's large bins."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from sortedcontainers import SortedDict
 
 
 class Nodes:
-    """Free blocks by size; the first of a size is its **node**, and later ones come behind it.
+    """Free blocks by size. The first block of a size is its **node**, and later ones follow it.
 
-    When the node leaves, the block of its size that entered last becomes the node. So it is where
-    blocks are inserted just behind a node (Vmalloc's tree, the large bins of glibc).
+    When the node leaves, the newest block of its size becomes the node. This models structures that
+    insert a block directly behind the node (Vmalloc's tree, the large bins of glibc).
     """
 
     def __init__(self) -> None:
-        # Of each size the node, then the others in the order in which they entered.
+        # Blocks of each size: the node, then the others in the order in which they entered.
         self._of_size: SortedDict[int, list[int]] = SortedDict()
 
     def __bool__(self) -> bool:
-        """Say whether there is a block."""
+        """Return whether any block is contained."""
         return bool(self._of_size)
 
     def __iter__(self) -> Iterator[int]:
-        """Run over the addresses."""
+        """Iterate over the addresses."""
         return (address for blocks in self._of_size.values() for address in blocks)
 
     def fitting(self, size: int) -> int | None:
-        """Return the smallest size of a block of at least `size` bytes."""
+        """Return the smallest size of a block with at least `size` bytes, or None."""
         place = self._of_size.bisect_left(size)
         return self._of_size.peekitem(place)[0] if place < len(self._of_size) else None
 
@@ -41,7 +41,7 @@ class Nodes:
         self._of_size.setdefault(size, []).append(address)
 
     def leave(self, address: int, size: int) -> None:
-        """Take a block out."""
+        """Remove a block."""
         equals = self._of_size[size]
         if equals[0] != address:
             equals.remove(address)

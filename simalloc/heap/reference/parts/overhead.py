@@ -1,4 +1,4 @@
-"""The size of a block for a request."""
+"""Block size for a request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from simalloc.policy import Overhead
 
 
 def gross_size(size: int, overhead: Overhead) -> int:
-    """Return the bytes that a block has to have for a request of `size` scaled bytes.
+    """Return the block size that a request of `size` scaled bytes needs.
 
     docs/policies.md, Parts: Overhead.
     """
@@ -15,5 +15,5 @@ def gross_size(size: int, overhead: Overhead) -> int:
 
 
 def round_up(size: int, unit: int) -> int:
-    """Return the smallest multiple of `unit` that is not below `size`."""
+    """Return the smallest multiple of `unit` that is at least `size`."""
     return -(-size // unit) * unit

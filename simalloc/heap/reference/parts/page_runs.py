@@ -1,4 +1,4 @@
-"""Runs of pages: what the allocators share that keep small objects in pages of their own."""
+"""Runs of pages, for allocators that keep small objects in separate pages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from simalloc.heap.reference.space import State
 
 
 class PagedHeap(Heap):
-    """A heap of whole pages, in runs; free neighbours coalesce at once.
+    """A heap of whole pages in runs; adjacent free runs coalesce immediately.
 
-    A page can be cut into chunks, which are then cached while they are free: they merge with no
-    neighbour, and become a page again all at once. `_runs` has the free runs by address.
+    A page can be cut into chunks. Free chunks are cached and do not merge with neighbours. When all
+    chunks of a page are free, they are joined into a page at once. `_runs` contains the free runs
+    in address order.
     """
 
     def __init__(self, page: int, smallest: int = 1) -> None:
@@ -23,7 +24,7 @@ class PagedHeap(Heap):
         self._runs: SortedList[int] = SortedList()
 
     def rounded(self, size: int) -> int:
-        """Return the size of the chunk, a power of two, or of the pages that a request takes."""
+        """Return the size of the chunk, a power of two, or of the whole pages for a request."""
         if size > self._page // 2:
             return round_up(size, self._page)
         chunk = self._smallest
@@ -57,14 +58,14 @@ class PagedHeap(Heap):
         return run
 
     def _give_back(self, run: int, size: int) -> None:
-        """Lower the break by `size`, which the run that ends there has at least."""
+        """Lower the break by `size` bytes of the run that ends there, which has at least `size`."""
         self._runs.remove(run)
         if self.block_size(run) > size:
             self._runs.add(run)
         self._lower(size)
 
     def _page_of(self, address: int) -> int:
-        """Return the address of the page that `address` lies in."""
+        """Return the address of the page that contains `address`."""
         return address - address % self._page
 
     def _join_page(self, page: int) -> None:

@@ -1,4 +1,4 @@
-"""A pairing heap whose inserts are merged late, as jemalloc keeps its extents."""
+"""A pairing heap that merges inserted nodes lazily, as jemalloc keeps its extents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class HeapNode(Protocol):
     child: Any
     sibling: Any
     before: Any
-    """The parent of a first child; else the sibling in front."""
+    """Parent of a first child; previous sibling of any other node."""
 
     @property
     def key(self) -> tuple[int, ...]:
@@ -25,7 +25,8 @@ Node = TypeVar("Node", bound=HeapNode)
 class PairingHeap(Generic[Node]):
     """A pairing heap of nodes by key; its shape is part of the rules.
 
-    Behind the root a chain of siblings, the newest first, waits to be merged under it.
+    Inserted nodes form a chain of siblings of the root, the newest first. The chain waits to be
+    merged under the root.
     """
 
     def __init__(self) -> None:
@@ -33,11 +34,16 @@ class PairingHeap(Generic[Node]):
         self._waiting = 0
 
     def __bool__(self) -> bool:
-        """Say whether there is a node."""
+        """Return whether the heap contains a node."""
         return self._root is not None
 
     def insert(self, node: Node) -> None:
-        """Put a node into the chain; at times the first pairs of the chain are merged."""
+        """Insert a node as the root, or else into the chain; then merge pairs of the chain.
+
+        A node with the smallest key becomes the root. After the `n`-th insertion into the chain,
+        `n` counted from the latest new root or merging of the chain, as many pairs are merged as
+        `n` has trailing zero bits.
+        """
         node.child = node.sibling = node.before = None
         root = self._root
         if root is None:
@@ -57,13 +63,13 @@ class PairingHeap(Generic[Node]):
                     break
 
     def least(self) -> Node:
-        """Return the least node; merges the chain."""
+        """Return the node with the smallest key; merges the chain."""
         self._merge_chain()
         assert self._root is not None, "the heap has a node"
         return self._root
 
     def remove(self, node: Node) -> None:
-        """Take a node out; its children are merged and take its place."""
+        """Remove a node; its children are merged into one node, which takes its place."""
         if node is self._root:
             if node.child is None:
                 self._root = node.sibling
@@ -88,7 +94,7 @@ class PairingHeap(Generic[Node]):
             node.before.sibling = place
 
     def breadth_first(self, most: int) -> list[Node]:
-        """Return the first nodes from the root on: of each its child, then its sibling."""
+        """Return at most `most` nodes from the root on: for each, its child, then its sibling."""
         queue = deque([self._root] if self._root is not None else [])
         found: list[Node] = []
         while queue and len(found) < most:
@@ -98,7 +104,7 @@ class PairingHeap(Generic[Node]):
         return found
 
     def _merge_pair(self) -> bool:
-        """Merge the first two of the chain; say whether there are more."""
+        """Merge the first two nodes of the chain; return whether more nodes follow."""
         assert self._root is not None, "the chain hangs on the root"
         first = self._root.sibling
         second = None if first is None else first.sibling
@@ -111,7 +117,7 @@ class PairingHeap(Generic[Node]):
         return rest is not None
 
     def _merge_chain(self) -> None:
-        """Merge all that waits with the root."""
+        """Merge all nodes of the chain with the root."""
         self._waiting = 0
         root = self._root
         if root is not None and root.sibling is not None:
@@ -126,7 +132,7 @@ def _link(node: Any, sibling: Any) -> None:
 
 
 def _merge(one: Any, other: Any) -> Any:
-    """Make the greater of two roots the first child of the lesser."""
+    """Make the root with the greater key the first child of the other root."""
     low, high = (one, other) if one.key < other.key else (other, one)
     low.before = low.sibling = None
     high.before = low
@@ -136,7 +142,11 @@ def _merge(one: Any, other: Any) -> Any:
 
 
 def _merge_siblings(first: Any) -> Any:
-    """Merge the two first of a queue and put the result at its end, until one is left."""
+    """Merge siblings into one node.
+
+    The siblings are first merged in pairs. The results form a queue, whose first two nodes are
+    merged and put at its end until one is left.
+    """
     queue: deque[Any] = deque()
     while first is not None:
         queue.append(first)

@@ -1,4 +1,4 @@
-"""A circular list, with the place in it where a search starts."""
+"""A circular list with a rover, the block where a search starts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 class Ring:
-    """Blocks in a circle, known by their addresses; `rover` is on one unless the ring is empty.
+    """Blocks in a circle, identified by address. `rover` is None only if the ring is empty.
 
     The rover moves only when it is set, and when its block leaves (see `remove`).
     """
@@ -20,11 +20,11 @@ class Ring:
         return len(self._next)
 
     def __iter__(self) -> Iterator[int]:
-        """Run once around from the rover; the block just given may leave or be replaced."""
+        """Iterate once around from the rover; the block just yielded may leave or be replaced."""
         return iter(()) if self.rover is None else self.around(self.rover)
 
     def around(self, start: int) -> Iterator[int]:
-        """Run once around from the block `start`; no other block may leave meanwhile."""
+        """Iterate once around from the block `start`; no other block may leave meanwhile."""
         block = start
         while True:
             following = self._next[block]
@@ -34,11 +34,11 @@ class Ring:
             block = following
 
     def after(self, block: int) -> int:
-        """Return the block that follows in the circle, which may be the same."""
+        """Return the following block, which is `block` itself in a ring of one block."""
         return self._next[block]
 
     def insert(self, block: int) -> None:
-        """Put a block just before the rover's, which is last on the way round from there."""
+        """Insert a block just before the rover; a search from the rover visits it last."""
         if self.rover is None:
             self.rover = self._next[block] = self._previous[block] = block
             return
@@ -46,7 +46,7 @@ class Ring:
         self._link(block, self.rover)
 
     def replace(self, block: int, by: int) -> None:
-        """Put `by` where `block` was; a rover on it stays at the place."""
+        """Put `by` in the place of `block`; a rover on `block` moves to `by`."""
         following, preceding = self._next.pop(block), self._previous.pop(block)
         if following == block:
             following = preceding = by
@@ -56,7 +56,7 @@ class Ring:
             self.rover = by
 
     def remove(self, block: int, *, back: bool = False) -> None:
-        """Take a block out; a rover on it moves to the next one, or `back` to the one before."""
+        """Remove a block; a rover on it moves to the next one, or with `back` to the previous."""
         following, preceding = self._next.pop(block), self._previous.pop(block)
         if following == block:
             self.rover = None

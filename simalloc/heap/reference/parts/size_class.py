@@ -1,4 +1,4 @@
-"""Classes of sizes, each from one size to below the next class's."""
+"""Size classes; each covers the sizes from its start to below the next class's start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEA_WIDTHS: Final = [
 class SizeClasses:
     """Maps a block size to its class.
 
-    Equal classes begin at multiples of `interval`. A class of Lea's has the sizes above the
+    Equal classes begin at multiples of `interval`. Each of Lea's classes covers the sizes above the
     previous class's end, up to its own end.
     """
 

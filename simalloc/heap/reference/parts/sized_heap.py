@@ -1,4 +1,4 @@
-"""The common part of the families whose blocks have fixed sizes."""
+"""Common part of the families whose blocks have fixed sizes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from simalloc.policy.parts import Order
 
 
 class SizedHeap(Heap):
-    """A heap of blocks whose sizes are doubled from a few smallest ones, `bases`.
+    """A heap of blocks whose sizes are doubled from a few smallest sizes, `bases`.
 
-    There is a list of free blocks for each size, in `order`.
+    Each size has a list of free blocks, in `order`.
     """
 
     def __init__(self, order: Order, *bases: int) -> None:
@@ -20,11 +20,11 @@ class SizedHeap(Heap):
         self._free = FreeLists(order)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay if the new size takes the same size of block."""
+        """Keep the block if the new size rounds to the same block size."""
         return self.rounded(size) == self.block_size(address)
 
     def rounded(self, size: int) -> int:
-        """Return the smallest size of block that holds a request."""
+        """Return the smallest block size that holds a request."""
         return smallest_size(size, *self._bases)
 
     def listed(self) -> list[int]:
@@ -40,12 +40,12 @@ class SizedHeap(Heap):
 
 
 class RefilledHeap(SizedHeap):
-    """Such a heap whose blocks are never split or merged: a list that is empty is refilled."""
+    """A sized heap whose blocks are never split or merged; an empty list is refilled."""
 
     merges_new_memory = False
 
     def malloc(self, size: int) -> int:
-        """Take the block that is first in the list of its size, or refill that list."""
+        """Take the first block in the list of its size, or refill the list."""
         size = self.rounded(size)
         address = self._free.first(size)
         self.visited = int(address is not None)
@@ -61,5 +61,5 @@ class RefilledHeap(SizedHeap):
         self._free.enter(address, self.block_size(address))
 
     def _refill(self, size: int) -> int:
-        """Return the lowest block of new memory; the others enter so that the lowest comes next."""
+        """Return the lowest block of new memory; list the others, so that the lowest is next."""
         raise NotImplementedError

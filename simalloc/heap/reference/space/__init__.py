@@ -1,4 +1,4 @@
-"""The space that a heap lies in: blocks that tile it, in segments."""
+"""The address space of a heap: segments, and the blocks that tile them."""
 
 from simalloc.heap.reference.space.blocks import Blocks, State
 from simalloc.heap.reference.space.refused import Exhausted, Refused, needed_by_allocator

@@ -20,25 +20,24 @@ class State(Enum):
     ALLOCATED = "allocated"
     FREE = "free"
     CACHED = "cached"
-    """Free to the program, and not to its neighbours: it is not merged."""
+    """Freed by the program but kept in a cache, and therefore not merged with its neighbours."""
     TABLE = "table"
-    """The allocator's own."""
+    """Memory of the allocator itself."""
     WASTE = "waste"
     HOLE = "hole"
     """Addresses within a segment that are not mapped."""
 
-    __hash__ = object.__hash__  # an enum's own is slow, and each is there only once
+    __hash__ = object.__hash__  # Enum.__hash__ is slow, and each member is a singleton.
 
 
 class Blocks:
-    """The blocks that tile the segments of a heap, each identified by its address.
+    """Blocks that tile the segments of a heap, each identified by its address.
 
-    `size` and `state` map every block's address to its size and state. They may be read directly,
-    but are changed only by the methods. `count` and `total` have the number of blocks and their
-    bytes by state. Blocks of two segments are never neighbours, even where one segment begins at
-    the other's end. Segments are mapped at multiples of `segment_alignment` and of the `page`.
-    `residence` is None unless resident pages are measured. `limit` is the maximum of mapped bytes,
-    or None.
+    `size` and `state` map every block's address to its size and state. Callers may read them, but
+    only the methods change them. `count` and `total` contain the number of blocks and their bytes,
+    by state. Blocks of two segments are never neighbours, even if one segment begins at the other's
+    end. Segments are mapped at multiples of both `segment_alignment` and `page`. `residence` is
+    None unless resident pages are measured. `limit` is the maximum of mapped bytes, or None.
     """
 
     def __init__(self, *, has_break: bool = True) -> None:
@@ -55,21 +54,21 @@ class Blocks:
 
     @property
     def brk(self) -> int:
-        """The break: the end of the segment that begins at 0 and can be raised and lowered."""
+        """Break: the end of the segment that begins at 0 and can be raised and lowered."""
         return self._segments.brk
 
     @property
     def mapped(self) -> int:
-        """The bytes requested from the system and not returned."""
+        """Bytes obtained from the system and not returned."""
         return sum(self.total.values()) - self.total[State.HOLE]
 
     @property
     def last(self) -> int | None:
-        """The address of the block that ends at the break."""
+        """Address of the block that ends at the break, or None."""
         return self._ending_at.get(self.brk) if self.brk else None
 
     def extend(self, size: int) -> int:
-        """Raise the break by `size`; return the address of the one new block, an allocated one.
+        """Raise the break by `size`; return the address of the new block, which is allocated.
 
         Raises `Refused` beyond the limit, and `SimallocError` if the break would pass `MAX_BREAK`.
         """
@@ -80,7 +79,7 @@ class Blocks:
         return address
 
     def lower(self, size: int) -> None:
-        """Cut `size` bytes off the block that ends at the break, and lower the break by them."""
+        """Cut `size` bytes off the block that ends at the break, and lower the break by `size`."""
         assert self.last is not None, "there is a block below the break"
         address = self.last
         whole, state = self._drop(address)
@@ -91,9 +90,9 @@ class Blocks:
             self._put(address, whole - size, state)
 
     def map_segment(self, size: int, alignment: int = 1) -> int:
-        """Map a segment at a multiple of `alignment`; return its address, where one block begins.
+        """Map a segment at a multiple of `alignment`; return the address of its only block.
 
-        The block is an allocated one. Raises `Refused` beyond the limit, and `SimallocError` if no
+        The block is allocated. Raises `Refused` beyond the limit, and `SimallocError` if no
         addresses are left.
         """
         self.take_room(size)
@@ -102,14 +101,14 @@ class Blocks:
     def map_in_place_of(self, size: int, replaced: int) -> int:
         """Map a segment as mremap does, in place of a block of `replaced` bytes.
 
-        Only the difference counts against the limit. The caller unmaps that block next. Returns and
-        raises what `map_segment` does.
+        Only the difference counts against the limit. The caller must unmap the replaced block next.
+        Returns and raises as `map_segment`.
         """
         self.take_room(size - replaced)
         return self._put_segment(size, 1, State.ALLOCATED)
 
     def reserve_segment(self, size: int, alignment: int = 1) -> int:
-        """Reserve addresses for a segment; return where the one block begins, which is a hole."""
+        """Reserve addresses for a segment; return the address of its only block, a hole."""
         return self._put_segment(size, alignment, State.HOLE)
 
     def take_room(self, size: int) -> None:
@@ -118,7 +117,7 @@ class Blocks:
             raise Refused
 
     def has_room(self, size: int) -> bool:
-        """Say whether the limit allows `size` more mapped bytes."""
+        """Return whether the limit allows `size` more mapped bytes."""
         return self.limit is None or self.mapped + size <= self.limit
 
     def _put_segment(self, size: int, alignment: int, state: State) -> int:
@@ -139,14 +138,14 @@ class Blocks:
             raise Refused from None
 
     def unmap_segment(self, address: int) -> None:
-        """Give a mapped segment back, which is one block."""
+        """Unmap a mapped segment, which must consist of one block."""
         size, _ = self._drop(address)
         whole = self._segments.unmap(address)
         self._discard_begun(address, whole)
         assert size == whole, "the segment is one block"
 
     def is_segment(self, address: int) -> bool:
-        """Say whether a block is all of a mapped segment."""
+        """Return whether a block is a whole mapped segment."""
         return self._segments.ends.get(address) == address + self.size[address]
 
     def mark(self, address: int, state: State) -> None:
@@ -162,7 +161,7 @@ class Blocks:
             self.residence.discard(address, size)
 
     def cut(self, address: int, size: int) -> int:
-        """Cut a block in two of its state, the low one of `size`; return the high one's address."""
+        """Cut a block into two of its state, the low one of `size`; return the high address."""
         whole, state = self._drop(address)
         assert 0 < size < whole, "a cut leaves two blocks"
         self._put(address, size, state)
@@ -170,7 +169,7 @@ class Blocks:
         return address + size
 
     def join(self, address: int) -> None:
-        """Make one block of two neighbours; `address` is the low one's, and its state remains."""
+        """Join a block and its successor; the result has the low block's address and state."""
         assert self.after(address) is not None, "there is a neighbour"
         low, state = self._drop(address)
         high, _ = self._drop(address + low)
@@ -186,11 +185,11 @@ class Blocks:
         return None if end in self._segments.ends or end not in self.size else end
 
     def ending_at(self, end: int) -> int | None:
-        """Return the address of the block that ends at an address, if one does."""
+        """Return the address of the block that ends at `end`, or None."""
         return self._ending_at.get(end)
 
     def take_pages(self, address: int, source: int, size: int) -> None:
-        """Make pages resident whose counterparts from `source` on are resident, as mremap does.
+        """Copy the residence of the pages from `source` on to `address`, as mremap does.
 
         Both addresses are page-aligned.
         """
@@ -199,16 +198,16 @@ class Blocks:
                 self.residence.touch(address + start - source, end - start)
 
     def is_free(self, address: int | None) -> TypeGuard[int]:
-        """Say whether there is a free block at `address`."""
+        """Return whether a free block begins at `address`."""
         return address is not None and self.state.get(address) is State.FREE
 
     def free_neighbours(self, address: int) -> list[int]:
-        """Return the addresses of the free blocks just below and just above, in this order."""
+        """Return the addresses of a block's free neighbours, the lower one first."""
         neighbours = (self.before(address), self.after(address))
         return [block for block in neighbours if self.is_free(block)]
 
     def in_state(self, state: State) -> list[tuple[int, int]]:
-        """Return address and size of the blocks in a state, by address."""
+        """Return address and size of the blocks in a state, in address order."""
         return sorted((at, self.size[at]) for at in self.size if self.state[at] is state)
 
     def check(self) -> None:

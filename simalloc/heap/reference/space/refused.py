@@ -7,16 +7,16 @@ from contextlib import contextmanager
 
 
 class Refused(Exception):  # noqa: N818 - the run goes on
-    """A growth beyond the capacity, or a request that its heap has no room for."""
+    """Raised for growth beyond the capacity, or for a request that the heap cannot serve."""
 
 
 class Exhausted(Exception):  # noqa: N818 - it ends the run, which is not an error
-    """An allocator that gets no memory for its own tables, and cannot go on without."""
+    """Raised if an allocator gets no memory for its own tables and cannot continue."""
 
 
 @contextmanager
 def needed_by_allocator() -> Iterator[None]:
-    """Raise `Exhausted` if what the allocator needs for itself is refused."""
+    """Raise `Exhausted` if memory for the allocator itself is refused."""
     try:
         yield
     except Refused:

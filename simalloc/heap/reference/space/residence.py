@@ -6,17 +6,17 @@ from bisect import bisect_left, bisect_right
 from typing import Final
 
 HUGE: Final = 512
-"""The pages of a huge page: 2 MiB, if pages have 4 KiB."""
+"""Number of pages in a huge page; 2 MiB if a page has 4 KiB."""
 
 
 class Residence:
-    """Pages in which a byte was written, until they are returned to the system.
+    """Pages that contain a written byte and have not been returned to the system since.
 
     Pages of `page` scaled bytes are counted from address 0. `runs` alternates the first page and
-    the end of each run of resident pages, in rising order.
+    the end of each run of resident pages, in ascending order.
 
-    A huge page becomes resident as a whole. When a part of it is returned, the huge page is split:
-    its pages are ordinary from then on, until all of it is returned.
+    A huge page becomes resident as a whole. If a part of it is returned, the huge page is split:
+    its pages are treated as ordinary pages until all of it is returned.
     """
 
     def __init__(self, page: int) -> None:
@@ -27,7 +27,7 @@ class Residence:
 
     @property
     def bytes(self) -> int:
-        """The scaled bytes of all resident pages."""
+        """Scaled bytes of all resident pages."""
         return self.page * (sum(self.runs[1::2]) - sum(self.runs[::2]))
 
     def bytes_in(self, address: int, size: int) -> int:
@@ -37,18 +37,18 @@ class Residence:
         return self.page * sum(max(0, min(end, b) - max(first, a)) for a, b in runs)
 
     def touch(self, address: int, size: int) -> None:
-        """Make the pages of these bytes resident."""
+        """Make the pages that contain these bytes resident."""
         if size > 0:
             self._set(address // self.page, -(-(address + size) // self.page), resident=True)
 
     def discard(self, address: int, size: int) -> None:
-        """Give the pages back that lie wholly within these bytes."""
+        """Return the pages that are wholly within these bytes to the system."""
         first, end = -(-address // self.page), (address + size) // self.page
         if first < end:
             self._set(first, end, resident=False)
 
     def use_huge_pages(self, address: int, size: int) -> None:
-        """Let there be huge pages where whole ones lie in these bytes."""
+        """Allow huge pages where these bytes contain whole ones."""
         whole = HUGE * self.page
         self._huge.update(range(-(-address // whole), (address + size) // whole))
 
@@ -60,7 +60,7 @@ class Residence:
         return [(low * self.page, high * self.page) for low, high in cut if low < high]
 
     def _set(self, first: int, end: int, *, resident: bool) -> None:
-        """Make the pages from `first` to before `end` resident, or no longer so."""
+        """Set whether the pages from `first` to before `end` are resident."""
         for huge in range(first // HUGE, (end - 1) // HUGE + 1) if self._huge else ():
             if huge not in self._huge:
                 continue
@@ -73,7 +73,7 @@ class Residence:
         self._set_pages(first, end, resident=resident)
 
     def _is_touched(self, huge: int) -> bool:
-        """Say whether any page of a huge page is resident."""
+        """Return whether any page of a huge page is resident."""
         place = bisect_right(self.runs, huge * HUGE)
         return place % 2 == 1 or (place < len(self.runs) and self.runs[place] < (huge + 1) * HUGE)
 

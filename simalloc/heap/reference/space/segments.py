@@ -1,4 +1,4 @@
-"""Where a heap lies: the segment that ends at the break, and mapped segments."""
+"""The segments of a heap: the break segment and mapped segments."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Final
 from simalloc.errors import SimallocError
 
 MAX_BREAK: Final = 1 << 62
-"""The highest break, in scaled bytes: sums of two addresses still fit 64 bits."""
+"""Highest break in scaled bytes. The sum of two addresses still fits 64 bits."""
 
 
 class Segments:
-    """The break segment `[0, brk)`, and mapped segments, each by its start.
+    """The break segment `[0, brk)` and the mapped segments, each identified by its start.
 
-    A mapped segment gets the next higher address, from 2**62 on; a heap without a break has only
-    such segments, from 0 on. No address is used twice, and between segments lie holes.
+    A mapped segment gets the next higher address, from 2**62 on. A heap without a break has only
+    mapped segments, from address 0 on. No address is used twice. Alignment can leave holes between
+    segments.
     """
 
     def __init__(self, *, has_break: bool = True) -> None:
@@ -24,7 +25,7 @@ class Segments:
         self._next = self._base
 
     def raise_break(self, size: int) -> int:
-        """Raise the break; return where it was. Raises `SimallocError` beyond `MAX_BREAK`."""
+        """Raise the break; return its old value. Raises `SimallocError` beyond `MAX_BREAK`."""
         if self.brk + size > MAX_BREAK:
             raise SimallocError("the heap would exceed 2**62 bytes")
         self.brk += size

@@ -21,7 +21,7 @@ class Place(Enum):
 
 
 class UserBlock:
-    """A block, as long as it exists. Its heap keeps `address` and `place` up to date."""
+    """A block of the heap. The heap keeps `address` and `place` up to date."""
 
     def __init__(self, heap: UserHeap, address: int) -> None:
         self._heap = heap
@@ -35,7 +35,7 @@ class UserBlock:
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """Start address."""
         self._demand_existence()
         return self._address
 
@@ -46,12 +46,12 @@ class UserBlock:
 
     @property
     def previous(self) -> UserBlock | None:
-        """The block just below in memory."""
+        """The block just below in memory, or None."""
         return self._heap.at(self._heap.blocks.before(self.address))
 
     @property
     def next(self) -> UserBlock | None:
-        """The block just above in memory."""
+        """The block just above in memory, or None."""
         return self._heap.at(self._heap.blocks.after(self.address))
 
     @property
@@ -67,7 +67,7 @@ class UserBlock:
         return self.place is Place.LISTED
 
     def move_to(self, address: int) -> None:
-        """Take note that the block begins elsewhere, for its low end has changed."""
+        """Update the address after the block's low end has changed."""
         self._address = address
 
     def _demand_existence(self) -> None:

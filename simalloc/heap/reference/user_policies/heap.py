@@ -15,8 +15,9 @@ from simalloc.policy.user import OrderName
 class UserHeap:
     """The heap that a policy acts on.
 
-    `acting` is whether it may, and `resized` the block, if any, that only `resize` may use.
-    `growths`, `splits` and `coalescings` count from the start, `visited` from the latest `begin`.
+    `acting` is true while the policy may act. `resized` is the block that only `resize` may use, or
+    None. `growths`, `splits` and `coalescings` count from the start, `visited` from the latest
+    `begin`.
     """
 
     def __init__(self) -> None:
@@ -30,38 +31,38 @@ class UserHeap:
         self._grown = False
 
     def begin(self) -> None:
-        """Begin an allocation, whose searches are counted as one."""
+        """Begin an allocation. Its searches count as one search."""
         self.visited = 0
         self._grown = False
 
     def at(self, address: int | None) -> UserBlock | None:
-        """Return the block at an address, if there is one."""
+        """Return the block at an address, or None."""
         return None if address is None else self._by_address.get(address)
 
     @property
     def size(self) -> int:
-        """The break."""
+        """Break: the size of the heap."""
         return self.blocks.brk
 
     @property
     def event(self) -> int:
-        """The number of the event under way."""
+        """Number of the current event."""
         return self.number
 
     @property
     def first(self) -> UserBlock | None:
-        """The lowest block."""
+        """Lowest block, or None."""
         return self.at(0)
 
     @property
     def last(self) -> UserBlock | None:
-        """The block that ends at the break."""
+        """Block that ends at the break, or None."""
         return self.at(self.blocks.last)
 
     def first_fit(
         self, size: int, order: OrderName = "ao", after: UserBlock | None = None, /
     ) -> UserBlock | None:
-        """Return the first listed block that is large enough, of those behind `after`."""
+        """Return the first listed block that is large enough, of the blocks behind `after`."""
         self._demand(size, order)
         blocks = self.lists.ordered(order)
         if after is not None:
@@ -77,7 +78,7 @@ class UserHeap:
         return self._found(*self.lists.ring(order).search(size))
 
     def best_fit(self, size: int, order: OrderName = "ao", /) -> UserBlock | None:
-        """Return the smallest listed block that is large enough, of equals the first."""
+        """Return the smallest listed block that is large enough; the first of equal ones."""
         self._demand(size, order)
         blocks = self.lists.ordered(order)
         fitting = (block for block in blocks if block.size >= size)
@@ -85,7 +86,7 @@ class UserHeap:
         return self._found(min(fitting, key=lambda block: block.size, default=None), len(blocks))
 
     def worst_fit(self, size: int, order: OrderName = "ao", /) -> UserBlock | None:
-        """Return the largest listed block if it is large enough, of equals the first."""
+        """Return the largest listed block if it is large enough; the first of equal ones."""
         self._demand(size, order)
         blocks = self.lists.ordered(order)
         largest = max(blocks, key=lambda block: block.size, default=None)
@@ -98,7 +99,7 @@ class UserHeap:
         return self.lists.ordered(order)
 
     def visit(self, count: int, /) -> None:
-        """Count blocks that the policy has visited by itself."""
+        """Count blocks that the policy has visited itself."""
         self._demand(count + 1)
         self.visited += count
 
@@ -178,7 +179,7 @@ class UserHeap:
         return block
 
     def grow(self, size: int, unit: int = 1, /) -> UserBlock | None:
-        """Make the listed block that ends at the break large enough; None as of `extend`."""
+        """Grow the listed block at the break to at least `size`; return None as `extend` does."""
         self._demand(size)
         self._demand(unit)
         last = self.last
@@ -205,7 +206,7 @@ class UserHeap:
         return block
 
     def listed(self) -> Iterable[UserBlock]:
-        """Run over the listed blocks."""
+        """Iterate over the listed blocks."""
         return self.lists.ordered("ao")
 
     def _unlist(self, block: UserBlock) -> UserBlock:

@@ -1,4 +1,4 @@
-"""The lists of free blocks that a policy in Python searches, as plain lists that are walked."""
+"""Lists of free blocks that a policy in Python searches, as plain Python lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simalloc.policy.user import OrderName
 
 
 class Ring:
-    """A next fit's list, and its rover, where searches start (sequential_fit.md)."""
+    """The list of next fit, and the rover where its searches start (sequential_fit.md)."""
 
     def __init__(self, order: OrderName, blocks: Sequence[UserBlock]) -> None:
         self._order = order
@@ -17,7 +17,7 @@ class Ring:
         self._rover = blocks[0] if blocks else None
 
     def enter(self, block: UserBlock) -> None:
-        """Take a block in: by address, or else just before the rover."""
+        """Insert a block: in address order, or else just before the rover."""
         if self._order == "ao":
             self._list.append(block)
             self._list.sort(key=lambda one: one.address)
@@ -29,14 +29,14 @@ class Ring:
             self._rover = block
 
     def leave(self, block: UserBlock) -> None:
-        """Take a block out; a rover on it moves to the block that followed."""
+        """Remove a block; a rover on it moves to the block that followed."""
         place = self._list.index(block)
         del self._list[place]
         if self._rover is block:
             self._rover = self._list[place % len(self._list)] if self._list else None
 
     def search(self, size: int) -> tuple[UserBlock | None, int]:
-        """Return the first block from the rover on that is large enough, and how many were seen."""
+        """Return the first block from the rover on that is large enough, and the visited count."""
         if self._rover is None:
             return None, 0
         start = self._list.index(self._rover)
@@ -47,32 +47,32 @@ class Ring:
 
 
 class Lists:
-    """All listed blocks, in the order in which they entered, and the rings made so far."""
+    """All listed blocks in the order in which they entered, and the rings made so far."""
 
     def __init__(self) -> None:
         self._oldest_first: list[UserBlock] = []
         self._rings: dict[OrderName, Ring] = {}
 
     def enter(self, block: UserBlock) -> None:
-        """Take a block in as the latest."""
+        """Add a block as the newest."""
         self._oldest_first.append(block)
         for ring in self._rings.values():
             ring.enter(block)
 
     def leave(self, block: UserBlock) -> None:
-        """Take a block out."""
+        """Remove a block."""
         self._oldest_first.remove(block)
         for ring in self._rings.values():
             ring.leave(block)
 
     def ordered(self, order: OrderName) -> list[UserBlock]:
-        """Return the blocks, the first in the order first."""
+        """Return the blocks in `order`."""
         if order == "ao":
             return sorted(self._oldest_first, key=lambda block: block.address)
         return self._oldest_first[:: -1 if order == "lifo" else 1]
 
     def ring(self, order: OrderName) -> Ring:
-        """Return next fit's list, made at the first call with the rover on the first block."""
+        """Return next fit's list; the first call makes it, with the rover on its first block."""
         if order not in self._rings:
             self._rings[order] = Ring(order, self.ordered(order))
         return self._rings[order]
