@@ -39,7 +39,7 @@ class FreeLists:
 
     @property
     def largest(self) -> int:
-        """Largest size of which a free block has existed."""
+        """Largest size for which a free block has existed."""
         return max(self._lists, default=0)
 
     def first(self, size: int) -> int | None:
