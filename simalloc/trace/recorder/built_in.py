@@ -1,4 +1,4 @@
-"""Allocators that are linked into a program itself, where no library can be put before them."""
+"""Detection of allocators that are linked into a program and cannot be preceded by a library."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ _FUNCTIONS: Final = {
     "rpmalloc": ("rpmalloc",),
     ANY_MALLOC: ("malloc",),
 }
-"""Functions that identify a built-in allocator; any other malloc comes last."""
+"""Functions that identify a built-in allocator. Any other malloc is tried last."""
 
 _TEXTS: Final = {
     "jemalloc": b"<jemalloc>: ",
     "mimalloc": b"mimalloc: ",
     "tcmalloc": b"tcmalloc: large alloc ",
 }
-"""Beginnings of an allocator's messages, the only evidence of it in a program without symbols."""
+"""Beginnings of an allocator's messages. In a program without symbols, only these messages identify
+the allocator.
+"""
 _LONGEST_TEXT: Final = max(map(len, _TEXTS.values()))
 _PIECE: Final = 4 << 20
-"""Bytes that are read at a time."""
+"""Bytes per read."""
 
 _OF_PYTHON: Final = "PyMem_RawMalloc"
-"""CPython contains mimalloc, and serves nothing by it unless it is free-threaded."""
+"""CPython contains mimalloc, but only a free-threaded CPython allocates with it."""
 
 _OF_FREE_THREADED: Final = b"_Py_DecRefShared"
 _FREE_THREADED_LIBRARY: Final = re.compile(rb"libpython3\.\d+td?\.so")
@@ -48,11 +50,14 @@ _SANITIZERS: Final = {
     "MemorySanitizer": (b"__msan_init",),
     "ThreadSanitizer": (b"__tsan_init", b"libtsan.so", b"libclang_rt.tsan"),
 }
-"""Names that identify the sanitizer a program was built with."""
+"""Names that identify the sanitizer with which a program was built."""
 
 
 def sanitizer(path: str | os.PathLike[str]) -> str | None:
-    """Return the sanitizer that a program was built with, whose own malloc must come first."""
+    """Return the sanitizer with which a program was built, or None.
+
+    A sanitizer's own malloc must come first in the loader's order.
+    """
     for table in symbol_tables(path):
         for name, marks in _SANITIZERS.items():
             if any(map(table.mentions, marks)):
@@ -63,8 +68,8 @@ def sanitizer(path: str | os.PathLike[str]) -> str | None:
 def built_in(path: str | os.PathLike[str]) -> str | None:
     """Return the name of the allocator that is built into a program, or None.
 
-    The recorder does not see the blocks of such an allocator. An allocator that is known only by
-    its `malloc` is `ANY_MALLOC`.
+    The recorder does not see the blocks of such an allocator. The name is `ANY_MALLOC` if only the
+    function `malloc` was found.
     """
     try:
         status = Path(path).stat()
@@ -75,7 +80,7 @@ def built_in(path: str | os.PathLike[str]) -> str | None:
 
 @lru_cache
 def _found(path: str, _: int, __: int) -> str | None:
-    """Find it, once for each version of a file."""
+    """Return the allocator of a program. The cache holds one result for each version of a file."""
     for table in symbol_tables(path):
         if table.mentions(_OF_FREE_THREADED) or _FREE_THREADED_LIBRARY.search(table.names):
             return FREE_THREADED
@@ -88,7 +93,10 @@ def _found(path: str, _: int, __: int) -> str | None:
 
 
 def _by_text(path: Path) -> str | None:
-    """Return the allocator whose text is in a file; it is read piece by piece, and may change."""
+    """Return the allocator with a message in a file.
+
+    The file is read in pieces and may change meanwhile.
+    """
     found: set[str] = set()
     try:
         if not path.is_file():

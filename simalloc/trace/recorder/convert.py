@@ -1,4 +1,4 @@
-"""From raw recordings to trace files."""
+"""Conversion of raw recordings to trace files."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ _MANY_PLACES: Final = 2000
 
 @dataclass(frozen=True)
 class Recorded:
-    """A trace that was written: its file, its process, and its totals.
+    """A written trace: its file, its process, and its totals.
 
-    `is_main` marks the trace of the command itself. `unnamed` has for each file the number of
-    places in call paths without a known function. `built_in` names an allocator that is part of the
-    program itself, whose blocks are not recorded. `second_malloc` is another library that served
-    the program beside malloc's ("" for none), with its allocations. `is_snapshot` is true while the
-    process is still recorded. `heap` is a snapshot of the process's heap when its recording began.
+    `is_main` marks the trace of the command itself. `unnamed` contains, by file, the number of
+    places in call paths without a known function. `built_in` names an allocator in the program
+    itself; its blocks are not recorded. `second_malloc` contains another library that served the
+    program besides malloc's library ("" for none), and its number of allocations. `is_snapshot` is
+    true while the process is still recorded. `heap` is a snapshot of the process's heap when its
+    recording began.
     """
 
     path: Path
@@ -65,7 +66,7 @@ def report_nothing(_: str) -> None:
 
 
 def give_up(error: TraceError) -> None:
-    """Raise the fault of a recording."""
+    """Raise the error of a recording."""
     raise error
 
 
@@ -74,8 +75,8 @@ def raw_recordings(
 ) -> list[RawRecording]:
     """Return the recordings in a directory in the order in which they began.
 
-    A file whose process was killed before it could begin is left out. A damaged file is reported to
-    `complain`.
+    A file is skipped if its process was killed before it wrote to the file. A damaged file is
+    reported to `complain`.
     """
     recordings = []
     for path in raw_files(directory):
@@ -88,7 +89,7 @@ def raw_recordings(
 
 
 def _has_begun(path: Path) -> bool:
-    """Say whether a file's process got as far as to write into it. It is not waited for."""
+    """Return whether a file's process has written to it. Does not block."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         return any(os.read(descriptor, _MAGIC_BYTES))
@@ -109,15 +110,16 @@ def convert_all(
     keep: bool = False,
     report: Callable[[str], None] = report_nothing,
 ) -> Iterator[Recorded]:
-    """Write a trace for each recording, in order of time, and remove the recording afterwards.
+    """Write a trace for each recording, the earliest recording first, and remove the recording.
 
-    The last program that process `main_process` became goes to `output`, and the last of another
-    process to NAME.PROCESS.npz beside it. If a process became another program (exec), the earlier
-    ones go to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... With `alone` only the first of these is
-    written. A damaged recording stays and is reported to `complain`. `seen` has the observations of
-    each recording's process from outside. `ended` is the reason for ending the recording of
-    processes that still run. Of the recordings in `before` only records up to this number are
-    written; with `keep`, all recordings stay. `report` is called before work that may take seconds.
+    A process that calls exec has one recording for each program. The trace of the last program of
+    process `main_process` is written to `output`, and the trace of the last program of another
+    process to NAME.PROCESS.npz beside it. The traces of earlier programs of a process are written
+    to NAME.PROCESS.1.npz, NAME.PROCESS.2.npz ... With `alone`, only `output` is written. A damaged
+    recording is kept and reported to `complain`. `seen` contains the observations of each
+    recording's process from outside. `ended` is the reason for ending the recording of processes
+    that still run. `before` limits recordings to the records below a number. With `keep`, all
+    recordings are kept. `report` is called before work that may take seconds.
     """
     names = Names()
     last = {raw.process: raw for raw in recordings}
@@ -147,10 +149,10 @@ def convert_all(
 
 @dataclass(frozen=True)
 class Part:
-    """The records of a recording that make a trace, and further entries of its provenance.
+    """The records of a recording that a trace contains, and further entries of its provenance.
 
-    These are the reason for ending the recording, if it was ended, and the observations of the
-    process from outside.
+    The entries are the reason for ending the recording, if it was ended, and the observations of
+    the process from outside.
     """
 
     before: int = EVERY_RECORD
@@ -170,10 +172,11 @@ def convert(
     report: Callable[[str], None] = report_nothing,
     names: Names | None = None,
 ) -> Recorded:
-    """Write the trace of one recording or of a part, with `names` that earlier ones have got.
+    """Write the trace of one recording or of a part.
 
-    Times never run backwards in it: threads read the clock at about the time when their events
-    are ordered, so a time that is less than the one before is raised to it.
+    `names` may contain the names of earlier recordings. Times never decrease in the trace. A thread
+    reads the clock shortly before or after its event is ordered, so a time may be less than the
+    previous time. Such a time is raised to the previous time.
     """
     resident: list[list[int]] = []
     if raw.counts.records > _MANY_RECORDS:
@@ -243,7 +246,7 @@ class _Appender:
             self._writer.append(replace(chunk, columns=columns))
 
     def _raised(self, time: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the next times, at least one, none before another that came earlier."""
+        """Return the next times: at least 1, and none less than an earlier time."""
         times = np.maximum(np.maximum.accumulate(time), self._latest)
         self._latest = int(times[-1])
         return times
@@ -297,7 +300,7 @@ def _provenance(raw: RawRecording, part: Part) -> Mapping[str, Any]:
 def _built_in(raw: RawRecording, mapped: OwnMappings) -> str | None:
     """Return the allocator that serves a program without malloc, or None.
 
-    It may be in a library of Python that the program loaded, and that mapped memory.
+    The allocator may also be in a library of Python that the program loaded and that mapped memory.
     """
     pythons = {
         place.path for place in mapped.calls if Path(place.path).name.startswith("libpython")
@@ -322,7 +325,10 @@ def _live_at_start(raw: RawRecording, totals: Totals) -> Mapping[str, Any]:
 
 
 def _stacks(raw: RawRecording, report: Callable[[str], None], names: Names) -> Mapping[str, Any]:
-    """Name the call paths; what has two numbers, as a library was loaded twice, has one then."""
+    """Name the call paths.
+
+    Places with two numbers, from a library that was loaded twice, get one number.
+    """
     met = raw.places
     places = {place: number for number, place in enumerate(dict.fromkeys(met))}
     if len(places) > _MANY_PLACES:

@@ -13,9 +13,9 @@ from simalloc.trace.recorder.mappings import Area
 KINDS: Final = ("heap", "anonymous", "stacks", "files", "shared", "other")
 """Kinds of memory.
 
-`heap` is the memory from brk. malloc has `heap` and a part of `anonymous`; the program, its
-libraries or its language's run time have mapped the rest of `anonymous` directly. `files` are code
-and other mapped files, and `shared` is memory that processes share.
+`heap` is the memory from brk. malloc uses `heap` and a part of `anonymous`. The rest of `anonymous`
+was mapped directly by the program, its libraries or its language runtime. `files` contains code and
+other mapped files. `shared` is memory that processes share.
 """
 
 _AREA: Final = re.compile(
@@ -27,7 +27,7 @@ _PAGE: Final = os.sysconf("SC_PAGESIZE")
 
 
 def smaps(process: int) -> list[str]:
-    """Return the lines that describe the memory of a process; none if it cannot be read."""
+    """Return the lines of the process's file `smaps`, or no lines if it cannot be read."""
     try:
         return Path(f"/proc/{process}/smaps").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -35,7 +35,7 @@ def smaps(process: int) -> list[str]:
 
 
 def areas_in(lines: list[str]) -> Iterator[Area]:
-    """Yield the areas of no file that have resident memory."""
+    """Yield the areas that belong to no file and have resident memory."""
     start = end = inode = 0
     for line in lines:
         if area := _AREA.fullmatch(line):
@@ -46,7 +46,7 @@ def areas_in(lines: list[str]) -> Iterator[Area]:
 
 
 def kinds_in(lines: list[str]) -> Mapping[str, int]:
-    """Return the resident bytes by kind that the lines of a file `smaps` report."""
+    """Return the resident bytes by kind from the lines of a file `smaps`."""
     found = dict.fromkeys(KINDS, 0)
     kind, guard_end = "other", 0
     for line in lines:

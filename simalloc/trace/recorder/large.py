@@ -1,4 +1,4 @@
-"""Large blocks of a recorded process that are live, and how much of them was never written."""
+"""Live large blocks of a recorded process, and the bytes in them that were never written."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from simalloc.trace.recorder.raw import RawRecording
 _PAGE: Final = os.sysconf("SC_PAGESIZE")
 _ENTRY: Final = 8
 _PRESENT: Final = np.uint64(3 << 62)
-"""The bits of a page that is in memory or swapped out."""
+"""Bits of a page that is in memory or swapped out."""
 
 Large = tuple[int, int]
-"""A live large block: its address, and a number that an earlier block there does not have."""
+"""A live large block: its address, and a number that differs from the numbers of earlier blocks
+there.
+"""
 
 
 def live_large(raw: RawRecording) -> Iterator[tuple[Large, int]]:
-    """Yield the large blocks that were live when the process last wrote, and their bytes."""
+    """Yield the large blocks that were live at the process's last record, with their bytes."""
     for address, size, sequence in raw.large_blocks.tolist():
         yield (address, sequence), size
 
 
 def unwritten_of_live(raw: RawRecording) -> Mapping[Large, int]:
-    """Return the bytes of the whole pages of live large blocks that are not in memory.
+    """Return, for each live large block, the bytes of its whole pages that are not in memory.
 
-    Empty if the process has ended or may not be read.
+    The result is empty if the process has ended or may not be read.
     """
     try:
         with Path(f"/proc/{raw.process}/pagemap").open("rb", buffering=0) as pages:

@@ -1,4 +1,4 @@
-"""Starts a program with the recorder's library in it."""
+"""Starting a program with the recorder's library loaded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SPECIAL_IN_PRELOAD: Final = set(" :$")
 
 @contextmanager
 def preload_library() -> Iterator[Path]:
-    """Yield the library's path, without the characters that LD_PRELOAD cannot contain.
+    """Yield a path of the library that contains no character that LD_PRELOAD cannot contain.
 
     Raises `ProgramError` if the package was built without the library.
     """
@@ -82,11 +82,11 @@ def start(
 
 
 class Signals:
-    """While in use, signals that would end this process are left to the program.
+    """Context in which signals that would end this process are left to the program.
 
-    The terminal's signals reach the program by themselves. Others are passed on to the process that
-    `leave_to` names, including earlier ones. `ended` states that the program has ended: from then
-    on such a signal sets `interrupted`.
+    Signals from the terminal reach the program directly. Other signals are passed on to the process
+    of `leave_to`, including signals that arrived earlier. Once `ended` states that the program has
+    ended, a signal sets `interrupted` instead.
     """
 
     def __init__(self) -> None:
@@ -106,13 +106,13 @@ class Signals:
         self.leave()
 
     def leave_to(self, process: subprocess.Popen[bytes]) -> None:
-        """Set the process that the signals are for, after its start."""
+        """Set the process that receives the signals, after its start."""
         self._process = process
         while self._early:
             process.send_signal(self._early.pop())
 
     def leave(self) -> None:
-        """Have signals end us again as before; nothing more if that was done already."""
+        """Restore the effect of signals on this process. A second call has no effect."""
         while self._before:
             signal.signal(*self._before.popitem())
 

@@ -1,4 +1,4 @@
-"""Recordings that are still being made: pictures of them, and their end on demand."""
+"""Recordings that are still being made: snapshots of them, and their end on request."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from simalloc.trace.recorder.raw import RawRecording, is_running
 from simalloc.trace.recorder.resident import Seen, processor_seconds
 
 ASKED: Final = "asked"
-"""The name of a file that asks whoever records into a folder to end the recording."""
+"""Name of the file that requests the end of the recording in a folder."""
 
 _SETTLE_SECONDS: Final = 0.2
-"""By then a thread has written the records whose numbers it had taken."""
+"""Time after which threads have written the records whose numbers they had taken."""
 
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Let nobody else make traces of the recordings in a directory meanwhile.
+    """Prevent other processes from making traces of the recordings in a directory.
 
-    Raises `TraceError` if somebody does, which is the command that records them.
+    Raises `TraceError` if another process, the command that records them, is already doing so.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -64,7 +64,7 @@ def snapshot(
 ) -> Sequence[Recorded]:
     """Write traces of the recordings in a directory so far, and leave the recordings unchanged.
 
-    The process that began first is taken to be the command itself. Raises `TraceError` for a
+    The process that began first is assumed to be the command itself. Raises `TraceError` for a
     missing or damaged recording.
     """
     recordings = raw_recordings(directory)
@@ -103,7 +103,7 @@ def stop(directory: Path) -> Sequence[int]:
 
 
 def is_attended(directory: Path) -> bool:
-    """Say whether the command that records into a directory still runs."""
+    """Return whether the command that records into a directory still runs."""
     try:
         with locked(directory):
             return False

@@ -1,4 +1,4 @@
-"""Memory that a recorded program has mapped by itself, by the code that mapped it."""
+"""Memory that a recorded program has mapped directly, by mapping code."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PAGE: Final = os.sysconf("SC_PAGESIZE")
 _ENTRY: Final = 8
 _PRESENT: Final = np.uint64(3 << 62)
 _ADDRESS_END: Final = 1 << 47
-"""No address of a program is above."""
+"""Upper bound of a program's addresses."""
 
 
 class Area(NamedTuple):
-    """A range of addresses that the kernel names, and its resident bytes."""
+    """A range of addresses with a name from the kernel, and its resident bytes."""
 
     start: int
     end: int
@@ -90,7 +90,7 @@ class OwnMappings:
 
 
 def _calls(raw: RawRecording, before: int) -> Iterator[_Call]:
-    """Yield the calls in the records before a record; an invalid record ends them."""
+    """Yield the calls in the records before a record. The first invalid record ends them."""
     content, at = raw.mapping_records, 0
     paths: dict[int, str] = {}
     while at + _RECORD.size <= len(content):
@@ -110,7 +110,8 @@ def _calls(raw: RawRecording, before: int) -> Iterator[_Call]:
 def resident_by_place(raw: RawRecording, areas: Iterable[Area]) -> Mapping[Place, int]:
     """Return the resident bytes of the live mappings, from the kernel's view of the process.
 
-    `areas` are those with resident memory. The pages of an area with several places are examined.
+    `areas` are the areas with resident memory. If an area has several places, its pages are
+    examined.
     """
     live = OwnMappings.of(raw).live
     found: Counter[Place] = Counter()
@@ -127,7 +128,7 @@ def resident_by_place(raw: RawRecording, areas: Iterable[Area]) -> Mapping[Place
 
 
 def _parts(live: Sequence[Range], area: Area) -> list[Range]:
-    """Return the mapped parts of an area; adjacent parts of one place are joined."""
+    """Return the mapped parts of an area. Adjacent parts of the same place are joined."""
     at = max(bisect_left(live, (area.start,)) - 1, 0)
     parts: list[Range] = []
     while at < len(live) and live[at].start < area.end:
@@ -154,9 +155,10 @@ def mapping_rows(
     last: Mapping[Place, int],
     names: Names,
 ) -> list[dict[str, Any]]:
-    """Return rows for a trace's provenance, the most resident place first.
+    """Return rows for a trace's provenance, the place with the most resident bytes first.
 
-    `largest` and `last` have resident bytes: at the process's maximum, and at the last observation.
+    `largest` and `last` contain resident bytes at the process's maximum and at the last
+    observation.
     """
     places = sorted(found.calls, key=lambda one: (-largest.get(one, 0), -found.peak[one], one))
     return [

@@ -1,4 +1,4 @@
-"""The program that a command runs, and whether the recorder can be loaded into it."""
+"""Find the program that a command runs, and check that the recorder can be loaded into it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _MAX_INTERPRETERS: Final = 5
 
 
 class ProgramError(SimallocError):
-    """The program cannot be recorded; `exit_code` is the code that a shell would return, or 2."""
+    """Error for a program that cannot be recorded.
+
+    `exit_code` is the code that a shell would return, or 2.
+    """
 
     def __init__(self, message: str, exit_code: int = EXIT_NOT_RECORDABLE) -> None:
         super().__init__(message)
@@ -39,7 +42,7 @@ class ProgramError(SimallocError):
 def check_python(command: Sequence[str]) -> None:
     """Raise `ProgramError` for a Python that cannot serve its objects from malloc.
 
-    Such a Python may also be the interpreter of a script, or started by `env`.
+    A Python that interprets a script or is started by `env` is also checked.
     """
     for program in _programs(_found(command[0]), command[1:], _MAX_INTERPRETERS):
         if built_in(program.resolve()) == FREE_THREADED:
@@ -51,7 +54,7 @@ def check_python(command: Sequence[str]) -> None:
 
 
 def _programs(path: Path, arguments: Sequence[str], interpreters: int) -> Iterator[Path]:
-    """Yield the programs that a checked command becomes, as far as its words report."""
+    """Yield the programs that a checked command executes in turn, as far as its words name them."""
     yield path
     with path.open("rb") as file:
         words = _interpreter_words(file.read(_LONGEST_FIRST_LINE))
@@ -66,7 +69,7 @@ def _programs(path: Path, arguments: Sequence[str], interpreters: int) -> Iterat
 
 
 def check_process(process: int) -> None:
-    """Raise `ProgramError` unless the recorder's library can be loaded into a running process."""
+    """Raise `ProgramError` if the recorder's library cannot be loaded into a running process."""
     path = Path(f"/proc/{process}/exe")
     try:
         name = path.readlink()
@@ -81,10 +84,10 @@ def check_process(process: int) -> None:
 def find_program(command: Sequence[str]) -> Path:
     """Return the file that `command` runs, after checking that it can be recorded.
 
-    Raises `ProgramError` if the file does not exist or cannot be executed, and if the recorder's
-    library would not be loaded into it: static programs, programs that run with another user's
-    rights, and programs built for another machine or C library. For a script, its interpreter is
-    checked.
+    Raises `ProgramError` if the file does not exist or cannot be executed, or if the recorder's
+    library would not be loaded into it. The library is not loaded into static programs, programs
+    that run with another user's rights, and programs built for another machine or C library. For a
+    script, its interpreter is checked.
     """
     path = _found(command[0])
     _check(path, command[1:], _MAX_INTERPRETERS)
@@ -132,7 +135,7 @@ def _check_script(path: Path, start: bytes, arguments: Sequence[str], interprete
 
 
 def _interpreter_words(start: bytes) -> list[str]:
-    """Return the interpreter of a script and its argument; none for another file."""
+    """Return the interpreter of a script and its argument, or an empty list for another file."""
     if not start.startswith(b"#!"):
         return []
     return os.fsdecode(start[2:].split(b"\n")[0]).split(maxsplit=1)
@@ -205,7 +208,7 @@ def _of_static(path: Path) -> str:
 
 
 def _elf(start: bytes, file: BinaryIO) -> tuple[int | None, str | None]:
-    """Return the machine (None unless 64 bit, little-endian) and the loader (None: static)."""
+    """Return the machine (None unless 64 bit, little-endian) and the loader (None if static)."""
     if not start.startswith(_ELF_64_LITTLE):
         return None, None
     header = _ELF_HEADER.unpack_from(start)

@@ -1,4 +1,4 @@
-"""Reads the raw recording of one process (docs/recorder.md), while it grows or afterwards."""
+"""Reader of the raw recording of one process (docs/recorder.md), during or after the recording."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _USERS: Final = "uid.*"
 CHUNK_EVENTS: Final = 1 << 18
 _RECORDED: Final = ("alignment", "thread", "time", "site")
 EVERY_RECORD: Final = 2**64 - 1
-"""A number that no record has."""
+"""A number above the number of every record."""
 _LOST_BY_SECCOMP: Final = 1 << 16
 _NOTHING_LOST: Final = 2**64 - 1
 
 
 def raw_files(directory: Path) -> list[Path]:
-    """Return the raw recordings in a directory, and in its folders of users.
+    """Return the raw recordings in a directory and in its users' folders.
 
-    Processes that have given up root's rights continue in these folders. Their contents are not
-    trusted, and only a regular file is a recording.
+    Processes that have given up root's rights continue to record in these folders. The contents of
+    the folders are not trusted, and only regular files are returned.
     """
     found = [*directory.glob(f"*{RAW_SUFFIX}"), *directory.glob(f"{_USERS}/*{RAW_SUFFIX}")]
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
@@ -42,12 +42,12 @@ def raw_files(directory: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts up to the last event that was read.
+    """Counts of a recording up to the last event that was read.
 
-    `records` are the numbers issued for events, `read` those found in the recording. Frees and
-    reallocs of `unknown` blocks concern blocks allocated before the recording began. A free is
-    `unseen` if its address was allocated again without it. `lost_reason` is None unless the
-    recording ends before the program did, and then an errno, or 0 for a requested end.
+    `records` is the number of records that the process has numbered, and `read` the number that has
+    been found in the recording. An `unknown` block was allocated before the recording began. A free
+    is `unseen` if its address was allocated again without a recorded free. If the recording ends
+    before the program, `lost_reason` is an errno, or 0 for a requested end; otherwise it is None.
     """
 
     records: int
@@ -62,7 +62,7 @@ class Counts:
 
 
 class RawRecording:
-    """One process's raw recording. A fault in the file is a `TraceError` that names it."""
+    """The raw recording of one process. A fault in the file raises a `TraceError` that names it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -72,27 +72,29 @@ class RawRecording:
             raise self._damage(error) from None
         header = self._reader.header
         self.start = read_start(self.path)
-        """Live blocks at the begin of the recording; None if unknown or missing."""
+        """Live blocks at the beginning of the recording, or None if unknown or missing."""
         if self.start is not None:
             self._reader.begin_with(self.start.address, self.start.size)
         self.process = header["process"]
         self.parent = header["parent"]
         self.started = header["started"] / 1e9
-        """Seconds since the epoch."""
+        """Beginning of the recording in seconds since the epoch."""
         self.executable = os.fsdecode(header["executable"])
         words = os.fsdecode(header["command"]).removesuffix("\0")
         self.command = words.split("\0")
         self.malloc = _name_of(os.fsdecode(header["allocator"]), os.fsdecode(header["libc"]))
         """The malloc that served the program: "glibc 2.36", or the file of its library."""
         self.second_malloc = (os.fsdecode(header["other"]), header["others"])
-        """Another library that served the program beside malloc's, and its allocations."""
+        """Another library that served the program besides malloc's library, and its number of
+        allocations.
+        """
         optional = [name for name in ("time", "site") if header[name]]
         self.depth = header["depth"]
-        """Return addresses of a site at most; 0: sites were not recorded."""
+        """Maximum number of return addresses of a site, or 0 if sites were not recorded."""
         self.every = header["every"]
-        """Bytes from one sampled byte to the next; 0: all blocks were recorded."""
+        """Mean bytes from one sampled byte to the next, or 0 if all blocks were recorded."""
         self.has_unwritten = header["unwritten"] > 0
-        """True if a large block was not written completely."""
+        """True if a large block was not completely written."""
         self.columns = tuple(
             name for name in OPTIONAL_COLUMNS if name in {"alignment", "thread", *optional}
         )
@@ -100,7 +102,7 @@ class RawRecording:
 
     @property
     def counts(self) -> Counts:
-        """Figures up to the last event that was read."""
+        """Counts up to the last event that was read."""
         counts = self._reader.counts
         ends = counts["lost_from"] != _NOTHING_LOST
         return Counts(
@@ -117,10 +119,10 @@ class RawRecording:
 
     @property
     def places(self) -> list[Place | tuple[Frame, ...]]:
-        """The recorded calls, by number; 0 stands for no call and has no frame.
+        """The recorded calls by number. Number 0 means no call and has no frame.
 
-        A call is identified by the byte before its return address, a call of a Python program by
-        its frame.
+        A call is identified by the byte before its return address. A call in Python code is
+        identified by its frame.
         """
         met = (self._place(text, offset) for text, offset in self._reader.places[1:])
         return [(), *met]
@@ -133,12 +135,12 @@ class RawRecording:
 
     @property
     def sites(self) -> NDArray[np.uint32]:
-        """By site number, two columns: the site that it was called from, and its place's number."""
+        """By site number, two columns: the calling site's number and the place's number."""
         return np.frombuffer(self._reader.sites, np.uint32).reshape(-1, 2)
 
     @property
     def looks(self) -> NDArray[np.uint64]:
-        """The process's observations of its memory at new peaks, up to the last event read.
+        """The process's measurements of its memory at new peaks, up to the last event read.
 
         Columns: events so far, nanoseconds since the recording began, resident and mapped bytes.
         """
@@ -148,21 +150,22 @@ class RawRecording:
     def unwritten(self) -> NDArray[np.int64]:
         """Bytes of large objects that the program never wrote, up to the last event that was read.
 
-        A row has the number of events before it, the object's number, and the number of bytes.
+        A row contains the number of events before it, the object's number, and the number of bytes.
         """
         return np.frombuffer(self._reader.unwritten, np.int64).reshape(-1, 3)
 
     @property
     def large_blocks(self) -> NDArray[np.int64]:
-        """The large blocks that are live, as the process wrote last.
+        """The large blocks that are live at the process's last record.
 
-        Columns: address, bytes, and the number of a record that was written since it was allocated.
+        Columns: address, bytes, and the number of a record that was written after the block's
+        allocation.
         """
         return np.frombuffer(self._reader.large_blocks, np.int64).reshape(-1, 3)
 
     @property
     def mapping_records(self) -> bytes:
-        """The program's own mappings and unmappings, in records of preload/format.h."""
+        """The program's own mappings and unmappings, as records defined in preload/format.h."""
         return self._reader.mappings
 
     def object_at(self, address: int) -> int | None:
@@ -177,28 +180,29 @@ class RawRecording:
 
     @property
     def processor_ended(self) -> float | None:
-        """Seconds of processor time at the program's own end; None if it has not had one."""
+        """Seconds of processor time at the program's own end, or None before it."""
         return self._reader.counts["processor_ended"] / 1e9 or None
 
     def refresh(self) -> None:
-        """Look for what has been recorded in the meantime."""
+        """Update the view of the recording with the records written in the meantime."""
         try:
             self._reader.refresh()
         except ValueError as error:
             raise self._damage(error) from None
 
     def stop(self) -> None:
-        """End the recording here, though the process may go on."""
+        """End the recording here. The process may continue."""
         self._reader.stop(self.path)
 
     def chunks(self, before: int = EVERY_RECORD) -> Iterator[ReadEvents]:
-        """Yield the events from the end of the last call, each chunk in memory of its own.
+        """Yield the events since the last call, each chunk in separate memory.
 
-        Keys are numbers in order of allocation; -1 at thread exit. The columns are `address` (of
+        Keys are numbers in order of allocation, or -1 at thread exit. The columns are `address` (of
         the object after the event, or of the freed object), `alignment`, `thread`, `time`
-        (nanoseconds since the recording began) and `site` (0: unknown); the last two are 0 unless
-        they were recorded. While the process runs, `before` must be a number of records from an
-        earlier `counts`, because a thread may still write a record whose number is already issued.
+        (nanoseconds since the recording began) and `site` (0 if unknown). `time` and `site` are 0
+        unless they were recorded. While the process runs, `before` must be a number of records from
+        an earlier `counts`, because a thread may not have written a record yet whose number is
+        already issued.
         """
         while True:
             op = np.empty(CHUNK_EVENTS, np.uint8)
@@ -218,7 +222,7 @@ class RawRecording:
 
 
 def reason_of(number: int) -> str:
-    """Return the reason of an early end: an errno, or `LOST_BY_SECCOMP` of preload/format.h."""
+    """Return the reason of an early end for an errno or `LOST_BY_SECCOMP` (preload/format.h)."""
     if number == _LOST_BY_SECCOMP:
         return "from there on it allows itself only some system calls (seccomp)"
     return os.strerror(number)

@@ -33,19 +33,19 @@ class Observer(Protocol):
     wants_progress: bool
 
     def progress(self, progress: Progress) -> None:
-        """Receive the progress twice a second, if `wants_progress`."""
+        """Receive the progress twice per second if `wants_progress`."""
 
     def waiting(self, processes: Sequence[int]) -> None:
-        """Learn, once, that the command has ended and processes that it started have not."""
+        """Receive, once, the processes that still run after the command has ended."""
 
     def lost(self, raw: RawRecording) -> None:
-        """Learn, once a process, that a failure ends its recording before the process ends."""
+        """Receive each recording that ends with a failure before its process ends."""
 
     def working(self, what: str) -> None:
-        """Learn of work after the command's end that may take seconds."""
+        """Receive a description of work after the command's end that may take seconds."""
 
     def ended(self, why: str) -> None:
-        """Learn, once, that the recording ends before the command does."""
+        """Receive, once, the reason why the recording ends before the command."""
 
     def waiting_for_command(self, recorded: Sequence[Recorded]) -> None:
         """Receive the traces if the command continues without being recorded."""
@@ -53,13 +53,13 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of a recording: seconds, and bytes of raw recordings. None: no limit."""
+    """Limits of a recording in seconds and in bytes of raw recordings, or None for no limit."""
 
     seconds: float | None = None
     bytes: int | None = None
 
     def reached(self, seconds: float, directory: Path) -> str:
-        """Return the reason to end the recording now; "" to continue."""
+        """Return the reason to end the recording now, or "" to continue."""
         if (directory / ASKED).exists():
             return "on demand"
         if self.seconds is not None and seconds >= self.seconds:
@@ -98,13 +98,13 @@ def record(
 ) -> Outcome:
     """Run `command` and write a trace of it and, unless `alone`, of each process that it starts.
 
-    The recording ends when the command does, when one of the `bounds` is reached, or when
-    `live.stop` asks for it; in the last two cases the traces are written while the command goes
-    on. With `wait`, processes that the command leaves running are waited for until we are
-    interrupted; otherwise their traces end when the command does.
+    The recording ends when the command ends, when one of the `bounds` is reached, or when
+    `live.stop` requests it. In the last two cases, the traces are written while the command
+    continues. With `wait`, the call waits for processes that the command leaves running until it is
+    interrupted. Without `wait`, their traces end when the command ends.
 
-    Raises `ProgramError` if the command cannot be recorded; `SimallocError` if the traces cannot be
-    written, and then says where the raw recordings are.
+    Raises `ProgramError` if the command cannot be recorded. Raises `SimallocError`, with the
+    location of the raw recordings, if the traces cannot be written.
     """
     prefix, parent = f"{output.stem}.", output.resolve().parent
     with naming(output):
@@ -146,18 +146,18 @@ def record(
 
 @dataclass(frozen=True)
 class Recovered:
-    """The traces that were written, and the faults of the recordings that stay."""
+    """The traces that were written, and the faults of the recordings that were kept."""
 
     recorded: Sequence[Recorded]
     damaged: Sequence[TraceError]
 
 
 def recover(directory: Path, output: Path, *, alone: bool = False) -> Recovered:
-    """Write the traces of a directory of raw recordings that was left behind, as `record` does.
+    """Write the traces of raw recordings in a directory that was left behind.
 
-    The command itself is taken to be the process that began first. A recording that is damaged
-    stays, and does not keep the others from becoming traces. Raises `TraceError`, and leaves all as
-    it is, if a process is still recorded.
+    The process that began first is assumed to be the command itself. A damaged recording is kept,
+    and the other recordings are still converted. Raises `TraceError` and changes nothing if a
+    process is still recorded.
     """
     damaged: list[TraceError] = []
     with locked(directory):
@@ -187,9 +187,10 @@ class _Recording:
         self._follower = Follower(directory, observer)
 
     def watch(self, signals: Signals, *, wait: bool) -> str:
-        """Watch it until the recording ends; return why, "" if its programs have ended.
+        """Watch the command until the recording ends.
 
-        With `wait`, what the command leaves running is waited for until we are interrupted.
+        Return the reason, or "" if its programs have ended. With `wait`, the call waits for
+        processes that the command leaves running until it is interrupted.
         """
         ended = ""
         while not ended and self._runs():
@@ -244,7 +245,7 @@ class Follower:
         return bool(self._watch.running)
 
     def look(self) -> None:
-        """Look, and report."""
+        """Observe the recordings and report the observations."""
         progress = self._watch.look()
         if self._observer.wants_progress:
             self._observer.progress(progress)
@@ -262,7 +263,7 @@ class Follower:
 
 @contextmanager
 def recoverable(directory: Path, output: Path) -> Iterator[None]:
-    """Say in every error where the raw recordings are, and how to make traces of them."""
+    """Add to every error the location of the raw recordings and the command that converts them."""
     try:
         yield
     except (SimallocError, OSError, KeyboardInterrupt) as error:
@@ -273,9 +274,9 @@ def recoverable(directory: Path, output: Path) -> Iterator[None]:
 
 
 def _remove(directory: Path) -> None:
-    """Remove a directory in which programs that continue may begin recordings at any time.
+    """Remove a directory in which programs that still run may begin recordings at any time.
 
-    They find nothing under its old name, and are not recorded.
+    The directory is renamed first. These programs do not find the old name and are not recorded.
     """
     removed = directory.with_name(f"{directory.name}.removed")
     directory.rename(removed)

@@ -1,4 +1,4 @@
-"""Looks from outside how much memory recorded processes hold while they run."""
+"""Measurement of the memory of recorded processes from outside, while they run."""
 
 from __future__ import annotations
 
@@ -27,21 +27,23 @@ MAX_SAMPLES: Final = 1000
 _KINDS_SECONDS: Final = 0.25
 """Minimum seconds between two observations of the kinds of memory of a process."""
 _PAUSE: Final = 20
-"""Minimum delay of the next observation, in multiples of an observation's own duration."""
+"""Minimum delay before the next observation, in multiples of an observation's own duration."""
 _GROWTH: Final = 1.02
-"""By this much a process has grown when its memory is worth another look."""
+"""Growth factor after which a process's memory is observed again."""
 
 _PROCESSOR_CLOCK: Final = 2
-"""Of a process; Linux has the clocks of a process by its number (`clock_getcpuclockid`)."""
+"""Clock of the processor time of a process; Linux derives a clock's id from the process's number
+(`clock_getcpuclockid`).
+"""
 
 _PAGE: Final = os.sysconf("SC_PAGESIZE")
 
 
 class Sample(NamedTuple):
-    """The memory of a process; bytes, of the whole process."""
+    """The memory of a whole process, in bytes."""
 
     records: int
-    """Number of records begun; in a trace, the number of events."""
+    """Number of records begun, or in a trace the number of events."""
     time: int
     """Nanoseconds since the recording began."""
     resident: int
@@ -49,7 +51,10 @@ class Sample(NamedTuple):
 
 
 class Samples:
-    """The samples of a process. When they become too many, the larger one of each two is kept."""
+    """The samples of a process.
+
+    When they become too many, the larger sample of each two is kept.
+    """
 
     def __init__(self) -> None:
         self._kept: list[Sample] = []
@@ -57,7 +62,7 @@ class Samples:
         self._group_length = 1
 
     def add(self, sample: Sample) -> None:
-        """Take another sample."""
+        """Add a sample."""
         self._group.append(sample)
         if len(self._group) == self._group_length:
             self._kept.append(max(self._group, key=_resident))
@@ -73,7 +78,7 @@ class Samples:
 
 
 def thinned(samples: Iterable[Sample]) -> Sequence[Sample]:
-    """Return as many samples as are kept."""
+    """Return the samples, thinned to the number that is kept."""
     kept = Samples()
     for sample in samples:
         kept.add(sample)
@@ -81,23 +86,24 @@ def thinned(samples: Iterable[Sample]) -> Sequence[Sample]:
 
 
 class Kinds(NamedTuple):
-    """The resident memory of a process by kind; nanoseconds since its start, and bytes."""
+    """The resident bytes of a process by kind, and the time in nanoseconds since its start."""
 
     time: int
     kinds: Mapping[str, int]
     places: Mapping[Place, int] = MappingProxyType({})
-    """Of what the program has mapped by itself: by the place that has mapped it."""
+    """Resident bytes of the program's own mappings, by mapping place."""
 
     @property
     def resident(self) -> int:
-        """All of it."""
+        """Total resident bytes."""
         return sum(self.kinds.values())
 
 
 class _Looks:
-    """Looks now and then at what the memory of a process is; the largest and the last are kept.
+    """Occasional observations of a process's memory by kind.
 
-    Looking holds the process up where it maps memory, and takes long if it has much memory.
+    The largest and the last observation are kept. An observation delays calls of the process that
+    map memory, and takes long if the process has much memory.
     """
 
     def __init__(self) -> None:
@@ -105,10 +111,10 @@ class _Looks:
         self._last: Kinds | None = None
         self._seconds = 0.0
         self.unwritten: Mapping[Large, int] = {}
-        """Bytes of live large blocks that the process had not written at the last observation."""
+        """Unwritten bytes of live large blocks at the last observation."""
 
     def look(self, raw: RawRecording, sample: Sample) -> None:
-        """Look again if it is time."""
+        """Observe the process again if an observation is due."""
         largest, last = self._largest, self._last
         pause = max(_KINDS_SECONDS, _PAUSE * self._seconds)
         if last is not None and sample.time - last.time < pause * 1e9:
@@ -139,9 +145,9 @@ class _Looks:
 class Seen:
     """Observations of a recording's process from outside.
 
-    `samples` are of its memory, and `kinds` of its memory by kind. At the last observation,
-    `processor` is the processor time used in seconds, and `unwritten` has the bytes of its live
-    large blocks that it had not written.
+    `samples` contains its memory, and `kinds` its memory by kind. At the last observation,
+    `processor` is the used processor time in seconds, and `unwritten` contains the unwritten bytes
+    of live large blocks.
     """
 
     samples: Sequence[Sample] = ()
@@ -150,9 +156,9 @@ class Seen:
     unwritten: Mapping[Large, int] = field(default_factory=dict)
 
     def growth(self, later: Iterable[Sample]) -> int | None:
-        """Return the growth in bytes of the process after the last observation of large blocks.
+        """Return the process's growth in bytes since the last observation of large blocks, or None.
 
-        `later` are more samples. None without an observation.
+        `later` contains further samples. The result is None without an observation.
         """
         if not self.kinds:
             return None
@@ -162,11 +168,11 @@ class Seen:
 
 
 UNSEEN: Final = Seen()
-"""No observation."""
+"""Empty observations."""
 
 
 def processor_seconds(process: int) -> float | None:
-    """Return the processor time that a process has used, in seconds; None if it has ended."""
+    """Return the used processor time of a process in seconds, or None if it has ended."""
     try:
         return clock_gettime(~process << 3 | _PROCESSOR_CLOCK)
     except OSError:
@@ -174,7 +180,7 @@ def processor_seconds(process: int) -> float | None:
 
 
 class Sampler:
-    """Samples, while in use, the processes that record into a directory."""
+    """Context in which the processes that record into a directory are sampled."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -216,7 +222,10 @@ class Sampler:
                 self._look_at(raw)
 
     def _find(self) -> None:
-        """Look for new recordings; of a process that has called exec only the last counts."""
+        """Find new recordings.
+
+        Only the last recording of a process that has called exec is followed.
+        """
         folders = [self._directory, *self._directory.glob("uid.*")]
         changed = max(folder.stat().st_mtime_ns for folder in folders)
         if changed == self._seen_change:
@@ -228,7 +237,7 @@ class Sampler:
             try:
                 raw = RawRecording(path)
             except TraceError:
-                begun = False  # its header is not written yet, or never will be
+                begun = False  # its header is not yet written and may never be
                 continue
             self._known.add(path)
             before = self._running.get(raw.process)
@@ -242,7 +251,7 @@ class Sampler:
             pages = Path(f"/proc/{raw.process}/statm").read_text("ascii").split()
         except OSError:
             pages = ["0"]
-        if pages[0] == "0":  # it has ended
+        if pages[0] == "0":  # the process has ended
             del self._running[raw.process]
             return
         since = time_ns() - round(raw.started * 1e9)

@@ -1,4 +1,4 @@
-"""The heap of a running process when its recording began: the live blocks, and a snapshot."""
+"""The heap of a running process when its recording began: its live blocks and a snapshot."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from simalloc.files import replacing
 START_SUFFIX: Final = ".start"
 
 HEAP_SUFFIX: Final = ".heap.npz"
-"""The end of the name of a snapshot, as `simalloc.process.save_snapshot` writes it."""
+"""File name suffix of a snapshot from `simalloc.process.save_snapshot`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
     """Live blocks in order of address, and their totals.
 
-    A recording that is a sample has the totals only.
+    A sampled recording contains only the totals.
     """
 
     address: NDArray[np.int64]
     size: NDArray[np.int64]
-    """The bytes that the program may use; how many it requested is not known."""
+    """Usable bytes of each block. The requested sizes are unknown."""
     objects: int
     bytes: int
 
     @classmethod
     def of(cls, address: NDArray[np.int64], size: NDArray[np.int64]) -> Start:
-        """Return the start with these blocks."""
+        """Return a start with these blocks."""
         return cls(address, size, len(size), int(size.sum()))
 
     def without_blocks(self) -> Start:
-        """Return the totals alone."""
+        """Return a copy with the totals only."""
         return Start(self.address[:0], self.size[:0], self.objects, self.bytes)
 
 
@@ -53,13 +53,13 @@ def write_start(raw: Path, start: Start) -> None:
 
 
 def create_beside(raw: Path, suffix: str) -> BinaryIO:
-    """Create a file beside a raw recording, which must not exist, and open it for writing."""
+    """Create a file beside a raw recording and open it for writing. The file must not exist."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(raw.with_suffix(suffix), flags, 0o600), "wb")
 
 
 def copy_heap(raw: Path, output: Path) -> Path | None:
-    """Copy the snapshot beside a raw recording to a place beside a trace, and return its path.
+    """Copy the snapshot beside a raw recording to a file beside a trace, and return the new path.
 
     Returns None if the snapshot is missing. A link is not followed, because the folder of a
     recording belongs to the user of its process.
@@ -79,7 +79,10 @@ def copy_heap(raw: Path, output: Path) -> Path | None:
 
 
 def read_start(raw: Path) -> Start | None:
-    """Return the start of a raw recording; None if it has none. Raises `TraceError` if damaged."""
+    """Return the start of a raw recording, or None if it has none.
+
+    Raises `TraceError` if damaged.
+    """
     path = raw.with_suffix(START_SUFFIX)
     try:
         if path.is_symlink() or not path.is_file():

@@ -1,4 +1,4 @@
-"""The bytes of large objects that a recorded program never wrote, as a column of its trace."""
+"""Bytes of large objects that a recorded program never wrote, as a column of its trace."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from simalloc.trace.recorder.raw import EVERY_RECORD, RawRecording
 from simalloc.trace.recorder.resident import UNSEEN, Sample, Seen
 
 _SLACK: Final = 256 << 10
-"""Bytes by which the resident size of a process is uncertain: the kernel counts it by CPU."""
+"""Uncertainty of the resident size of a process in bytes: the kernel counts it per CPU."""
 
 LARGE: Final = 16 << 10
-"""Half of what the library calls large: it goes by the bytes that it may use of a block."""
+"""Minimum size of a large object in bytes. It is half of the library's limit, which applies to
+usable bytes.
+"""
 
 
 class Unwritten:
-    """Bytes that were never written, by the event that gave the object its size.
+    """Bytes that were never written, at the event that set the object's size.
 
-    The library sees them when the object is freed, resized, or still there at the program's end. A
-    page that is read without having been written looks as if it was written. Therefore the last
-    look from outside also counts for objects that are still there at the end, less the bytes by
-    which the process has grown since then.
+    The library measures them when the object is freed or resized, and at the program's end. A page
+    that was read but never written appears as written. Therefore the last observation from outside
+    also counts for objects that are live at the end, minus the process's growth since that
+    observation.
     """
 
     def __init__(self, events: NDArray[np.int64], values: NDArray[np.int64]) -> None:
@@ -55,7 +57,7 @@ class Unwritten:
         return cls(*_placed(np.concatenate(begun), np.concatenate(objects), rows, first + 1))
 
     def next(self, events: int) -> NDArray[np.int64]:
-        """Return the column of `events` more events."""
+        """Return the column for the next `events` events."""
         column = np.zeros(events, np.int64)
         first, end = np.searchsorted(self._events, (self._begun, self._begun + events))
         column[self._events[first:end] - self._begun] = self._values[first:end]
@@ -64,9 +66,9 @@ class Unwritten:
 
 
 def _unwritten_since(raw: RawRecording, seen: Seen) -> Mapping[Large, int]:
-    """Return the bytes of live blocks that were unwritten at the last look, and stayed so.
+    """Return the bytes of live blocks that were unwritten at the last observation and at the end.
 
-    A block may have been written after the look by at most the bytes that the process has grown.
+    At most as many bytes of a block were written after the observation as the process has grown.
     """
     if raw.processor_ended is None:
         return seen.unwritten
@@ -79,9 +81,9 @@ def _unwritten_since(raw: RawRecording, seen: Seen) -> Mapping[Large, int]:
 
 
 def _of_live(raw: RawRecording, observed: Mapping[Large, int], events: int) -> NDArray[np.int64]:
-    """Return the observations from outside of the blocks still live, in the library's format.
+    """Return the outside observations of blocks that are still live, in the library's format.
 
-    Each row has the number of events until then, the object's number, and its unwritten bytes.
+    Each row contains the number of events until then, the object's number, and its unwritten bytes.
     """
     rows = [
         (events, raw.object_at(block[0]), observed[block])
@@ -95,7 +97,7 @@ def _of_live(raw: RawRecording, observed: Mapping[Large, int], events: int) -> N
 def _placed(
     begun: NDArray[np.int64], objects: NDArray[np.int64], seen: NDArray[np.int64], events: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the events that gave observed objects their sizes, and for each the largest value."""
+    """Return the events that set the sizes of observed objects, and each event's largest value."""
     numbers, of_begun = np.unique(objects, return_inverse=True)
     known = np.isin(seen[:, 1], numbers)
     when, object_, value = seen[known].T

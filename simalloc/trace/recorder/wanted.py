@@ -19,9 +19,9 @@ class Wanted:
     """Requested parts of a recording besides events, sizes, alignments and threads.
 
     `depth` is the maximum number of return addresses of a call site: 0 records no sites, 1 only the
-    caller. `every` records a sample: the blocks that hold one of the drawn bytes, on average one
-    byte in `every`; 0 records all. With `python`, Python serves its objects from malloc, and its
-    own functions are in call paths.
+    caller. `every` records a sample: the blocks that contain a drawn byte, where on average one
+    byte in `every` is drawn. 0 records all blocks. With `python`, Python allocates its objects with
+    malloc, and call paths contain Python functions.
     """
 
     times: bool = False
@@ -30,7 +30,7 @@ class Wanted:
     python: bool = False
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment for the recorder's library, and for Python if requested."""
+        """Return the environment for the recorder's library and, if requested, for Python."""
         own = str(Path(__file__).with_name("in_python"))
         paths = [own, *filter(None, [os.environ.get("PYTHONPATH")])]
         python = {"PYTHONMALLOC": "malloc"}
@@ -46,4 +46,4 @@ class Wanted:
 
 
 EVENTS: Final = Wanted()
-"""Nothing else."""
+"""Events without optional parts."""

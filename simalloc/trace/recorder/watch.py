@@ -12,7 +12,7 @@ from simalloc.trace.recorder.raw import RawRecording, is_running, raw_files
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a recording: events, and live bytes of the running `processes`."""
+    """Progress of a recording: number of events, and live bytes of the running `processes`."""
 
     events: int
     live_bytes: int
@@ -35,10 +35,10 @@ class _Watched:
 
 
 def processes_of(directory: Path) -> list[int]:
-    """Return the processes that run and record into this directory, or may yet begin to.
+    """Return the running processes that record into this directory or may begin to record.
 
-    A forked child begins when it first allocates; until then it has its parent's file mapped. A
-    program that was just started has the directory in its environment.
+    A forked child begins at its first allocation and maps its parent's file until then. A program
+    that has just started has the directory in its environment.
     """
     name = os.fsencode(directory)
     return [
@@ -54,11 +54,11 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:
-        return b""  # it has ended, or is not ours
+        return b""  # the process has ended or belongs to another user
 
 
 class Watch:
-    """Follows the raw recordings in a directory. With `count`, it reads them as they grow."""
+    """Follows the raw recordings in a directory. With `count`, reads them as they grow."""
 
     def __init__(self, directory: Path, *, count: bool) -> None:
         self._directory = directory
@@ -69,7 +69,7 @@ class Watch:
 
     @property
     def running(self) -> list[RawRecording]:
-        """The recordings whose processes ran when `look` was last called."""
+        """The recordings whose processes were running at the last call of `look`."""
         return [watched.raw for watched in self._watched.values()]
 
     def look(self) -> Progress:
@@ -94,4 +94,4 @@ class Watch:
         try:
             self._watched[path] = _Watched(RawRecording(path))
         except TraceError:
-            return  # its header is not written yet, or never will be
+            return  # its header is not yet written and may never be

@@ -1,4 +1,4 @@
-"""The recorder for boards: a C header and a C source file, which firmware is built with.
+"""The recorder for boards: a C header and a C source file to be compiled into firmware.
 
 docs/boards.md describes their use.
 """

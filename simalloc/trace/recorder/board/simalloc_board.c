@@ -1,7 +1,8 @@
 /* The recorder of simalloc_board.h: a ring buffer of records, and the hooks of allocators.
  *
- * A block is a synchronisation record and the events after it; it can be decoded without the blocks before it. The next
- * synchronisation record holds the checksum of the block and the number of events so far, so a reader finds every loss.
+ * A block consists of a synchronisation record and the events after it. A reader can decode a block
+ * without the blocks before it. The next synchronisation record contains the checksum of the block
+ * and the number of events so far, so a reader detects every loss.
  *
  * Part of simalloc. SPDX-License-Identifier: BSD-3-Clause */
 #if defined(SIMALLOC_BOARD_FREERTOS) || defined(SIMALLOC_BOARD_FREERTOS_TASKS)
@@ -19,7 +20,8 @@
 #endif
 
 enum {
-    MALLOC = 1, CALLOC, ALIGNED, REALLOC, FREE, REFUSED, OTHER, /* the lowest three bits of a record's first byte */
+    MALLOC = 1, CALLOC, ALIGNED, REALLOC, FREE, REFUSED, OTHER, /* kind: the lowest three bits of a
+                                                                 * record's first byte */
     NEW_THREAD = 1 << 3,                                         /* the thread's number follows */
     SYNC = OTHER, SYNC_MARK = 0xA5,
     THREAD_END = OTHER | 1 << 4,
@@ -33,10 +35,12 @@ struct record {
 };
 
 static unsigned char ring[SIMALLOC_BOARD_RING];
-static volatile size_t written, drained; /* free-running; written - drained bytes are in the ring */
+static volatile size_t written, drained; /* free-running counters; the ring contains written -
+                                          * drained bytes */
 static uint32_t events, lost;
 static unsigned in_block;                /* events since the last synchronisation record */
-static unsigned char begun, broken;      /* broken: events were lost since the last record */
+static unsigned char begun, broken;      /* begun: recording has begun; broken: events were lost
+                                          * since the last record */
 static unsigned char sum, sum_of_sums;   /* checksum of the block so far */
 static uintptr_t last_address, last_thread, last_caller;
 static uint32_t last_time;
@@ -53,7 +57,8 @@ static void put_byte(struct record *record, unsigned byte)
     record->bytes[record->length++] = (unsigned char)byte;
 }
 
-/* Appends a number, seven bits a byte, the lowest first; the highest bit says that more follow. */
+/* Appends a number, seven bits per byte, lowest bits first. The highest bit of a byte is set if
+ * more bytes follow. */
 static void put_number(struct record *record, uintptr_t number)
 {
     for (; number >= 0x80; number >>= 7)
@@ -61,7 +66,7 @@ static void put_number(struct record *record, uintptr_t number)
     put_byte(record, (unsigned)number);
 }
 
-/* Appends a difference, folded so that small ones of either sign are short. */
+/* Appends a difference, folded so that small differences of either sign need few bytes. */
 static void put_difference(struct record *record, uintptr_t from, uintptr_t to)
 {
     uintptr_t up = to - from, down = from - to;
@@ -117,7 +122,7 @@ static int has_room(unsigned length)
     return SIMALLOC_BOARD_RING - (written - drained) >= length;
 }
 
-/* Adds a record to the ring, or returns 0. */
+/* Adds a record to the ring. Returns 0 if the ring has too little space. */
 static int append(const struct record *record)
 {
     unsigned i;
@@ -133,7 +138,7 @@ static int append(const struct record *record)
     return 1;
 }
 
-/* Opens a block if one is due. Returns 0, and counts a lost event, if it does not fit. */
+/* Opens a block if one is due. Returns 0 if its record does not fit in the ring. */
 static int ready(void)
 {
     struct record record;
@@ -193,7 +198,8 @@ static int begin_event(void)
     return 0;
 }
 
-/* Records a request that returned `block`; `kind` says which, and `other` is its alignment or its old address. */
+/* Records a request that returned `block`. `kind` is the kind of request, and `other` is its
+ * alignment or its old address. */
 static void request(unsigned kind, const void *block, uintptr_t other, size_t size, const void *caller)
 {
     struct record record;
@@ -328,7 +334,8 @@ void *__wrap_pvPortMalloc(size_t size);
 void *__wrap_pvPortCalloc(size_t count, size_t size);
 void __wrap_vPortFree(void *block);
 
-/* The scheduler is suspended around each call, so events have the order in which the heap carried them out. */
+/* The scheduler is suspended around each call, so events are recorded in the order in which the
+ * heap served them. */
 void *__wrap_pvPortMalloc(size_t size)
 {
     void *block;
@@ -371,7 +378,8 @@ void simalloc_board_block(const void *block, size_t size, size_t header, const v
 void __malloc_lock(struct _reent *reent);
 void __malloc_unlock(struct _reent *reent);
 
-/* Calls within calls: newlib's _calloc_r and _realloc_r call the wrapped _malloc_r and _free_r. Guarded by the lock. */
+/* Depth of nested calls: newlib's _calloc_r and _realloc_r call the wrapped _malloc_r and _free_r.
+ * Guarded by the lock. */
 static unsigned newlib_depth;
 
 static void enter_newlib(struct _reent *reent)
@@ -380,7 +388,8 @@ static void enter_newlib(struct _reent *reent)
     newlib_depth++;
 }
 
-/* Ends a call; returns 1 if the program made it, and 0 if newlib made it within another. */
+/* Ends a call. Returns 1 if the program made the call, or 0 if newlib made it within another
+ * call. */
 static int outermost(void)
 {
     return --newlib_depth == 0;
@@ -425,13 +434,15 @@ void __wrap__free_r(struct _reent *reent, void *block)
 #endif
 
 #ifdef SIMALLOC_BOARD_MALLOC
-/* For single-threaded firmware, or with SIMALLOC_BOARD_MALLOC_LOCK and _UNLOCK defined as a recursive lock. */
+/* The default suits single-threaded firmware. Otherwise define SIMALLOC_BOARD_MALLOC_LOCK and
+ * _UNLOCK as a recursive lock. */
 #ifndef SIMALLOC_BOARD_MALLOC_LOCK
 #define SIMALLOC_BOARD_MALLOC_LOCK()
 #define SIMALLOC_BOARD_MALLOC_UNLOCK()
 #endif
 
-static unsigned malloc_depth; /* calls within calls: a C library's calloc may call the wrapped malloc */
+static unsigned malloc_depth; /* depth of nested calls: a C library's calloc may call the wrapped
+                               * malloc */
 
 #define MALLOC_FUNCTION(name, parameters, arguments, record) \
     void *__real_##name parameters; \
@@ -472,7 +483,8 @@ void __wrap_free(void *block)
 #endif
 
 #ifdef SIMALLOC_BOARD_ESP_IDF
-/* ESP-IDF calls the hooks outside its heap's lock: give SIMALLOC_BOARD_LOCK a portMUX_TYPE's critical section. */
+/* ESP-IDF calls the hooks outside its heap's lock. Therefore SIMALLOC_BOARD_LOCK needs the critical
+ * section of a portMUX_TYPE. */
 void esp_heap_trace_alloc_hook(void *block, size_t size, uint32_t capabilities);
 void esp_heap_trace_free_hook(void *block);
 
@@ -491,7 +503,7 @@ void esp_heap_trace_free_hook(void *block)
 #ifdef SIMALLOC_BOARD_ZEPHYR
 #include <zephyr/sys/heap_listener.h>
 
-static void *latest_block; /* block of the last allocation, and the bytes of its chunk */
+static void *latest_block; /* block of the last allocation, and its chunk size in bytes */
 static size_t latest_size;
 
 static void allocated(uintptr_t heap, void *block, size_t size)
@@ -502,7 +514,8 @@ static void allocated(uintptr_t heap, void *block, size_t size)
     simalloc_board_realloc(block, block, size, NULL);
 }
 
-/* A realloc in place is reported as an allocation of the new size and a free of the old size, at one address. */
+/* A realloc in place is reported as an allocation of the new size and a free of the old size, both
+ * at the same address. */
 static void freed(uintptr_t heap, void *block, size_t size)
 {
     (void)heap;

@@ -1,7 +1,8 @@
 /* Records the heap requests of a board's program for `simalloc import`. C99; needs no C library.
  *
- * Add simalloc_board.c to the firmware, switch on the hooks of its allocator (one of the macros under "Hooks"), and
- * drain the ring buffer to a UART, RTT, semihosting or a file. docs/boards.md describes each step and the byte stream.
+ * Add simalloc_board.c to the firmware. Enable the hooks of its allocator with one of the macros
+ * under "Hooks". Drain the ring buffer to a UART, RTT, semihosting or a file. docs/boards.md
+ * describes each step and the byte stream.
  *
  * Part of simalloc. SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SIMALLOC_BOARD_H
@@ -16,12 +17,14 @@
 extern "C" {
 #endif
 
-/* ---- Settings, each by -D ----
+/* ---- Settings: define each with -D ----
  *
- * SIMALLOC_BOARD_THREAD() is the number or handle of the running task. By default it is FreeRTOS's task handle where
- * SIMALLOC_BOARD_FREERTOS or SIMALLOC_BOARD_FREERTOS_TASKS is defined, and 0 elsewhere. */
+ * SIMALLOC_BOARD_THREAD() is the number or handle of the running task. The default is FreeRTOS's
+ * task handle if SIMALLOC_BOARD_FREERTOS or SIMALLOC_BOARD_FREERTOS_TASKS is defined, and 0
+ * otherwise. */
 
-/* Bytes of the ring buffer, a power of two. An event takes 3 to 5 bytes; an event that finds no room is counted as lost. */
+/* Size of the ring buffer in bytes, a power of two. An event takes 3 to 5 bytes. An event that does
+ * not fit is counted as lost. */
 #ifndef SIMALLOC_BOARD_RING
 #define SIMALLOC_BOARD_RING 1024
 #endif
@@ -29,34 +32,37 @@ extern "C" {
 #error "SIMALLOC_BOARD_RING is not a power of two"
 #endif
 
-/* Events between two synchronisation records, each of 8 to 20 bytes. A byte that the line loses costs one such block. */
+/* Number of events between two synchronisation records. Such a record has 8 to 20 bytes. If the
+ * line loses a byte, the block that contains it is lost. */
 #ifndef SIMALLOC_BOARD_BLOCK
 #define SIMALLOC_BOARD_BLOCK 64
 #endif
 
-/* Every address is a multiple of 1 << this. */
+/* Logarithm of the alignment: every address is a multiple of 1 << SIMALLOC_BOARD_ALIGN_SHIFT. */
 #ifndef SIMALLOC_BOARD_ALIGN_SHIFT
 #define SIMALLOC_BOARD_ALIGN_SHIFT 2
 #endif
 
-/* 1: record the return address of each call. */
+/* 1 to record the return address of each call, or 0. */
 #ifndef SIMALLOC_BOARD_SITES
 #define SIMALLOC_BOARD_SITES 0
 #endif
 
-/* Ticks in a second of the clock SIMALLOC_BOARD_TIME(), a uint32_t that may wrap around; 0: no times. */
+/* Ticks per second of SIMALLOC_BOARD_TIME(), or 0 to record no times. SIMALLOC_BOARD_TIME() returns
+ * a uint32_t that may wrap around. */
 #ifndef SIMALLOC_BOARD_TICKS
 #define SIMALLOC_BOARD_TICKS 0
 #endif
 
-/* Mutual exclusion of events from several tasks, cores or interrupts. The hooks below that run inside the allocator's
- * own lock need none. */
+/* Mutual exclusion of events from several tasks, cores or interrupts. Hooks that run inside the
+ * allocator's own lock need no mutual exclusion. */
 #ifndef SIMALLOC_BOARD_LOCK
 #define SIMALLOC_BOARD_LOCK()
 #define SIMALLOC_BOARD_UNLOCK()
 #endif
 
-/* Called when an event finds no room; it may drain the ring, which makes the recording complete and the program slow. */
+/* Called when an event does not fit in the ring. The macro may drain the ring, which makes the
+ * recording complete but slows the program down. */
 #ifndef SIMALLOC_BOARD_FULL
 #define SIMALLOC_BOARD_FULL()
 #endif
@@ -67,13 +73,15 @@ extern "C" {
 #define SIMALLOC_BOARD_CALLER() ((void *)0)
 #endif
 
-/* ---- Events. `caller` is the return address of the call, or null. A null `block` is a refused request. ---- */
+/* ---- Events. `caller` is the return address of the call, or null. `block` is null for a refused
+ * request. ---- */
 
 void simalloc_board_malloc(const void *block, size_t size, const void *caller);
 void simalloc_board_calloc(const void *block, size_t size, const void *caller);
 void simalloc_board_aligned(const void *block, size_t alignment, size_t size, const void *caller);
-/* `old` may be null. A realloc to 0 bytes that freed `old` is `simalloc_board_free(old)`. If `old` is `block`, the call
- * may also be an allocation: the importer knows whether an object is live there. */
+/* `old` may be null. For a realloc to 0 bytes that freed `old`, call `simalloc_board_free(old)`. If
+ * `old` equals `block`, the call may also be an allocation: the importer knows whether an object is
+ * live at this address. */
 void simalloc_board_realloc(const void *old, const void *block, size_t size, const void *caller);
 void simalloc_board_free(const void *block, const void *caller);
 /* The task with this number or handle has ended. */
@@ -81,16 +89,18 @@ void simalloc_board_thread_end(uintptr_t thread);
 
 /* ---- Output ---- */
 
-/* Passes up to `most` bytes to `put` and returns their number. May run in another task than the events. */
+/* Passes up to `most` bytes to `put` and returns the number of bytes. May run in a different task
+ * from the events. */
 size_t simalloc_board_drain(void (*put)(unsigned char byte, void *context), void *context, size_t most);
 
-/* The same as text for a line that carries other output too: lines of `~` and up to 32 bytes in hexadecimal. */
+/* Drains the ring as text, for a line that also carries other output. A text line contains `~` and
+ * up to 32 bytes in hexadecimal. */
 size_t simalloc_board_drain_text(void (*put)(unsigned char byte, void *context), void *context, size_t most);
 
-/* Closes the last block, so that its loss can be detected. Drain afterwards. */
+/* Closes the last block, so that its loss can be detected. Drain the ring afterwards. */
 void simalloc_board_flush(void);
 
-/* Events so far, and how many of them found no room. */
+/* Number of events so far, and the number of lost events. */
 uint32_t simalloc_board_events(void);
 uint32_t simalloc_board_lost(void);
 
@@ -113,7 +123,8 @@ uint32_t simalloc_board_lost(void);
  * SIMALLOC_BOARD_MBEDTLS      simalloc_board_mbedtls_calloc and _free, for mbedtls_platform_set_calloc_free
  */
 #ifdef SIMALLOC_BOARD_FREERTOS_TRACE
-/* `size` includes the header, whose size the heap_N.c that expands this macro calls xHeapStructSize. */
+/* `size` includes the header. The heap_N.c that expands this macro defines the header's size as
+ * xHeapStructSize. */
 void simalloc_board_block(const void *block, size_t size, size_t header, const void *caller);
 #define traceMALLOC(address, size) \
     simalloc_board_block((address), (size_t)(size), (size_t)xHeapStructSize, SIMALLOC_BOARD_CALLER())

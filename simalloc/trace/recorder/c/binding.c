@@ -1,4 +1,4 @@
-/* simalloc.trace.recorder._reader: raw recordings, for Python. */
+/* simalloc.trace.recorder._reader: Python binding of the reader of raw recordings. */
 #include "../../../c/columns.h"
 #include "../../../c/extension.h"
 #include "reader.h"
@@ -19,7 +19,8 @@ static const struct recording_header *header_of(PyObject *object)
     return &reader_of(object)->recording.header;
 }
 
-/* Raises what went wrong; a damaged file is a ValueError of a reason and an offset. */
+/* Raises the exception of a failure. For a damaged file, it is a ValueError with a reason and an
+ * offset. */
 static PyObject *raise(const struct reader *reader, enum reader_answer answer, const char *path)
 {
     if (answer == READER_DAMAGED) {
@@ -185,7 +186,7 @@ static PyObject *reader_counts(PyObject *object, void *closure)
         (long long)objects->reallocs_failed, "frees_unseen", (long long)objects->frees_unseen);
 }
 
-/* A list, by number, of (path of the program or library, offset in it). */
+/* List of places by number: path of the program or library, and the offset in it. */
 static PyObject *reader_places(PyObject *object, void *closure)
 {
     (void)closure;
@@ -202,7 +203,7 @@ static PyObject *reader_places(PyObject *object, void *closure)
     return list;
 }
 
-/* The sites as bytes: for each, two numbers of 32 bits, its parent and its place. */
+/* Sites as bytes. Each site has two 32-bit numbers: its parent and its place. */
 static PyObject *reader_sites(PyObject *object, void *closure)
 {
     (void)closure;
@@ -211,7 +212,7 @@ static PyObject *reader_sites(PyObject *object, void *closure)
                                      (Py_ssize_t)(reader->site_count * sizeof *reader->sites));
 }
 
-/* Samples of the process's memory, as bytes: four numbers of 64 bits each. */
+/* Samples of the process's memory as bytes. Each sample has four 64-bit numbers. */
 static PyObject *reader_looks(PyObject *object, void *closure)
 {
     (void)closure;
@@ -220,7 +221,7 @@ static PyObject *reader_looks(PyObject *object, void *closure)
                                      (Py_ssize_t)(reader->look_count * sizeof *reader->looks));
 }
 
-/* Measurements of bytes never written, as bytes: three numbers of 64 bits each. */
+/* Measurements of unwritten bytes, as bytes. Each measurement has three 64-bit numbers. */
 static PyObject *reader_unwritten(PyObject *object, void *closure)
 {
     (void)closure;
@@ -243,7 +244,7 @@ static PyObject *reader_mapping_records(PyObject *object, void *closure)
     return result;
 }
 
-/* The large blocks that are live, as bytes: for each, its address, bytes and a sequence number. */
+/* Live large blocks as bytes: address, size and sequence number of each block. */
 static PyObject *reader_large_blocks(PyObject *object, void *closure)
 {
     (void)closure;

@@ -1,6 +1,6 @@
 #include "decode.h"
 
-/* Bytes left to read; `at` becomes NULL if a record extends beyond `end`. */
+/* Unread bytes. `at` becomes NULL if a record extends beyond `end`. */
 struct input {
     const uint8_t *at;
     const uint8_t *end;
@@ -30,7 +30,7 @@ static unsigned get_byte(struct input *input)
     return *input->at++;
 }
 
-/* The inverse of put_address; the tag has been read. */
+/* Reads an address that put_address has written, after its tag. */
 static uint64_t get_address(struct codec *codec, struct input *input, unsigned tag, uint64_t *last)
 {
     uint64_t low = tag >> TAG_ADDRESS_SHIFT;
@@ -68,7 +68,7 @@ static enum decode_answer get_place(struct input *input, const struct site_liste
     return listener->place(listener->self, number, offset, path, (size_t)length);
 }
 
-/* Reads what stands before a record, and the record's tag. */
+/* Reads the specials before a record, and the record's tag. */
 static enum decode_answer get_tag(struct decoder *decoder, struct input *input,
                                   const struct site_listener *listener, struct record *record,
                                   unsigned *tag)
@@ -100,7 +100,7 @@ static enum decode_answer get_tag(struct decoder *decoder, struct input *input,
     return input->at == NULL ? DECODE_DAMAGED : answer == DECODED ? DECODED_ALL : answer;
 }
 
-/* Reads what stands after the tag: the mirror of put_event. */
+/* Reads the fields that follow the tag, as put_event writes them. */
 static void get_fields(struct decoder *decoder, struct input *input, unsigned tag,
                        uint32_t columns, struct record *record)
 {

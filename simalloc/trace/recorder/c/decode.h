@@ -1,4 +1,4 @@
-/* The records of one stream, one after the other. */
+/* Decodes the records of one stream in order. */
 #ifndef SIMALLOC_RECORDING_DECODE_H
 #define SIMALLOC_RECORDING_DECODE_H
 
@@ -7,8 +7,8 @@
 
 struct record {
     enum kind kind;
-    enum special special; /* if the kind is KIND_SPECIAL: the end of a realloc or of a thread,
-                             or the process' memory */
+    enum special special; /* if the kind is KIND_SPECIAL: the end of a realloc or thread, or a
+                           * measurement of memory */
     bool zeroed;
     uint32_t thread;
     uint32_t site; /* site number, or 0 if unknown */
@@ -17,14 +17,14 @@ struct record {
     uint64_t size;
     uint64_t alignment; /* requested alignment, or 0 */
     uint64_t time;      /* nanoseconds since the recording began */
-    uint64_t resident, mapped; /* bytes of the whole process, in a SPECIAL_MEMORY */
+    uint64_t resident, mapped; /* bytes of the whole process in a SPECIAL_MEMORY record */
 };
 
 enum decode_answer {
     DECODED,
-    DECODED_ALL, /* no more committed records */
+    DECODED_ALL, /* all committed records have been decoded */
     DECODE_DAMAGED,
-    DECODE_NO_MEMORY, /* memory for the listener is exhausted */
+    DECODE_NO_MEMORY, /* the listener is out of memory */
 };
 
 /* Callbacks for new places and call sites. */
@@ -35,10 +35,10 @@ struct site_listener {
     enum decode_answer (*node)(void *self, uint64_t number, uint64_t parent, uint64_t place);
 };
 
-/* Begins zeroed. */
+/* Must begin zeroed. */
 struct decoder {
     size_t span;       /* index of the current span */
-    uint64_t position; /* bytes of its records read so far */
+    uint64_t position; /* bytes of the span's records that have been read */
     uint32_t thread;
     struct codec codec;
 };

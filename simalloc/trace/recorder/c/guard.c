@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-static __thread sigjmp_buf *way_out; /* NULL unless this thread is in `guarded` */
+static __thread sigjmp_buf *way_out; /* NULL unless this thread is inside `guarded` */
 static struct sigaction before;
 
 static void leave(int signal, siginfo_t *info, void *context)
@@ -17,7 +17,8 @@ static void leave(int signal, siginfo_t *info, void *context)
     else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
         before.sa_handler(signal);
     else
-        sigaction(SIGBUS, &before, NULL); /* the faulting access is repeated */
+        sigaction(SIGBUS, &before, NULL); /* the faulting access is repeated and then handled by the
+                                           * restored handler */
 }
 
 static void watch(void)

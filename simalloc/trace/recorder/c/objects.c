@@ -45,7 +45,7 @@ static void emit(struct columns *out, enum op op, int64_t object, const struct r
     out->site[at] = record->site;
 }
 
-/* Frees the object with this key, if there is one. */
+/* Frees the object with this key. Returns false if no object has this key. */
 static bool release(struct objects *objects, int64_t key, const struct record *record,
                     struct columns *out)
 {
@@ -56,13 +56,13 @@ static bool release(struct objects *objects, int64_t key, const struct record *r
     return true;
 }
 
-/* Frees an object that still has the record's address: its free was not seen. */
+/* Frees an object that still occupies the record's address, because its free was not seen. */
 static void vacate(struct objects *objects, const struct record *record, struct columns *out)
 {
     objects->frees_unseen += release(objects, (int64_t)record->address, record, out);
 }
 
-/* Returns the result for a failure that the earlier checks leave possible. */
+/* Returns the result for a failure that the earlier checks do not exclude. */
 static enum objects_answer answer_to(enum reason why)
 {
     return why == REASON_MEMORY ? OBJECTS_MEMORY : OBJECTS_DAMAGED;
@@ -117,7 +117,7 @@ static enum objects_answer begin_realloc(struct objects *objects, const struct r
     return OBJECTS_DONE;
 }
 
-/* The object of a pending realloc is again where it was. */
+/* Restores the object of a pending realloc to its old address. */
 static enum objects_answer fail_realloc(struct objects *objects, const struct pending *pending,
                                         int64_t key)
 {
@@ -130,7 +130,7 @@ static enum objects_answer fail_realloc(struct objects *objects, const struct pe
     return why == REASON_NONE ? OBJECTS_DONE : answer_to(why);
 }
 
-/* The object of a pending realloc comes down at the record's address. */
+/* Moves the object of a pending realloc to the record's address. */
 static enum objects_answer succeed(struct objects *objects, const struct record *record,
                                    int64_t key, struct columns *out)
 {

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* Returns the entry with this number of an array that grows, zeroed, up to it; NULL: no memory. */
+/* Returns the entry with this number of an array. Extends the array with zeroed entries if
+ * necessary. Returns NULL when memory is exhausted. */
 static void *entry_at(void **array, size_t *count, size_t *capacity, size_t number, size_t width)
 {
     enum { FIRST = 1024 };
@@ -43,7 +44,7 @@ static enum decode_answer add_place(void *self, uint64_t number, uint64_t offset
     return DECODED;
 }
 
-/* A site is numbered after the one that called it, so that a path has an end. */
+/* The number of a site is greater than the number of the calling site, so a path is finite. */
 static enum decode_answer add_node(void *self, uint64_t number, uint64_t parent, uint64_t place)
 {
     struct reader *reader = self;
@@ -97,7 +98,7 @@ static enum reader_answer damaged(struct reader *reader, const struct source *so
     return READER_DAMAGED;
 }
 
-/* Reads the source's next record; `more` says whether there is one. */
+/* Reads the source's next record. Sets `more` to whether the source has one. */
 static enum reader_answer advance(struct reader *reader, struct source *source, bool *more)
 {
     struct site_listener listener = {reader, add_place, add_node};
@@ -139,7 +140,7 @@ static struct source *source_of(struct reader *reader, size_t stream)
     return *place;
 }
 
-/* Puts every source that has a record again on the heap. */
+/* Adds every source that has a record again to the heap. */
 static enum reader_answer wake_sources(struct reader *reader)
 {
     if (!have_sources(reader))
@@ -161,7 +162,7 @@ static enum reader_answer wake_sources(struct reader *reader)
     return READER_DONE;
 }
 
-/* A call, as it goes through `guarded`. */
+/* Arguments and result of a call through `guarded`. */
 struct call {
     struct reader *reader;
     const char *path;
@@ -334,7 +335,8 @@ static enum reader_answer add_look(struct reader *reader, const struct record *r
     return READER_DONE;
 }
 
-/* A block that was allocated before the recording began is nobody's. */
+/* Adds a measurement of unwritten bytes. Ignores blocks that were allocated before the recording
+ * began. */
 static enum reader_answer add_unwritten(struct reader *reader, const struct record *record,
                                         const struct columns *out)
 {
@@ -373,7 +375,7 @@ static enum reader_answer enter(struct reader *reader, struct source *source,
     return READER_DONE;
 }
 
-/* Enters the end of a thread, and before it what the thread still freed after it. */
+/* Adds the exit of a thread. Frees by the thread after its exit are added before the exit. */
 static enum reader_answer enter_end(struct reader *reader, struct source *source,
                                     struct columns *out)
 {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Streams are numbered before they get their first segment, and a few may never get it. */
+/* Streams are numbered before they get their first segment. A few streams may never get one. */
 enum { MAX_WITHOUT_SEGMENT = 1 << 16 };
 
 static bool complain(struct recording *recording, uint64_t place, const char *complaint)
@@ -67,7 +67,8 @@ static bool have_stream(struct recording *recording, uint32_t stream)
     return true;
 }
 
-/* A segment is added to the file before its header is written, so the last may have none yet. */
+/* A segment is added to the file before its header is written, so the header of the last segment
+ * may be missing. */
 static bool scan(struct recording *recording)
 {
     uint64_t unit = recording->header.unit;
@@ -104,7 +105,8 @@ static const struct recording_header *in_file(const struct recording *recording)
     return (const struct recording_header *)recording->bytes;
 }
 
-/* The file may be in a folder of another user's: it is not followed, nor waited for. */
+/* Opens a regular file. The file may be in a folder that belongs to another user, so links are not
+ * followed and the call does not block. */
 static int open_regular(const char *path, int flags)
 {
     struct stat status;
@@ -151,7 +153,8 @@ struct progress recording_progress(const struct recording *recording)
                              __atomic_load_n(&header->processor_ended, __ATOMIC_RELAXED)};
 }
 
-/* Returns the committed bytes of a segment of mapping records, at most its room. */
+/* Returns the committed bytes of a segment of mapping records, limited to the segment's bytes for
+ * records. */
 static uint64_t committed_in(const struct recording *recording, const struct span *span)
 {
     const struct segment_header *segment =

@@ -1,8 +1,8 @@
 # ruff: noqa: INP001, PLC0415 - Python imports the module by this name
 """Runs when a recorded Python program starts, before the program (docs/recording.md).
 
-It registers the recorder's library, which is already in the process, for the function calls of each
-thread, and then runs any other sitecustomize.
+Registers the recorder's library, which is already in the process, for the function calls of each
+thread. Then runs any other sitecustomize.
 """
 
 import os
