@@ -37,7 +37,7 @@ class Moment(Enum):
 
 _WORDS: Final[Mapping[Moment, str]] = {
     Moment.PEAK: "at its peak",
-    Moment.UNUSED: "when the most memory is unused",
+    Moment.UNUSED: "when unused memory peaks",
     Moment.MEAN: "on average over time",
 }
 

@@ -237,7 +237,7 @@ def resident(now: Setting) -> str:
     unused = now.moments[Moment.UNUSED]
     idle = live_at(now, Moment.UNUSED)
     most = (
-        f" When the most memory is unused, {spelled(unused)} is resident and {spelled(idle)} live."
+        f" Unused memory (resident but not live) peaks at {spelled(unused - idle)}."
         if unused - idle > MIN_BYTES
         else ""
     )
@@ -278,8 +278,8 @@ def beyond(setting: Setting, budget: float) -> str:
     """Return a sentence on a setting that would save more and costs too much."""
     most = helped_words(setting)
     return (
-        f"`{setting.line}` would reduce the heap's resident memory to {most}, but costs "
-        f"{_price(setting.cost)}. The upper end of this cost exceeds the {100 * budget:g} % that "
+        f"`{setting.line}` would reduce the heap's resident memory to {most}. This setting costs "
+        f"{_price(setting.cost)}. The upper limit of this cost exceeds the {100 * budget:g} % that "
         f"--max-cost allows."
     )
 
@@ -321,14 +321,14 @@ def refused(setting: Setting, now: Setting) -> str:
 def in_arenas(found: ThreadArenas) -> str:
     """Return a sentence on the bytes in threads' arenas that are not live."""
     idle = (
-        f", {spelled(found.idle_bytes)} of it in {counted(found.idle, 'idle arena')} (no request "
-        f"in the last tenth of the events)"
+        f" Of this memory, {spelled(found.idle_bytes)} is in {counted(found.idle, 'idle arena')}. "
+        f"An idle arena has no request in the last tenth of the events."
         if found.idle
         else ""
     )
     arenas = counted(found.arenas, "thread arena contains", "thread arenas contain")
     return (
-        f"Under glibc, {arenas} {spelled(found.bytes)} of resident memory that is not live{idle}."
+        f"Under glibc, {arenas} {spelled(found.bytes)} of resident memory that is not live.{idle}"
     )
 
 

@@ -108,14 +108,15 @@ def pinned_table(shown: DeviceMap) -> Table:
     ]
     notes = [
         (
-            f"After event {found.event:,} the most memory is reserved: "
-            f"{spell_bytes(found.reserved)} in {counted(found.segments, 'segment')} (or pages of "
-            f"expandable segments), with {spell_bytes(found.requested)} requested."
+            f"Reserved memory peaks after event {found.event:,}: {spell_bytes(found.reserved)} in "
+            f"{counted(found.segments, 'segment')} (or pages of expandable segments). Of this "
+            f"memory, {spell_bytes(found.requested)} is requested."
         ),
         (
-            f"Empty, and could be returned: {found.empty:,} "
-            f"({spell_bytes(found.empty_bytes)}). At least half empty, and cannot be returned: "
-            f"{found.half_empty:,}, with {spell_bytes(found.half_empty_free)} not requested."
+            f"{counted(found.empty, 'segment is', 'segments are')} empty and could be returned "
+            f"({spell_bytes(found.empty_bytes)}). "
+            f"{counted(found.half_empty, 'segment is', 'segments are')} at least half empty and "
+            f"cannot be returned; {spell_bytes(found.half_empty_free)} in them is not requested."
         ),
     ]
     title = f"Half-empty segments with {shown.settings or DEFAULT}"

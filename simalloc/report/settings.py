@@ -25,7 +25,7 @@ _MIB: Final = 1 << 20
 
 _MOMENTS: Final = (
     "Resident memory of the heap in MiB, including headers, tables and the data of the library.",
-    "unused: when the current malloc holds the most memory that is not live.",
+    "unused: when the current malloc has the most unused memory (resident but not live).",
     "mean: over time, or over events if the trace has no times.",
 )
 _POSSIBLE: Final = "best possible: the smallest heap if all requests are known in advance."
@@ -34,15 +34,15 @@ _RARE: Final = (
     "faults: pages that became resident."
 )
 _COSTS: Final = (
-    "CPU %: estimated cost over the current setting, as a percentage of the program's CPU time.\n"
+    "CPU %: estimated additional cost in percent of the program's CPU time.\n"
     "The real cost is at most twice as high."
 )
 _AT_ONCE: Final = (
     "contended: percentage of requests that reach an arena within 1 us of another thread's request."
 )
 _UNWRITTEN: Final = (
-    "The process held less than its heap in the model, which assumes that every requested byte is "
-    "written. The program left bytes unwritten, or freed them between two samples."
+    "The process held less than its heap in the model. The model assumes that every requested byte "
+    "is written. The program left bytes unwritten, or freed them between two samples."
 )
 _NO_TIMES: Final = "Arena contention is unknown because the trace was recorded without --times."
 

@@ -79,10 +79,11 @@ def _notes(wastes: Sequence[Waste]) -> list[str]:
         notes.append("The columns 'free: ...' split cached and free bytes by page state.")
     if any(waste.event is None for waste in wastes):
         notes.append(
-            "Real allocators report only a total; for them, live is the peak of live bytes."
+            "Real allocators report only a total. In their rows, live is the peak of live bytes."
         )
         if any("mechanism=on" in waste.policy and "word=8" not in waste.policy for waste in wastes):
             notes.append(
-                "Models use words of 4 bytes unless they say word=8; real allocators use 8."
+                "Models use words of 4 bytes unless their name contains word=8. Real allocators "
+                "use 8 bytes."
             )
     return [*notes, *threads_notes(wastes)]

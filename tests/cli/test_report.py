@@ -161,7 +161,7 @@ def test_what_a_long_trace_goes_without_is_said(tmp_path, monkeypatch):
 
 def test_the_code_on_the_page_runs(page, tmp_path):
     code = html.unescape(
-        page.read_text("utf-8").split("in Python:</p>\n<pre>")[1].split("</pre>")[0]
+        page.read_text("utf-8").split("and the pins:</p>\n<pre>")[1].split("</pre>")[0]
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
     assert {path.name for path in tmp_path.iterdir()} == {"maps.png", "heaps.png", "lives.png"}

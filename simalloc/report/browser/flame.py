@@ -100,6 +100,6 @@ def flame_figure(key: str, data: dict[str, Any]) -> str:
         '<button data-do="out">all</button></div>\n'
         '<p class="found" role="status"></p>\n'
         '<div class="boxes" role="tree" aria-label="Flame graph of call paths"></div>\n'
-        '<p class="under" aria-live="polite">Point at a box to read it; click to zoom in.</p>\n'
+        '<p class="under" aria-live="polite">Point at a box for details; click to zoom in.</p>\n'
         f"{embedded_json(data)}\n</figure>"
     )

@@ -222,12 +222,12 @@ class HeapMap {
   /* Returns a sentence about a point and its cell. */
   words(point, cell) {
     const where = `Event ${whole(point.event)}, address ${bytes(Math.max(0, point.address))}: `;
-    if (point.address >= cell.heap) return `${where}above the heap, which ends at ${bytes(cell.heap)}.`;
+    if (point.address >= cell.heap) return `${where}above the heap (it ends at ${bytes(cell.heap)}).`;
     if (cell.hole) return `${where}${this.data.segments ? "not reserved" : "not used before"}.`;
     if (cell.share === 0) return `${where}free.`;
     const old = this.data.oldest * 10 ** ((cell.age - 1) * this.data.decades);
     return `${where}${digits(100 * cell.share)} % live, allocated ` +
-      `${cell.age === 0 ? "less than " : ""}${events(digitsOf(old))} events before.`;
+      `${cell.age === 0 ? "less than " : ""}${events(digitsOf(old))} events earlier.`;
   }
 
   /* Returns a sentence with an object's number, size, address and lifetime. */

@@ -218,7 +218,7 @@ function frameOf({ policy, caption }) {
   figure.className = "map";
   figure.innerHTML = `<figcaption><strong></strong>: <span></span></figcaption>
     <canvas tabindex="0" role="img"></canvas><div class="tools"></div>
-    <p class="under">Point at the map to read it. Drag to zoom in; double-click to see everything. ` +
+    <p class="under">Point at the map for details. Drag to zoom in; double-click to see everything. ` +
     `The keys +, − and the arrows work too.</p>`;
   figure.querySelector("strong").textContent = policy;
   figure.querySelector("span").textContent = caption;

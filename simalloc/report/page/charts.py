@@ -147,7 +147,7 @@ def free_sizes_chart(free: Sequence[FreeSizes], titles: Sequence[str]) -> str:
         for shade in range(2 - _SHADES, 1, 2)
         if most + shade >= 0
     ]
-    words = "<p>Bytes in free blocks of similar size:</p>\n"
+    words = "<p>Bytes in free blocks, by the size of the block:</p>\n"
     return words + key(*entries) + chart("Sizes of free blocks over time", panels, 202)
 
 

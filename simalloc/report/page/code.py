@@ -94,13 +94,13 @@ def code_section(code: Code | None, key: str, given: str, policy: str) -> str:
     return (
         f"<p>{_WORDS}</p>\n{apart}"
         f'<div class="wide">{table}</div>\n'
-        "<p>Each box is a function below its caller; the width is its share. Callers in Python's "
-        "import system and evaluator are omitted. Click a box to zoom in, or use the arrow keys, "
-        "Enter, Backspace and Escape.</p>\n"
+        "<p>Each box is a function, below its caller. The width of a box is the function's share. "
+        "Callers in Python's import system and evaluator are omitted. Click a box to zoom in, or "
+        "use the arrow keys, Enter, Backspace and Escape.</p>\n"
         f"{flame_figure(f'{key}-flame', flame_data(code.profiles))}\n"
         "<p>Live bytes by allocating code:</p>\n"
         f"{live_by_code_chart(code.events, code.live, code.names)}"
-        f"<p>The whole table:</p>\n<pre>{command}</pre>"
+        f"<p>This command prints the whole table:</p>\n<pre>{command}</pre>"
     )
 
 
@@ -112,10 +112,11 @@ def quoted(policy: str) -> str:
 
 
 _WORDS: Final = (
-    "A page with a live byte cannot be returned to the system. Code that alone has objects in a "
-    "page <em>pins</em> the page's free bytes. If several pieces of code have objects in a page, "
-    "each has an equal <em>share</em> of its free bytes. Pinned and shared bytes together are "
-    "<em>wasted</em>. The table shows the event with the most wasted bytes."
+    "A page with a live byte cannot be returned to the system. If one function alone allocated the "
+    "live objects of a page, the function <em>pins</em> the page's free bytes. If the objects are "
+    "from several functions, each function has an equal <em>share</em> of the free bytes. "
+    "<em>Wasted</em> bytes are the sum of pinned and shared bytes. The table shows the event with "
+    "the most wasted bytes."
 )
 
 

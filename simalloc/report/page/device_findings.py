@@ -40,7 +40,7 @@ def look_at_device(trace: Trace, given: str, found: WhatIf) -> DeviceFindings:
     Raises `SimallocError` for a trace without events.
     """
     if not len(trace):
-        raise SimallocError(f"{trace.name} has no events, so there is nothing to report")
+        raise SimallocError(f"{trace.name} has no events")
     maps = tuple(
         device_map(trace, settings, columns=_COLUMNS, named=_NAMED * _COLUMNS)
         for settings in dict.fromkeys((found.settings, found.best.settings))
@@ -86,9 +86,9 @@ def _verdict(found: WhatIf) -> str:
 def _maps(findings: DeviceFindings, key: str) -> str:
     oldest, top = shared_scales([one.map for one in findings.maps])
     return map_figures(
-        "Time runs to the right. Segments are one above the other, each in the lowest place that "
-        "is free for its whole lifetime. Live memory is coloured by age; reserved memory that is "
-        "free is pale. The device's memory is unlimited here.",
+        "Time runs to the right. Each segment is drawn at the lowest position that is free for the "
+        "segment's whole lifetime. Live memory is coloured by age; reserved memory that is free is "
+        "pale. The device's memory is unlimited here.",
         [
             map_figure(
                 f"{key}-map-{place}",
@@ -115,7 +115,8 @@ def _again(findings: DeviceFindings) -> str:
         f"simalloc.draw_device_maps({findings.given!r}).savefig('memory.png')\n"
     )
     return (
-        f"<p>The tables:</p>\n<pre>simalloc device {name}</pre>\n"
-        f"<p>In Python:</p>\n<pre>{escape(code)}</pre>\n"
+        f"<p>This command prints the tables:</p>\n<pre>simalloc device {name}</pre>\n"
+        "<p>This Python code prints the best settings and draws the maps:</p>\n"
+        f"<pre>{escape(code)}</pre>\n"
         f"<p>SHA-256 of the trace's events: <code>{findings.trace.sha256()}</code>.</p>"
     )

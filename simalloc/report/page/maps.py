@@ -89,7 +89,7 @@ def map_figure(key: str, name: str, caption: str, data: dict[str, Any], picture:
         '<div class="tools"><button data-do="in">zoom in</button>'
         '<button data-do="out">zoom out</button><button data-do="all">all</button>'
         f"{_code_key(data)}"
-        '<p class="under">Point at the map to read it.</p>\n'
+        '<p class="under">Point at the map for details.</p>\n'
         f"{embedded_json(data, key)}\n</figure>"
     )
 
@@ -110,11 +110,11 @@ def _code_key(data: dict[str, Any]) -> str:
 def map_figures(words: str, figures: Sequence[str]) -> str:
     """Return maps below a text on them, and instructions for their use."""
     return (
-        f"<p>{words} To zoom, drag over a part, or use two fingers, Ctrl and the wheel, or the "
-        "keys +, − and the arrows. Double-click to see the whole map.</p>\n"
+        f"<p>{words} Drag over a part of a map to zoom in, or use two fingers, Ctrl and the wheel, "
+        "or the keys + and −. The arrow keys move the map. Double-click to see all of it.</p>\n"
         '<div class="heap-maps"><div class="ages"></div>\n'
         + "\n".join(figures)
-        + "\n<noscript><p>Allow this page's script to see the maps.</p></noscript></div>"
+        + "\n<noscript><p>The maps need JavaScript, which is disabled.</p></noscript></div>"
     )
 
 

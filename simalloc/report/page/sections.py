@@ -159,8 +159,8 @@ def _settings(findings: Findings) -> str:
         else ""
     )
     return (
-        "<p>Resident memory of the heap: its peak, when the most memory is unused, on average over "
-        f"time, and after the last event.{fewer}</p>\n"
+        "<p>The table shows the heap's resident memory at its peak, when unused memory peaks, on "
+        f"average over time, and after the last event.{fewer}</p>\n"
         f'<div class="wide">{html(table)}</div>'
     )
 
@@ -188,18 +188,20 @@ def _scales(runs: Sequence[Run]) -> str:
     """Return a sentence on the scales: one for all runs, or the number of rows for each."""
     scales = sorted({run.scale for run in runs})
     if len(scales) == 1:
-        return f"The replay multiplies sizes by {scales[0]} and divides the figures again."
+        return f"The replay multiplies sizes by {scales[0]} and divides the figures by {scales[0]}."
     rows = [
-        f"by {scale} in {counted(sum(run.scale == scale for run in runs), 'row')}"
-        for scale in scales
+        f"{scale} in {counted(sum(run.scale == scale for run in runs), 'row')}" for scale in scales
     ]
-    return f"The replay multiplies sizes {', '.join(rows)} and divides the figures again."
+    return (
+        "The replay multiplies sizes by a scale and divides the figures by the same scale. The "
+        f"scale is {', '.join(rows)}."
+    )
 
 
 def _maps(findings: Findings, key: str) -> str:
     oldest, top = shared_scales([mapped.map for mapped in findings.mapped])
     return map_figures(
-        "Time runs to the right, addresses upwards, on the same scales in all maps. Live memory "
+        "Time runs to the right and addresses upwards. All maps have the same scales. Live memory "
         "is coloured by age; free memory that was used before is pale. Addresses that are never "
         "used are omitted, so arenas and segments are adjacent.",
         [
@@ -224,10 +226,10 @@ def _pins(mapped: Mapped, key: str) -> str:
     opened = " open" if share >= _MUCH_FREE else ""
     return (
         f"<h4>{escape(mapped.name)} ({mapped.role})</h4>\n"
-        f"<p>The mapped bytes of the heap first peak after event {found.event:,}, at "
-        f"{spell_bytes(found.heap_bytes)}. Of these, {spell_bytes(found.live_bytes)} are live and "
-        f"{spell_bytes(found.free_bytes)} ({spell_percent(share)}) are in free blocks. The rest is "
-        "cached blocks, headers, rounding and tables.</p>\n"
+        f"<p>The heap's mapped bytes peak at {spell_bytes(found.heap_bytes)}, first after event "
+        f"{found.event:,}. At this event, {spell_bytes(found.live_bytes)} are live and "
+        f"{spell_bytes(found.free_bytes)} ({spell_percent(share)}) are in free blocks. The "
+        "remaining bytes are cached blocks, headers, rounding and tables.</p>\n"
         f'<details{opened}><summary>objects that pin free memory</summary><div class="pair">\n'
         f"{tables}</div></details>"
     )
@@ -278,12 +280,12 @@ def _free_blocks(findings: Findings) -> str:
     shown = findings.mapped[:2]
     titles = [one.name for one in shown]
     free = [one.free for one in shown]
-    counts = "; ".join(
-        f"{escape(one.name)} has {one.run.counters.free_blocks_mean:,.0f} on average and "
-        f"{one.run.counters.free_blocks_peak:,} at most"
+    counts = " ".join(
+        f"The heap of {escape(one.name)} has {one.run.counters.free_blocks_mean:,.0f} free blocks "
+        f"on average and {one.run.counters.free_blocks_peak:,} at most."
         for one in shown
     )
-    return f"<p>Free blocks: {counts}.</p>\n{free_sizes_chart(free, titles)}"
+    return f"<p>{counts}</p>\n{free_sizes_chart(free, titles)}"
 
 
 def _trace(findings: Findings) -> str:
@@ -296,10 +298,10 @@ def _again(findings: Findings) -> str:
     options = _options(best)
     name = escape(shlex.quote(findings.given))
     return (
-        "<p>The verdict, the ranking and the statistics from the command line:</p>\n"
+        "<p>These commands print the verdict, the ranking and the statistics:</p>\n"
         f"<pre>simalloc settings {name}\nsimalloc run {name}{options}\n"
         f"simalloc info {name}</pre>\n"
-        "<p>The maps, the pictures and the pins in Python:</p>\n"
+        "<p>This Python code makes the maps, the pictures and the pins:</p>\n"
         f"<pre>{escape(_code(findings))}</pre>\n"
         f"<p>SHA-256 of the trace's events: <code>{findings.trace.sha256()}</code>.</p>"
     )

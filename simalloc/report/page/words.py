@@ -32,10 +32,10 @@ def theory(findings: Findings) -> str:
 
 def _foresight(possible: Run) -> str:
     """Return a sentence on the heap of a placement that knows the whole trace."""
-    known = "If the whole trace is known in advance,"
+    known = "An offline placement, which knows the whole trace in advance, needs a heap of"
     if possible.peak_heap_bytes <= possible.max_live_bytes:
-        return f"{known} a heap of this size suffices. "
-    return f"{known} a heap of {spell_bytes(possible.peak_heap_bytes)} suffices. "
+        return f"{known} this size. "
+    return f"{known} {spell_bytes(possible.peak_heap_bytes)}. "
 
 
 def holds(run: Run) -> str:
@@ -59,12 +59,13 @@ def about_trace(findings: Findings) -> Iterator[str]:
     """Yield sentences about the program's requests."""
     statistics = findings.statistics
     counts, sizes = statistics.counts, statistics.sizes
-    asked = f"malloc {counted(counts.mallocs, 'time')}, free {counted(counts.frees, 'time')}"
+    calls = [f"malloc {counted(counts.mallocs, 'time')}", f"free {counted(counts.frees, 'time')}"]
     if counts.reallocs:
-        asked += f" and realloc {counted(counts.reallocs, 'time')}"
+        calls.append(f"realloc {counted(counts.reallocs, 'time')}")
     yield (
-        f"The program calls {asked}: {counted(counts.events, 'event')}. It requests "
-        f"{spell_bytes(counts.bytes)} in total, {counts.average_size:.1f} bytes per object."
+        f"The program calls {', '.join(calls[:-1])} and {calls[-1]} "
+        f"({counted(counts.events, 'event')}). It requests {spell_bytes(counts.bytes)} in total "
+        f"and {counts.average_size:.1f} bytes per object on average."
     )
     yield (
         f"Live bytes peak after event {statistics.peak_bytes.event:,}. The maximum number of live "
@@ -72,15 +73,16 @@ def about_trace(findings: Findings) -> Iterator[str]:
     )
     kinds, all_kinds = sizes.covering[0], sizes.covering[-1]
     yield (
-        f"{kinds:,} of the {counted(all_kinds, 'size')} {'makes' if kinds == 1 else 'make'} up "
-        f"90 % of the objects. The largest object has {spell_bytes(sizes.largest)}."
+        f"{kinds:,} of the {counted(all_kinds, 'requested size')} "
+        f"{'accounts' if kinds == 1 else 'account'} for 90 % of the objects. The largest object "
+        f"has {spell_bytes(sizes.largest)}."
     )
     left = statistics.never_freed
     if left.objects:
         yield (
-            f"{counted(left.objects, 'object is', 'objects are')} never freed: "
-            f"{spell_bytes(left.bytes)}, {spell_percent(left.share_of_bytes)} of all "
-            "requested bytes."
+            f"{counted(left.objects, 'object')} ({spell_bytes(left.bytes)}, "
+            f"{spell_percent(left.share_of_bytes)} of all requested bytes) "
+            f"{'is' if left.objects == 1 else 'are'} never freed."
         )
     else:
         yield "Every object is freed."

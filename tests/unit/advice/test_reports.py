@@ -173,7 +173,7 @@ def test_what_costs_more_than_the_budget_is_named_and_not_recommended():
     assert dear.line == ""
     assert "glibc needs the least memory of all settings that can be recommended." in dear.text
     assert f"`{cheap.line}` would reduce the heap's resident memory to " in dear.text
-    assert "The upper end of this cost exceeds the 5 % that --max-cost allows." in dear.text
+    assert "The upper limit of this cost exceeds the 5 % that --max-cost allows." in dear.text
 
 
 @pytest.mark.parametrize(
