@@ -1,14 +1,14 @@
-/* Free blocks linked in a ring with a front: in each `index_slot` is the block before it and
- * `family_data` the one after it.
+/* Ring of free blocks with a front. In each block, `index_slot` is the block before it and
+ * `family_data` is the block after it.
  *
- * The last block of the list stands before its front, so that no link needs a branch. The front is
- * the caller's, or NO_BLOCK if the ring is empty. */
+ * The last block of the list is linked to the front, so that linking needs no branch. The caller
+ * stores the front, which is NO_BLOCK for an empty ring. */
 #ifndef SIMALLOC_BLOCK_RING_H
 #define SIMALLOC_BLOCK_RING_H
 
 #include "space/heap.h"
 
-/* Puts a block between two that follow each other. */
+/* Links a block between two adjacent blocks. */
 ALWAYS_INLINE void block_ring_link(struct block *blocks, uint32_t before, uint32_t after,
                                    uint32_t id)
 {
@@ -18,7 +18,8 @@ ALWAYS_INLINE void block_ring_link(struct block *blocks, uint32_t before, uint32
     blocks[after].index_slot = id;
 }
 
-/* Puts a block behind the last; `leads` makes it the front. Returns whether it is the only one. */
+/* Inserts a block after the last block and, if `leads` is set, makes it the front. Returns whether
+ * the ring was empty. */
 ALWAYS_INLINE bool block_ring_insert(uint32_t *front, struct block *blocks, uint32_t id, bool leads)
 {
     uint32_t first = *front;
@@ -33,7 +34,8 @@ ALWAYS_INLINE bool block_ring_insert(uint32_t *front, struct block *blocks, uint
     return false;
 }
 
-/* Takes a block out of the ring and returns the one after it, itself if it was the only one. */
+/* Removes a block. Returns the block after it, which is the removed block itself if the ring is
+ * then empty. */
 ALWAYS_INLINE uint32_t block_ring_unlink(struct block *blocks, uint32_t id)
 {
     uint32_t before = blocks[id].index_slot;
@@ -44,7 +46,8 @@ ALWAYS_INLINE uint32_t block_ring_unlink(struct block *blocks, uint32_t id)
     return after;
 }
 
-/* Takes the front out, and makes the block after it the front. Returns whether none is left. */
+/* Removes the front; the block after it becomes the front. Returns whether the ring is then
+ * empty. */
 ALWAYS_INLINE bool block_ring_remove_front(uint32_t *front, struct block *blocks)
 {
     uint32_t id = *front;
@@ -53,7 +56,8 @@ ALWAYS_INLINE bool block_ring_remove_front(uint32_t *front, struct block *blocks
     return after == id;
 }
 
-/* Takes a block out; if it was the front, the one after it is. Returns whether none is left. */
+/* Removes a block. If the block is the front, the block after it becomes the front. Returns whether
+ * the ring is then empty. */
 ALWAYS_INLINE bool block_ring_remove(uint32_t *front, struct block *blocks, uint32_t id)
 {
     uint32_t after = block_ring_unlink(blocks, id);

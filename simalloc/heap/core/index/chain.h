@@ -1,30 +1,32 @@
-/* Blocks in the order in which they came, linked beside the block table: they keep their state. */
+/* Chains of blocks in order of entry. The links are outside the block table, so that blocks keep
+ * their state. */
 #ifndef SIMALLOC_CHAIN_H
 #define SIMALLOC_CHAIN_H
 
 #include "space/heap.h"
 #include "space/table.h"
 
-/* A block's neighbours in the one chain that it is in. */
+/* Neighbours of a block in its chain; a block is in at most one chain. */
 struct link {
-    uint32_t older; /* or NO_BLOCK */
+    uint32_t older; /* block before, or NO_BLOCK */
     uint32_t newer;
 };
 
-/* By block id; one table serves all chains of a heap. */
+/* Links by block id. One table serves all chains of a heap. */
 struct links {
     struct link *of;
     uint32_t capacity;
 };
 
-/* All zero without blocks. */
+/* A chain without blocks is zero. */
 struct chain {
-    uint32_t oldest; /* or NO_BLOCK */
+    uint32_t oldest; /* first block of the chain, or NO_BLOCK */
     uint32_t newest;
     uint32_t count;
 };
 
-/* Ensures links for the ids of a block table. Returns false when memory is exhausted. */
+/* Ensures links for all ids of a block table with this capacity. Returns false if memory is
+ * exhausted. */
 ALWAYS_INLINE bool links_reserve(struct links *links, uint32_t capacity)
 {
     return TABLE_FOLLOW(links->of, links->capacity, capacity);
@@ -47,7 +49,7 @@ ALWAYS_INLINE void chain_push(const struct links *links, struct chain *chain, ui
     chain->count++;
 }
 
-/* Adds a block as the next older one of another; NO_BLOCK: as the newest. */
+/* Adds a block directly before `newer`, or as the newest block if `newer` is NO_BLOCK. */
 ALWAYS_INLINE void chain_insert(const struct links *links, struct chain *chain, uint32_t id,
                                 uint32_t newer)
 {
@@ -79,7 +81,7 @@ ALWAYS_INLINE void chain_remove(const struct links *links, struct chain *chain, 
     chain->count--;
 }
 
-/* Removes and returns the newest, or the oldest, block; NO_BLOCK if the chain is empty. */
+/* Removes and returns the newest or the oldest block. Returns NO_BLOCK if the chain is empty. */
 ALWAYS_INLINE uint32_t chain_pop_newest(const struct links *links, struct chain *chain)
 {
     uint32_t id = chain->newest;

@@ -1,4 +1,4 @@
-/* The order in which free blocks are listed and taken, as descriptions spell it. */
+/* Order in which free blocks are listed and searched, with the names of descriptions. */
 #ifndef SIMALLOC_ORDER_H
 #define SIMALLOC_ORDER_H
 

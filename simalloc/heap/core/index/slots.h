@@ -1,6 +1,6 @@
-/* Columns of 64 numbers that are compared in one step; a result has one bit for each slot.
+/* Columns of 64 numbers that are compared in one step. A result has one bit per slot.
  *
- * With AVX2 no branch depends on the numbers. Both implementations return the same bits. */
+ * With AVX2, no branch depends on the numbers. Both implementations return the same bits. */
 #ifndef SIMALLOC_SLOTS_H
 #define SIMALLOC_SLOTS_H
 
@@ -8,11 +8,11 @@
 
 enum { SLOTS = 64 };
 
-/* Numbers are kept short: those from here on are only known to be at least this. */
+/* Maximum short numbers. A larger number is stored as the maximum. */
 #define SHORT_SIZE INT16_MAX
 #define SHORT_KEY INT32_MAX
 
-/* A size in granules of 2**granule bytes, at most SHORT_SIZE. */
+/* Returns a size in granules of 2**granule bytes, at most SHORT_SIZE. */
 ALWAYS_INLINE uint32_t in_short(uint64_t size, unsigned granule)
 {
     uint64_t granules = size >> granule;
@@ -25,7 +25,7 @@ ALWAYS_INLINE uint32_t in_short(uint64_t size, unsigned granule)
 #include "index/slots_portable.h"
 #endif
 
-/* The bits of the slots before `slot`, which may be SLOTS. */
+/* Returns the bits of the slots before `slot`, which may be SLOTS. */
 ALWAYS_INLINE uint64_t slots_before(uint32_t slot)
 {
     return slot < SLOTS ? (UINT64_C(1) << slot) - 1 : UINT64_MAX;

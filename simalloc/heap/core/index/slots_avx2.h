@@ -1,4 +1,4 @@
-/* The operations of slots.h in AVX2; the numbers compared are not negative when read as signed. */
+/* Operations of slots.h in AVX2. All numbers are non-negative as signed numbers. */
 #include <immintrin.h>
 
 ALWAYS_INLINE __m256i load(const void *from)
@@ -6,7 +6,7 @@ ALWAYS_INLINE __m256i load(const void *from)
     return _mm256_loadu_si256((const __m256i *)from);
 }
 
-/* Results of movemask on comparisons of 16-bit numbers: two bits for each slot. */
+/* movemask results of comparisons of 16-bit numbers, with two bits per slot. */
 struct pairs {
     uint64_t low;  /* slots 0 to 31 */
     uint64_t high; /* slots 32 to 63 */
@@ -25,7 +25,7 @@ ALWAYS_INLINE struct pairs pairs_at_least(const uint16_t *sizes, uint32_t size)
     return (struct pairs){pairs_of(&sizes[0], below), pairs_of(&sizes[32], below)};
 }
 
-/* The slots with at least `size` > 0. */
+/* Returns the bits of the slots with at least `size`, which is more than 0. */
 ALWAYS_INLINE uint64_t slots_at_least(const uint16_t *sizes, uint32_t size)
 {
     struct pairs pairs = pairs_at_least(sizes, size);
@@ -65,7 +65,7 @@ ALWAYS_INLINE uint32_t slots_last(const uint16_t *sizes, uint32_t size)
     return pairs.low == 0 ? SLOTS : SLOTS / 2 - 1 - (uint32_t)_lzcnt_u64(pairs.low) / 2;
 }
 
-/* A bit for each of 32 comparisons of 32-bit numbers. */
+/* Returns one bit for each of 32 comparisons of 32-bit numbers. */
 ALWAYS_INLINE uint64_t bits_of_32(__m256i a, __m256i b, __m256i c, __m256i d)
 {
     __m256i words = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
@@ -88,13 +88,13 @@ ALWAYS_INLINE uint32_t slots_largest(const uint16_t *sizes)
     __m256i high = _mm256_max_epu16(load(&sizes[32]), load(&sizes[48]));
     __m256i both = _mm256_max_epu16(low, high);
     __m128i eight = _mm_max_epu16(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-    /* The only horizontal instruction finds a minimum; the minimum of the complements is the
-     * maximum. */
+    /* The only horizontal instruction finds a minimum. The minimum of the complements is the
+     * complement of the maximum. */
     __m128i smallest = _mm_minpos_epu16(_mm_xor_si128(eight, _mm_set1_epi16(-1)));
     return ~(uint32_t)_mm_cvtsi128_si32(smallest) & UINT16_MAX;
 }
 
-/* The sum of the numbers before `slot`. */
+/* Returns the sum of the numbers before `slot`. */
 ALWAYS_INLINE uint32_t slots_sum_few_before(const uint8_t *numbers, uint32_t slot)
 {
     const __m256i place = _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,

@@ -1,6 +1,6 @@
-/* The operations of slots.h in plain C. */
+/* Operations of slots.h in plain C. */
 
-/* The slots with at least `size` > 0. */
+/* Returns the bits of the slots with at least `size`, which is more than 0. */
 ALWAYS_INLINE uint64_t slots_at_least(const uint16_t *sizes, uint32_t size)
 {
     uint64_t slots = 0;
@@ -9,7 +9,7 @@ ALWAYS_INLINE uint64_t slots_at_least(const uint16_t *sizes, uint32_t size)
     return slots;
 }
 
-/* The first slot from one on with at least `size` > 0, or SLOTS. */
+/* Returns the first slot from `from` on with at least `size`, which is more than 0, or SLOTS. */
 ALWAYS_INLINE uint32_t slots_first_from(const uint16_t *sizes, uint32_t from, uint32_t size)
 {
     while (from < SLOTS && sizes[from] < size)
@@ -17,13 +17,13 @@ ALWAYS_INLINE uint32_t slots_first_from(const uint16_t *sizes, uint32_t from, ui
     return from;
 }
 
-/* The first slot with at least `size` > 0, or SLOTS. */
+/* Returns the first slot with at least `size`, which is more than 0, or SLOTS. */
 ALWAYS_INLINE uint32_t slots_first(const uint16_t *sizes, uint32_t size)
 {
     return slots_first_from(sizes, 0, size);
 }
 
-/* The last slot with at least `size` > 0, or SLOTS. */
+/* Returns the last slot with at least `size`, which is more than 0, or SLOTS. */
 ALWAYS_INLINE uint32_t slots_last(const uint16_t *sizes, uint32_t size)
 {
     for (uint32_t slot = SLOTS; slot > 0; slot--)
@@ -32,7 +32,7 @@ ALWAYS_INLINE uint32_t slots_last(const uint16_t *sizes, uint32_t size)
     return SLOTS;
 }
 
-/* The slots with keys below `key`. */
+/* Returns the bits of the slots with keys below `key`. */
 ALWAYS_INLINE uint64_t slots_below(const uint32_t *keys, uint32_t key)
 {
     uint64_t slots = 0;
@@ -49,7 +49,7 @@ ALWAYS_INLINE uint32_t slots_largest(const uint16_t *sizes)
     return largest;
 }
 
-/* The sum of the numbers before `slot`. */
+/* Returns the sum of the numbers before `slot`. */
 ALWAYS_INLINE uint32_t slots_sum_few_before(const uint8_t *numbers, uint32_t slot)
 {
     uint32_t sum = 0;

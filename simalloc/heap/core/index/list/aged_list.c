@@ -18,7 +18,7 @@ void aged_list_clear(struct aged_list *list)
     list->used = 0;
 }
 
-/* Moves the block of a slot to the same slot or an earlier one, whose row has been cleared. */
+/* Moves a block to the same slot or an earlier slot. The row of the new slot has been cleared. */
 static void move(struct aged_list *list, struct block *blocks, uint32_t from, uint32_t to)
 {
     uint32_t id = list->block[from];
@@ -44,9 +44,9 @@ void aged_list_pack(struct aged_list *list, struct block *blocks)
     list->used = count;
 }
 
-/* Returns the first or last slot of a row whose block has at least `size` bytes, for a large
- * `size`. Returns SLOTS if the row has no such block, and then lowers the row's maximum to its true
- * value. */
+/* Returns the first or last slot of a row whose block has at least `size` bytes, for a `size` of at
+ * least SHORT_SIZE granules. Without such a block, lowers the row's bound `largest` to the true
+ * maximum and returns SLOTS. */
 static uint32_t large_in_row(struct aged_list *list, const struct heap *heap, uint32_t row,
                              uint64_t size, bool last)
 {

@@ -1,39 +1,39 @@
-/* A list of free blocks in order of entry.
+/* List of free blocks in order of entry.
  *
  * The list is an array of slots. A block that enters takes the next slot, and a block that leaves
- * empties its slot. When too many slots are empty, the blocks are compacted before a batch of
- * events. 64 slots form a row. A row knows its occupied slots and an upper bound of its block
- * sizes, which is lowered only when a search finds less than the bound. A search therefore examines
- * 64 rows in one step, and then one row.
+ * empties its slot. Before a batch of events, the blocks are compacted if too many slots are empty.
+ * 64 slots form a row. Each row has a bitmap of its occupied slots and an upper bound of its block
+ * sizes. The bound is lowered only when a search finds less than the bound. A search therefore
+ * examines 64 rows in one step, and then one row.
  *
- * Sizes are kept in granules and short, as in block_list.h. */
+ * Sizes are short and in granules, as in block_list.h. */
 #ifndef SIMALLOC_AGED_LIST_H
 #define SIMALLOC_AGED_LIST_H
 
 #include "index/slots.h"
 
-/* Room for the blocks, an equal number of empty slots, and a batch of events, which enter at most
- * three blocks each; rounded to whole pages of 64 rows. */
+/* AGED_SLOTS is sufficient for the blocks, the same number of empty slots and a batch of events, in
+ * which each event inserts at most three blocks. It is a multiple of a page of 64 rows. */
 enum { AGED_BLOCKS = 1 << 14, AGED_PAGE = SLOTS * SLOTS, AGED_SLOTS = 9 * AGED_PAGE };
 
 struct aged_list {
     unsigned granule; /* log2 of the granule in bytes; all sizes are multiples of the granule */
-    uint32_t used;    /* slots from this one on have not been used */
+    uint32_t used;    /* slots from this index on have not been used */
     uint16_t bound[AGED_SLOTS / SLOTS]; /* upper bound of the sizes in each row */
     uint64_t largest[AGED_SLOTS / SLOTS]; /* bound of each row's SHORT_SIZE blocks, in bytes */
-    uint64_t taken[AGED_SLOTS / SLOTS]; /* bit i of a row: slot i holds a block */
+    uint64_t taken[AGED_SLOTS / SLOTS]; /* by row: bitmap of occupied slots */
     uint16_t count[AGED_SLOTS / SLOTS]; /* number of blocks in each row */
     uint16_t size[AGED_SLOTS]; /* granules, at most SHORT_SIZE; 0 in an empty slot */
     uint32_t block[AGED_SLOTS];
 };
 
-/* Takes all blocks out, whose homes are the caller's to set. */
+/* Empties the list. The caller sets `index_slot` of the removed blocks. */
 void aged_list_clear(struct aged_list *list);
-/* Moves the blocks together. */
+/* Compacts the blocks. */
 void aged_list_pack(struct aged_list *list, struct block *blocks);
 const char *aged_list_check(const struct aged_list *list, const struct heap *heap);
 
-/* The same as aged_list_first() for a size that is not short. */
+/* Does the same as aged_list_first(), for a size of at least SHORT_SIZE granules. */
 uint32_t aged_list_first_large(struct aged_list *list, const struct heap *heap, uint64_t size,
                                bool newest, uint64_t *visited);
 
@@ -42,14 +42,14 @@ ALWAYS_INLINE bool aged_list_is_taken(const struct aged_list *list, uint32_t slo
     return (list->taken[slot / SLOTS] >> slot % SLOTS & 1) != 0;
 }
 
-/* Returns whether the array has room for a batch of events, and either more blocks than empty slots
- * or few slots. */
+/* Returns whether the array needs no compaction: it has space for a batch of events, and it has few
+ * slots or more blocks than empty slots. */
 ALWAYS_INLINE bool aged_list_is_roomy(const struct aged_list *list, uint64_t blocks)
 {
     return list->used <= 2 * blocks + 2 * BATCH && list->used + 3 * BATCH <= AGED_SLOTS;
 }
 
-/* Notes the size of a block. */
+/* Records the size of a block. */
 ALWAYS_INLINE void aged_list_change(struct aged_list *list, const struct block *block)
 {
     uint32_t row = block->index_slot / SLOTS;
@@ -80,8 +80,8 @@ ALWAYS_INLINE void aged_list_remove(struct aged_list *list, struct block *blocks
     blocks[id].index_slot = STATE_ALLOCATED;
 }
 
-/* Returns the number of blocks that a walk visits, from the newest or from the oldest block, up to
- * the block in a slot. */
+/* Returns the number of blocks that a walk from the newest or the oldest block visits up to the
+ * block in a slot. */
 ALWAYS_INLINE uint64_t aged_list_visits(const struct aged_list *list, uint32_t slot, bool newest)
 {
     uint32_t row = slot / SLOTS;
@@ -94,8 +94,8 @@ ALWAYS_INLINE uint64_t aged_list_visits(const struct aged_list *list, uint32_t s
     return visits;
 }
 
-/* Returns the newest, or oldest, block with at least `size` bytes, or NO_BLOCK. Adds the visits of
- * a walk to the count. */
+/* Returns the newest or oldest block with at least `size` bytes, or NO_BLOCK. Sets `visited` to the
+ * number of blocks that a walk visits. */
 ALWAYS_INLINE uint32_t aged_list_first(struct aged_list *list, const struct heap *heap,
                                        uint64_t size, bool newest, uint64_t *visited)
 {

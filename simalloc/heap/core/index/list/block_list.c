@@ -99,7 +99,7 @@ struct cursor block_list_far_position(const struct block_list *list, uint64_t ad
     return (struct cursor){id, slot_behind(below)};
 }
 
-/* The last block below a node. */
+/* Returns the position of the last block below a node. */
 static struct cursor last_below(const struct block_list *list, uint32_t level, uint32_t id)
 {
     for (; level > 0; level--)

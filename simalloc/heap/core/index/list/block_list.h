@@ -1,15 +1,16 @@
-/* A list of free blocks that finds the first, or the last, block that is large enough.
+/* List of free blocks with a fast search for the first or last block that is large enough.
  *
- * The list is a B+ tree of nodes of 64 slots. The blocks of a leaf are in list order, separated by
- * empty slots: a block that leaves empties its slot, and a block that enters shifts others no
- * further than to the next empty slot. An inner node knows the number of blocks below each child,
- * which gives the visits of a walk as a difference of ranks, and an upper bound of their sizes. The
- * bound is lowered only when a search finds less.
+ * The list is a B+ tree. A node has 64 slots. The blocks of a leaf are in list order, with empty
+ * slots between them. A block that leaves empties its slot. A block that enters shifts blocks at
+ * most as far as the next empty slot. An inner node stores, for each child, the number of blocks
+ * below it and an upper bound of their sizes. The visits of a walk are a difference of ranks,
+ * computed from these numbers. The bound is lowered only when a search finds less than the bound.
  *
- * Sizes and addresses are kept in granules and short, so that many are compared in one step. A few
- * are too large for that; they are read from the block table. Every operation is O(log n).
+ * Sizes and addresses are in granules and short (16 and 32 bits), so that many are compared in one
+ * step. The few values that do not fit are read from the block table. Every operation is O(log n).
  *
- * The caller defines the order: by address, if `ordered`, the same in all calls, or by position. */
+ * The caller defines the order. It is by address if `ordered` is set, which must be the same in all
+ * calls. Otherwise each block is inserted at a position. */
 #ifndef SIMALLOC_BLOCK_LIST_H
 #define SIMALLOC_BLOCK_LIST_H
 
@@ -19,28 +20,29 @@
 
 /* Position of a node in the tree. */
 struct place {
-    uint32_t parent; /* NO_NODE of the root; while the node is unused, the next unused one */
+    /* parent node; NO_NODE for the root; the next unused node if the node is unused */
+    uint32_t parent;
     uint32_t slot;   /* slot in the parent */
 };
 
 struct leaf {
     uint16_t size[SLOTS]; /* granules, at most SHORT_SIZE; 0 in an empty slot */
     uint32_t block[SLOTS];
-    uint32_t key[SLOTS]; /* if ordered: the address in granules, at most SHORT_KEY */
+    uint32_t key[SLOTS]; /* if ordered: address in granules, at most SHORT_KEY */
     uint64_t used;       /* bit i: slot i holds a block; 0 only in an empty root */
     struct place place;
 };
 
 struct inner {
-    uint16_t size[SLOTS]; /* at least the largest below the child, as in a leaf; 0 from slot `count`
-                             on */
+    uint16_t size[SLOTS]; /* upper bound of the sizes below the child, as in a leaf; 0 from slot
+                           * `count` on */
     uint32_t child[SLOTS];
-    uint32_t key[SLOTS]; /* if ordered: no key below the child is less, all of earlier ones are; the
-                            first one's says nothing */
-    uint8_t few[SLOTS];      /* if the children are leaves: the blocks in the child; any number from
-                                slot `count` on */
-    uint32_t blocks[SLOTS];  /* if they are not: the blocks below the child */
-    uint64_t largest[SLOTS]; /* bytes of the largest block below the child, or more */
+    uint32_t key[SLOTS]; /* if ordered: at most each key below the child, and more than each key of
+                          * earlier children; undefined for the first child */
+    uint8_t few[SLOTS];      /* if the children are leaves: number of blocks in the child; undefined
+                              * from slot `count` on */
+    uint32_t blocks[SLOTS];  /* if the children are inner nodes: number of blocks below */
+    uint64_t largest[SLOTS]; /* upper bound of the sizes below the child, in bytes */
     uint32_t count;          /* children are in slots 0 .. count-1 */
     struct place place;
 };
@@ -52,52 +54,54 @@ struct block_list {
     struct inner *inners;
     uint32_t leaf_capacity, leaves_used;
     uint32_t inner_capacity, inners_used;
-    uint32_t unused_leaf, unused_inner; /* heads of the chains of unused nodes */
-    uint32_t root;   /* a leaf if the height is 0 */
-    uint32_t height; /* levels of inner nodes */
+    uint32_t unused_leaf, unused_inner; /* heads of the lists of unused nodes, or NO_NODE */
+    uint32_t root;   /* root node, a leaf if the height is 0 */
+    uint32_t height; /* number of levels of inner nodes */
     uint32_t blocks; /* number of blocks in the list */
 };
 
-/* A slot of a leaf. leaf is NO_NODE for no slot. */
+/* A slot of a leaf. `leaf` is NO_NODE without a slot. */
 struct cursor {
     uint32_t leaf;
     uint32_t slot;
 };
 
-/* The most nodes that a batch of events may create: an event inserts at most three blocks, each into
- * another full leaf below another full node; of the levels above few nodes are split. */
+/* Maximum number of nodes that a batch of events creates. An event inserts at most three blocks,
+ * each into another full leaf below another full node. Splits of nodes above that level are
+ * rare. */
 enum { SPARE_LEAVES = 4 * BATCH, SPARE_INNERS = 4 * BATCH };
 
-/* Maximum number of nodes that one block creates: a leaf, or the first leaf's second half, and a
- * node in each level above. At least half the slots of a node are in use. */
+/* Maximum number of nodes that one block creates: the first leaf and its second half, and one node
+ * in each level above. At least half the slots of a node are in use. */
 enum { LEAVES_OF_ONE = 2, INNERS_OF_ONE = 16 };
 
-/* Makes an empty list, which has nodes for one block. The largest power of two in `unit` divides all
- * sizes of blocks. Returns false when memory is exhausted. */
+/* Initialises an empty list with nodes for one block. The largest power of two in `unit` divides
+ * the size of every block. Returns false if memory is exhausted. */
 bool block_list_init(struct block_list *list, struct heap *heap, uint64_t unit);
 void block_list_release(struct block_list *list);
-/* Makes room for at least these numbers of new nodes. Returns false if memory is exhausted. */
+/* Reserves at least these numbers of new nodes. Returns false if memory is exhausted. */
 bool block_list_grow_tables(struct block_list *list, uint64_t more_leaves, uint64_t more_inners);
-/* Ensures nodes in an empty list for `blocks` blocks, entering one behind the other, and for a
- * batch of events. Returns false when memory is exhausted. */
+/* Reserves nodes in an empty list for `blocks` blocks that are appended, and for a batch of events.
+ * Returns false if memory is exhausted. */
 bool block_list_reserve_for(struct block_list *list, uint64_t blocks);
-/* Takes all blocks out, whose homes are the caller's to set. */
+/* Empties the list. The caller sets `index_slot` of the removed blocks. */
 void block_list_clear(struct block_list *list);
-/* Returns a description of the first fault in the list, or NULL. `offers`: blocks may be offered
- * (block_list_edit.h). */
+/* Returns a description of the first fault in the list, or NULL. `offers` is true if the list may
+ * have offered blocks (block_list_edit.h). */
 const char *block_list_check(const struct block_list *list, bool ordered, bool offers);
 
-/* Rare cases: sizes or addresses that are not short, and other leaves. */
+/* Slow paths of the search, for sizes or addresses that are not short and for neighbouring
+ * leaves. */
 uint32_t block_list_large_block(const struct block_list *list, const struct leaf *leaf,
                                 uint32_t from, uint64_t size, bool last);
 uint32_t block_list_large_child(const struct inner *inner, uint32_t from, uint64_t size, bool last);
-/* Lowers the bounds in the nodes above a node to their true values. */
+/* Lowers the bounds of a node in its ancestors to their true values. */
 void block_list_correct(struct block_list *list, uint32_t level, uint32_t id);
-/* The address of the first block below a node. */
+/* Returns the address of the first block below a node. */
 uint64_t block_list_lowest_address(const struct block_list *list, uint32_t level, uint32_t id);
 struct cursor block_list_far_position(const struct block_list *list, uint64_t address);
 uint32_t block_list_next_leaf(const struct block_list *list, uint32_t leaf);
-/* The block before a cursor's, the last before the first. */
+/* Returns the position before a cursor; the last position precedes the first. */
 struct cursor block_list_preceding(const struct block_list *list, struct cursor at);
 
 ALWAYS_INLINE bool block_list_has_spare(const struct block_list *list, uint64_t leaves,
@@ -107,14 +111,14 @@ ALWAYS_INLINE bool block_list_has_spare(const struct block_list *list, uint64_t 
                   list->inner_capacity - list->inners_used >= inners);
 }
 
-/* Makes sure of nodes for a batch of events; false when memory is exhausted. */
+/* Reserves nodes for a batch of events. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool block_list_reserve(struct block_list *list)
 {
     return block_list_has_spare(list, SPARE_LEAVES, SPARE_INNERS) ||
            block_list_grow_tables(list, SPARE_LEAVES, SPARE_INNERS);
 }
 
-/* Makes sure of nodes for one more block; false when memory is exhausted. */
+/* Reserves nodes for one block. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool block_list_reserve_one(struct block_list *list)
 {
     return block_list_has_spare(list, LEAVES_OF_ONE, INNERS_OF_ONE) ||
@@ -142,14 +146,14 @@ ALWAYS_INLINE uint32_t short_key(const struct block_list *list, uint64_t address
     return granules < SHORT_KEY ? (uint32_t)granules : SHORT_KEY;
 }
 
-/* Blocks are looked for by size, and by which end of the list they are nearer to. */
+/* Search for the first or last block with at least `size` bytes. */
 struct wanted {
     uint64_t size;
     uint32_t brief; /* size in granules, or SHORT_SIZE */
     bool last;
 };
 
-/* Returns the first, or last, slot of a leaf with a wanted block, or SLOTS. */
+/* Returns the first or last slot of a leaf whose block is large enough, or SLOTS. */
 ALWAYS_INLINE uint32_t wanted_block(const struct block_list *list, const struct leaf *leaf,
                                     struct wanted wanted)
 {
@@ -159,7 +163,7 @@ ALWAYS_INLINE uint32_t wanted_block(const struct block_list *list, const struct 
                        : slots_first(leaf->size, wanted.brief);
 }
 
-/* Returns the first, or last, slot of an inner node with a wanted block below it, or SLOTS. */
+/* Returns the first or last slot of an inner node whose child has a sufficient bound, or SLOTS. */
 ALWAYS_INLINE uint32_t wanted_child(const struct inner *inner, struct wanted wanted)
 {
     if (UNLIKELY(wanted.brief == SHORT_SIZE))
@@ -168,12 +172,14 @@ ALWAYS_INLINE uint32_t wanted_child(const struct inner *inner, struct wanted wan
                        : slots_first(inner->size, wanted.brief);
 }
 
-/* No block; and a cursor that tells the caller to search again. */
+/* Cursors without a slot: NOWHERE means that no block was found, AGAIN that the search must be
+ * repeated. */
 #define NOWHERE ((struct cursor){NO_NODE, 0})
 #define AGAIN ((struct cursor){NO_NODE, 1})
 
-/* The first, or last, block below a node of some level that is wanted; or, if the nodes promised
- * one that is not there, they are corrected. */
+/* Returns the position of the first or last large enough block below a node. If a bound was too
+ * high, corrects the bounds and returns AGAIN. Returns NOWHERE if the whole list has no such
+ * block. */
 ALWAYS_INLINE struct cursor block_list_below(struct block_list *list, uint32_t level, uint32_t top,
                                              struct wanted wanted)
 {
@@ -205,19 +211,19 @@ ALWAYS_INLINE struct cursor block_list_search(struct block_list *list, struct wa
     return at;
 }
 
-/* The first block of the list with at least `size` bytes. */
+/* Returns the position of the first block with at least `size` bytes, or NOWHERE. */
 ALWAYS_INLINE struct cursor block_list_first(struct block_list *list, uint64_t size)
 {
     return block_list_search(list, (struct wanted){size, short_size(list, size), false});
 }
 
-/* The last block of the list with at least `size` bytes. */
+/* Returns the position of the last block with at least `size` bytes, or NOWHERE. */
 ALWAYS_INLINE struct cursor block_list_last(struct block_list *list, uint64_t size)
 {
     return block_list_search(list, (struct wanted){size, short_size(list, size), true});
 }
 
-/* The first block in a leaf later than one that is wanted. */
+/* Returns the position of the first large enough block in a later leaf, or NOWHERE or AGAIN. */
 ALWAYS_INLINE struct cursor block_list_later(struct block_list *list, const struct leaf *leaf,
                                              struct wanted wanted)
 {
@@ -234,7 +240,8 @@ ALWAYS_INLINE struct cursor block_list_later(struct block_list *list, const stru
     return NOWHERE;
 }
 
-/* The first block at or after a cursor with at least `size` bytes. */
+/* Returns the position of the first block at or after a cursor with at least `size` bytes, or
+ * NOWHERE. */
 ALWAYS_INLINE struct cursor block_list_first_from(struct block_list *list, struct cursor from,
                                                   uint64_t size)
 {
@@ -252,14 +259,14 @@ ALWAYS_INLINE struct cursor block_list_first_from(struct block_list *list, struc
     return at;
 }
 
-/* Returns the first block at or after a cursor with at least `size` bytes; the search wraps around
- * at the end. */
+/* Returns the position of the first block at or after a cursor with at least `size` bytes, or
+ * NOWHERE. The search wraps around at the end. */
 ALWAYS_INLINE struct cursor block_list_first_around(struct block_list *list, struct cursor from,
                                                     uint64_t size)
 {
     uint32_t brief = short_size(list, size);
     if (brief < SHORT_SIZE && list->leaves[from.leaf].size[from.slot] >= brief)
-        return from; /* often the first, and a guess does not wait for vectors */
+        return from; /* often the result; this test does not wait for vector instructions */
     struct cursor at = block_list_first_from(list, from, size);
     return found(at) ? at : block_list_first(list, size);
 }
@@ -276,7 +283,7 @@ ALWAYS_INLINE struct cursor block_list_locate(const struct block *blocks, uint32
     return (struct cursor){index_slot / SLOTS, index_slot % SLOTS};
 }
 
-/* The bytes of the block at a cursor, which its slot mostly tells. */
+/* Returns the size in bytes of the block at a cursor. The size is usually in the slot. */
 ALWAYS_INLINE uint64_t block_list_size_at(const struct block_list *list,
                                           const struct block *blocks, struct cursor at)
 {
@@ -285,7 +292,7 @@ ALWAYS_INLINE uint64_t block_list_size_at(const struct block_list *list,
                                       : blocks[block_at(list, at)].size;
 }
 
-/* The block after a cursor, the first after the last. */
+/* Returns the block after a cursor; the first block follows the last. */
 ALWAYS_INLINE uint32_t block_list_following(const struct block_list *list, struct cursor at)
 {
     const struct leaf *leaf = &list->leaves[at.leaf];
@@ -314,8 +321,8 @@ ALWAYS_INLINE uint32_t block_list_rank(const struct block_list *list, struct cur
     return rank;
 }
 
-/* Returns the number of blocks that a walk passes from one cursor to another; the walk wraps around
- * at the end. */
+/* Returns the number of blocks that a walk visits before `to` when it starts at `from`. The walk
+ * wraps around at the end. */
 ALWAYS_INLINE uint32_t block_list_distance(const struct block_list *list, struct cursor from,
                                            struct cursor to)
 {
@@ -327,7 +334,7 @@ ALWAYS_INLINE uint32_t block_list_distance(const struct block_list *list, struct
     return (rank < first ? rank + list->blocks : rank) - first;
 }
 
-/* Returns the position for a block with this address in a list ordered by address. */
+/* Returns the position at which a block with this address enters a list ordered by address. */
 ALWAYS_INLINE struct cursor block_list_position(const struct block_list *list, uint64_t address)
 {
     uint32_t key = short_key(list, address);
@@ -343,7 +350,7 @@ ALWAYS_INLINE struct cursor block_list_position(const struct block_list *list, u
     return (struct cursor){id, slot_behind(slots_below(leaf->key, key) & leaf->used)};
 }
 
-/* Behind the last block. */
+/* Returns the position after the last block. */
 ALWAYS_INLINE struct cursor block_list_back(const struct block_list *list)
 {
     uint32_t id = list->root;

@@ -1,12 +1,12 @@
 #include "index/list/block_list_edit.h"
 
-/* State of the check's walk over the tree. */
+/* State of the walk over the tree. */
 struct walk {
     const struct block_list *list;
     bool ordered;
     bool offers;
     uint32_t blocks;
-    uint64_t address; /* address of the latest block */
+    uint64_t address; /* address of the previous block */
 };
 
 static const char *check_leaf(struct walk *walk, uint32_t id)

@@ -1,14 +1,14 @@
-/* The inlined part of inserting, removing and changing blocks. */
+/* Inline functions that insert, remove and change blocks. */
 #ifndef SIMALLOC_BLOCK_LIST_EDIT_H
 #define SIMALLOC_BLOCK_LIST_EDIT_H
 
 #include "index/list/block_list.h"
 
-/* Moves the bounds that the nodes above a leaf have for it so that a key is within them. */
+/* Moves the bounds that separate a leaf from its neighbours, so that `key` is within them. */
 void block_list_move_bounds(struct block_list *list, uint32_t leaf, uint32_t key);
-/* Returns a cursor for the same place in the list, in a leaf that has an empty slot. */
+/* Makes an empty slot for the position of a cursor and returns a cursor for that position. */
 struct cursor block_list_make_room(struct block_list *list, struct cursor at, uint32_t key);
-/* Merges a leaf that has become small with a neighbour, if that is small too. */
+/* Merges a small leaf with a neighbour that is small too. */
 void block_list_merge_leaf(struct block_list *list, uint32_t leaf);
 
 ALWAYS_INLINE struct place *place_of(const struct block_list *list, uint32_t level, uint32_t id)
@@ -16,7 +16,7 @@ ALWAYS_INLINE struct place *place_of(const struct block_list *list, uint32_t lev
     return level == 0 ? &list->leaves[id].place : &list->inners[id].place;
 }
 
-/* The bytes of the largest block in a leaf. */
+/* Returns the size in bytes of the largest block in a leaf. */
 ALWAYS_INLINE uint64_t largest_in_leaf(const struct block_list *list, const struct leaf *leaf)
 {
     uint64_t largest = (uint64_t)slots_largest(leaf->size) << list->granule;
@@ -29,7 +29,7 @@ ALWAYS_INLINE uint64_t largest_in_leaf(const struct block_list *list, const stru
     return largest;
 }
 
-/* The bytes of the largest block below an inner node. */
+/* Returns an upper bound in bytes of the sizes below an inner node. */
 ALWAYS_INLINE uint64_t largest_below(const struct block_list *list, const struct inner *inner)
 {
     uint64_t largest = (uint64_t)slots_largest(inner->size) << list->granule;
@@ -48,7 +48,7 @@ ALWAYS_INLINE uint64_t largest_of(const struct block_list *list, uint32_t level,
                       : largest_below(list, &list->inners[id]);
 }
 
-/* Notes the largest block below a child, and returns whether that is a change. */
+/* Stores the bound of a child. Returns whether the bound has changed. */
 ALWAYS_INLINE bool inner_note(const struct block_list *list, struct inner *inner, uint32_t slot,
                               uint64_t largest)
 {
@@ -72,7 +72,8 @@ ALWAYS_INLINE void block_list_promise(struct block_list *list, const struct leaf
     }
 }
 
-/* Counts blocks below a child of some level, more or fewer of them. */
+/* Adds `more`, which may be negative modulo 2**32, to the number of blocks below a child. `level`
+ * is the child's level. */
 ALWAYS_INLINE void inner_count(struct inner *inner, uint32_t level, uint32_t slot, uint32_t more)
 {
     if (level == 0)
@@ -81,13 +82,14 @@ ALWAYS_INLINE void inner_count(struct inner *inner, uint32_t level, uint32_t slo
         inner->blocks[slot] += more;
 }
 
-/* The blocks below a child of some level. */
+/* Returns the number of blocks below a child of this level. */
 ALWAYS_INLINE uint32_t inner_blocks(const struct inner *inner, uint32_t level, uint32_t slot)
 {
     return level == 0 ? inner->few[slot] : inner->blocks[slot];
 }
 
-/* Tells the nodes above a leaf that it has got more blocks, or fewer. */
+/* Adds `more`, which may be negative modulo 2**32, to the number of blocks of a leaf in all its
+ * ancestors. */
 ALWAYS_INLINE void block_list_count(struct block_list *list, const struct leaf *leaf,
                                     uint32_t more)
 {
@@ -124,8 +126,8 @@ ALWAYS_INLINE void leaf_move(struct block_list *list, struct block *blocks, uint
              ordered ? leaf->key[from] : 0, ordered);
 }
 
-/* Makes an empty slot before what stands at a cursor, in a leaf that has one, by moving the blocks
- * between by one; returns the slot. */
+/* Makes an empty slot before a cursor by moving blocks by one slot towards the nearest empty slot.
+ * The leaf must have an empty slot. Returns the new empty slot. */
 ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct block *blocks, struct cursor at,
                                  bool ordered)
 {
@@ -146,7 +148,7 @@ ALWAYS_INLINE uint32_t leaf_open(struct block_list *list, struct block *blocks, 
     return at.slot - 1;
 }
 
-/* Puts a block before what stands at a cursor. */
+/* Inserts a block before a cursor. */
 ALWAYS_INLINE void block_list_insert(struct block_list *list, struct block *blocks,
                                      struct cursor at, uint32_t id, bool ordered)
 {
@@ -161,8 +163,8 @@ ALWAYS_INLINE void block_list_insert(struct block_list *list, struct block *bloc
     block_list_promise(list, &list->leaves[at.leaf], block->size);
 }
 
-/* Returns whether a leaf is small enough to examine its neighbours for a merge. The test keeps this
- * examination rare. */
+/* Returns whether a leaf is small enough to examine its neighbours for a merge. The condition on
+ * multiples of four makes the examination rare. */
 ALWAYS_INLINE bool is_small(const struct leaf *leaf)
 {
     uint32_t blocks = slots_count(leaf->used);
@@ -176,13 +178,13 @@ ALWAYS_INLINE void block_list_remove(struct block_list *list, struct block *bloc
     blocks[leaf->block[at.slot]].index_slot = STATE_ALLOCATED;
     leaf->size[at.slot] = 0;
     leaf->used &= ~(UINT64_C(1) << at.slot);
-    block_list_count(list, leaf, UINT32_MAX); /* one fewer */
+    block_list_count(list, leaf, UINT32_MAX); /* minus one */
     if (list->height > 0 && UNLIKELY(is_small(leaf)))
         block_list_merge_leaf(list, at.leaf);
 }
 
-/* Returns whether a key is surely within the bounds that the nodes above a leaf have for it. The
- * bounds of a first or last child are stored further up, or do not exist. */
+/* Returns whether a key is certainly within the bounds of a leaf in its parent. The bounds of a
+ * first or last child are in higher nodes, or do not exist. */
 ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf *leaf,
                                 uint32_t key)
 {
@@ -193,11 +195,11 @@ ALWAYS_INLINE bool is_in_bounds(const struct block_list *list, const struct leaf
            (slot + 1 < parent->count ? key < parent->key[slot + 1] : root);
 }
 
-/* Changes of a block that has neighbours in the list: it lost its low end, grew upwards, or grew
- * downwards; bits can be combined. */
+/* Change of a block in the list: its low end was cut off, it grew upwards, or it grew downwards. */
 enum change { GAVE_LOW_END, GREW_UP, GREW_DOWN };
 
-/* Returns whether no block is on the side of a slot to which its own block has moved. */
+/* Returns whether a leaf has no other block on the side towards which the block in a slot has
+ * moved. */
 ALWAYS_INLINE bool is_outermost(const struct leaf *leaf, uint32_t slot, enum change change)
 {
     return change == GAVE_LOW_END ? leaf->used >> slot == 1
@@ -222,8 +224,8 @@ ALWAYS_INLINE void block_list_change(struct block_list *list, struct cursor at,
         block_list_promise(list, leaf, block->size);
 }
 
-/* Lets searches for less than SHORT_SIZE granules find a block whatever its size, until it
- * changes. */
+/* Offers a block: until its next change, searches for less than SHORT_SIZE granules find it
+ * whatever its size. */
 ALWAYS_INLINE void block_list_offer(struct block_list *list, struct cursor at)
 {
     struct leaf *leaf = &list->leaves[at.leaf];

@@ -1,4 +1,4 @@
-/* Changes of the shape of a list's tree: splitting, merging and spreading nodes. */
+/* Splits and merges of the nodes of a list's tree, and spreading of blocks in leaves. */
 #include "index/list/block_list_edit.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static void drop(struct block_list *list, uint32_t level, uint32_t id)
     }
 }
 
-/* Writes into a node's slot of its parent what the largest block below it is; so on upwards. */
+/* Updates the bound of a node in its parent and, while bounds change, in the higher ancestors. */
 static void update_parent(struct block_list *list, uint32_t level, uint32_t id)
 {
     bool changed = true;
@@ -52,7 +52,8 @@ static void update_parent(struct block_list *list, uint32_t level, uint32_t id)
     }
 }
 
-/* Only the bound of the next leaf that is not its parent's first child parts the two. */
+/* Raises the bound between a leaf and the next leaf above `key`. That bound belongs to the nearest
+ * ancestor that is not the last child of its parent. */
 static void raise_next_bound(struct block_list *list, uint32_t leaf, uint32_t key)
 {
     const struct place *place = &list->leaves[leaf].place;
@@ -85,7 +86,7 @@ void block_list_correct(struct block_list *list, uint32_t level, uint32_t id)
     update_parent(list, level, id);
 }
 
-/* Lets the children in slots from `first` on know where they are. */
+/* Updates the places of the children from slot `first` on. */
 static void adopt(struct block_list *list, uint32_t level, uint32_t id, uint32_t first)
 {
     const struct inner *inner = &list->inners[id];
@@ -105,7 +106,7 @@ static void move_children(struct inner *to, uint32_t at, const struct inner *fro
     memmove(&to->largest[at], &from->largest[first], count * sizeof to->largest[0]);
 }
 
-/* Puts a new root above the old one. */
+/* Adds a root above the old root. */
 static void raise_root(struct block_list *list)
 {
     uint32_t id = new_inner(list);
@@ -120,7 +121,8 @@ static void raise_root(struct block_list *list)
 
 static void split_inner(struct block_list *list, uint32_t level, uint32_t id);
 
-/* Makes `child`, which got the last `blocks` of node `id`, its right neighbour. */
+/* Inserts `child`, which received the last `blocks` blocks of node `id`, as the right neighbour of
+ * `id`. */
 static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id, uint32_t child,
                            uint32_t key, uint32_t blocks)
 {
@@ -138,7 +140,7 @@ static void insert_sibling(struct block_list *list, uint32_t level, uint32_t id,
     parent->blocks[slot] = 0;
     inner_count(parent, level, slot, blocks);
     inner_count(parent, level, slot - 1, -blocks);
-    parent->size[slot] = 0; /* an old value must not pass for the child's */
+    parent->size[slot] = 0; /* an old bound must not remain */
     parent->largest[slot] = 0;
     parent->count++;
     adopt(list, level + 1, parent_id, slot);
@@ -165,7 +167,7 @@ static void split_inner(struct block_list *list, uint32_t level, uint32_t id)
     insert_sibling(list, level, id, right_id, right->key[0], blocks);
 }
 
-/* Blocks on their way from some leaves to others. */
+/* Blocks that move from leaves to other leaves. */
 struct row {
     uint32_t count;
     uint16_t size[2 * SLOTS];
@@ -184,15 +186,15 @@ static void take_all(const struct leaf *leaf, struct row *row)
     }
 }
 
-/* Returns the slot of the i-th of `count` blocks when the empty slots are spread evenly. */
+/* Returns the slot of block number `i` of `count` if the empty slots are spread evenly. */
 static uint32_t spread_slot(uint32_t i, uint32_t count)
 {
     if (i < count)
         return i * SLOTS / count;
-    return count == 0 ? 0 : (count - 1) * SLOTS / count + 1; /* behind the last */
+    return count == 0 ? 0 : (count - 1) * SLOTS / count + 1; /* after the last block */
 }
 
-/* Fills a leaf with `count` blocks of a row. */
+/* Fills a leaf with `count` blocks of a row, from block number `first` on. */
 static void fill(struct block_list *list, uint32_t id, const struct row *row, uint32_t first,
                  uint32_t count, bool packed)
 {
@@ -209,7 +211,7 @@ static void fill(struct block_list *list, uint32_t id, const struct row *row, ui
     }
 }
 
-/* Gives the later blocks of a leaf to a new one. */
+/* Moves the later blocks of a full leaf to a new leaf. Returns the position of rank `rank`. */
 static struct cursor split_leaf(struct block_list *list, uint32_t id, const struct row *row,
                                 uint32_t rank, uint32_t key)
 {
@@ -252,7 +254,7 @@ static void remove_child(struct block_list *list, uint32_t level, uint32_t id)
     drop(list, level, id);
 }
 
-/* Removes a node whose blocks have gone to its left neighbour. */
+/* Removes a node whose blocks have moved to its left neighbour. */
 static void absorb(struct block_list *list, uint32_t level, uint32_t left, uint32_t right)
 {
     const struct place *place = place_of(list, level, right);
@@ -262,7 +264,7 @@ static void absorb(struct block_list *list, uint32_t level, uint32_t left, uint3
     remove_child(list, level, right);
 }
 
-/* Appends a node's right neighbour to it. */
+/* Appends the children of a node's right neighbour to the node. */
 static void merge_inners(struct block_list *list, uint32_t level, uint32_t left_id,
                          uint32_t right_id)
 {
@@ -294,7 +296,8 @@ static uint32_t occupancy(const struct block_list *list, uint32_t level, uint32_
     return level == 0 ? slots_count(list->leaves[id].used) : list->inners[id].count;
 }
 
-/* Merges a node with the neighbour in some slot if both together are small; returns if it has. */
+/* Merges a node with the neighbour in a slot of their parent if both together are small. Returns
+ * whether they were merged. */
 static bool merge_with(struct block_list *list, uint32_t level, uint32_t id, uint32_t slot)
 {
     const struct place *place = place_of(list, level, id);
@@ -313,7 +316,7 @@ static bool merge_with(struct block_list *list, uint32_t level, uint32_t id, uin
     return true;
 }
 
-/* Merges a node that has become small with a neighbour, and so on upwards. */
+/* Merges a small node with a neighbour, and then each ancestor that becomes small. */
 static void merge_node(struct block_list *list, uint32_t level, uint32_t id)
 {
     while (level < list->height) {

@@ -1,15 +1,19 @@
-/* The list of a first or next fit, in its cheapest form.
+/* List of free blocks for first fit and next fit, in its fastest form.
  *
- * Where searches visit few blocks the list is walked, in half the time of a tree. Where they visit
- * many, the list of a first fit is flat while it is short, unless it is LIFO; a long list is kept
- * by age if that is its order. Otherwise, or if the list is very long, it is a tree. All forms know
- * the visits of a walk. Before each batch of events the visits are compared with the cost of
- * another form, and walking starts or stops when the present form has lost as much time as the
- * change costs. First fit in address order is never walked, because a walk is always slower there.
+ * Walking a list whose searches visit few blocks takes half the time of a tree. If searches visit
+ * many blocks, the form depends on the fit and the order:
  *
- * Each form is a file in forms/ with functions of the same names: insert, remove, change and
- * search, and pass if next fit can have the form. The functions here are for callers and dispatch
- * to the form. */
+ * - A short list of a first fit is flat, except in LIFO order.
+ * - A long list in order of age is an aged list.
+ * - All other lists, and very long lists, are trees.
+ *
+ * Every form counts the visits of a walk. Before each batch of events, these visits are compared
+ * with the cost of another form. The list starts or stops walking when the present form has lost as
+ * much time as the change costs. First fit in address order is never walked, because a walk is
+ * always slower.
+ *
+ * Each form is a file in forms/ with the functions insert, remove, change and search, and with pass
+ * if next fit can use the form. The functions of this file dispatch to the form. */
 #ifndef SIMALLOC_FIT_LIST_H
 #define SIMALLOC_FIT_LIST_H
 
@@ -20,24 +24,24 @@
 
 void list_init(struct list_fit *state, enum fit fit, enum order order);
 void list_release(struct list_fit *state);
-/* Changes the form if that is due; false when memory is exhausted. */
+/* Changes the form if a change is due. Returns false if memory is exhausted. */
 bool list_choose_form(struct list_fit *state);
-/* Goes on to the next form that is possible, and keeps to it; false when memory is exhausted. */
+/* Changes to the next possible form and keeps it. Returns false if memory is exhausted. */
 bool list_change_form(struct list_fit *state);
-/* list_may_be() returns whether the list can have a form for a batch of events; list_choice()
+/* list_may_be() returns whether the list can have a form for a batch of events. list_due_form()
  * returns the best form. */
 bool list_may_be(const struct list_fit *state, enum form form);
 enum form list_due_form(struct list_fit *state);
 const char *list_check(const struct list_fit *state);
 
-/* Calls a function of the form; which one is known when the code is compiled. */
+/* Calls a function of the form. The form is a compile-time constant. */
 #define OF_FORM(rule, function, ...)                           \
     ((rule).form == FORM_WALK   ? walk_##function(__VA_ARGS__) \
      : (rule).form == FORM_FLAT ? flat_##function(__VA_ARGS__) \
      : (rule).form == FORM_AGED ? aged_##function(__VA_ARGS__) \
                                 : tree_##function(__VA_ARGS__))
 
-/* Puts a block where the order wants it. */
+/* Inserts a block at its place in the order. */
 ALWAYS_INLINE void list_insert(struct list_fit *state, uint32_t id, struct list_rule rule)
 {
     OF_FORM(rule, insert, state, id, rule);
@@ -57,7 +61,7 @@ ALWAYS_INLINE uint64_t list_size(const struct list_fit *state, struct seat seat,
                                   : state->heap.blocks[seat.block].size;
 }
 
-/* Moves the rover on from a block that leaves or is merged; from the only one to itself. */
+/* Advances the rover from a block that is removed or merged. The rover of a single block stays. */
 ALWAYS_INLINE void list_pass(struct list_fit *state, struct seat seat, struct list_rule rule)
 {
     if (rule.fit != FIT_NEXT)
@@ -73,21 +77,22 @@ ALWAYS_INLINE void list_remove(struct list_fit *state, struct seat seat, struct 
     OF_FORM(rule, remove, state, seat, rule);
 }
 
-/* Notes that a block has another size or address and the same place. */
+/* Updates the size and address of a block that keeps its place. */
 ALWAYS_INLINE void list_change(struct list_fit *state, struct seat seat, enum change change,
                                struct list_rule rule)
 {
     OF_FORM(rule, change, state, seat, change, rule);
 }
 
-/* Finds the block to use, and how many a walk along the list visits on the way. */
+/* Returns the block to use. Sets `visited` to the number of blocks that a walk along the list
+ * visits. */
 ALWAYS_INLINE struct seat list_search(struct list_fit *state, uint64_t size, uint64_t *visited,
                                       struct list_rule rule)
 {
     return OF_FORM(rule, search, state, size, visited, rule);
 }
 
-/* Next fit: the next search starts at this block, or behind it if it leaves. */
+/* Starts the next search of next fit at this block, or after the block if it is removed. */
 ALWAYS_INLINE void list_rove(struct list_fit *state, uint32_t id, struct list_rule rule)
 {
     if (rule.fit != FIT_NEXT)

@@ -1,10 +1,11 @@
 /* The choice of the cheapest form of a list. */
 #include "index/list/fit_list.h"
 
-/* FAIR_*: visits that cost the same time as a search of another form, including its upkeep; more
- * from a rover. A neighbour that is passed when a block enters by address counts as a visit. The
- * other limits are the visits, and the visits for each block, by which a form may be behind before
- * it changes, and the maximum length of a walked list, since a batch of long walks ends soon. */
+/* FAIR_VISITS and FAIR_FROM_ROVER are the numbers of visits that take as long as a search of
+ * another form, including its upkeep. A neighbour that is passed when a block enters by address
+ * counts as a visit. MAX_BEHIND and MAX_BEHIND_A_BLOCK are the visits, and the visits per block,
+ * that a form may lose before it changes. MAX_WALKED is the maximum length of a walked list: a long
+ * walk is stopped only at the end of a batch. */
 enum { FAIR_VISITS = 6, FAIR_FROM_ROVER = 10 };
 enum { MAX_BEHIND = 1 << 12, MAX_BEHIND_A_BLOCK = 4, MAX_WALKED = 1 << 14 };
 
@@ -47,14 +48,14 @@ bool list_may_be(const struct list_fit *state, enum form form)
     }
 }
 
-/* Returns whether a block may find its place by walking from neighbour to neighbour. */
+/* Returns whether a block may find its place in address order by passing neighbours. */
 static bool may_pass(const struct list_fit *state)
 {
     return state->rule.order != ORDER_ADDRESS || state->heap.used <= NEAR_BLOCKS;
 }
 
-/* Takes note of what the last batch has visited and passed; returns how many visits walking saves,
- * or would have saved. */
+/* Records the visits and passed neighbours of the last batch. Returns the number of visits that
+ * walking saves, or would have saved. */
 static int64_t draw_balance(struct list_fit *state)
 {
     const struct counters *counters = &state->heap.counters;
@@ -81,7 +82,7 @@ static bool is_behind(struct list_fit *state)
     return -state->balance > MAX_BEHIND + MAX_BEHIND_A_BLOCK * (int64_t)counters->free_blocks;
 }
 
-/* Returns whether the list should be walked, if that form exists. */
+/* Returns whether the list should be walked, if it can be walked. */
 static bool walks(struct list_fit *state)
 {
     bool walked = state->rule.form == FORM_WALK;

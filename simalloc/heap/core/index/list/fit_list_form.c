@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* By how many a flat list may have more empty slots than blocks. */
+/* A flat list is rebuilt if its empty slots outnumber its blocks by more than this number. */
 enum { MAX_EMPTY = 64 };
 
 void list_init(struct list_fit *state, enum fit fit, enum order order)
@@ -66,7 +66,7 @@ static void link_aged(struct list_fit *state)
     aged_list_clear(aged);
 }
 
-/* Links the blocks of any form, from which every other can be made. */
+/* Changes any form to a ring. All other forms are made from the ring. */
 static void make_walk(struct list_fit *state)
 {
     if (state->rule.form == FORM_WALK)
@@ -107,7 +107,7 @@ static void leave_walk(struct list_fit *state, enum form form)
     state->rule.form = form;
 }
 
-/* Makes sure that there is memory for a form; false when it is exhausted. */
+/* Reserves memory for a form. Returns false if memory is exhausted. */
 static bool make_room(struct list_fit *state, enum form form)
 {
     if (form == FORM_TREE)
@@ -121,7 +121,7 @@ static bool make_room(struct list_fit *state, enum form form)
     return true;
 }
 
-/* Makes a form anew of whichever there is; false when memory is exhausted. */
+/* Changes to a form, or rebuilds the present form. Returns false if memory is exhausted. */
 static bool make(struct list_fit *state, enum form form)
 {
     if (!make_room(state, form))
@@ -133,7 +133,7 @@ static bool make(struct list_fit *state, enum form form)
     return true;
 }
 
-/* Returns whether a flat list needs rebuilding: it has many empty slots, or keys run out. */
+/* Returns whether a flat list must be rebuilt, because it has many empty slots or few keys left. */
 static bool is_worn(const struct list_fit *state)
 {
     const struct flat_list *flat = &state->flat;

@@ -1,4 +1,4 @@
-/* The state of a list of free blocks, whichever form it has. */
+/* State of a list of free blocks in any form. */
 #ifndef SIMALLOC_FIT_LIST_STATE_H
 #define SIMALLOC_FIT_LIST_STATE_H
 
@@ -10,32 +10,35 @@
 
 enum form { FORM_TREE, FORM_FLAT, FORM_AGED, FORM_WALK, FORMS };
 
-/* Known when the code is compiled, so that only its own branches are left. */
+/* Fit, order and form. They are compile-time constants where they are used, so that no other
+ * branches remain. */
 struct list_rule {
     enum fit fit;
     enum order order;
-    enum form form; /* form of the list */
+    enum form form;
 };
 
 struct list_fit {
     struct heap heap;
     struct list_rule rule;
-    bool held;       /* a form was requested, and is kept while possible */
-    int64_t balance; /* visits saved by walking, or by not walking, as it is done; at most 0 */
-    uint64_t searches, visited; /* totals up to the latest balance */
-    uint64_t passed; /* neighbours, in the last batch as a walk; forgotten bit by bit */
+    bool held;       /* true if a form was requested; it is kept while possible */
+    /* visits saved by the present choice, to walk or not to walk; at most 0 */
+    int64_t balance;
+    uint64_t searches, visited; /* totals at the latest balance */
+    /* number of neighbours passed in the last batch of a walk; decays in other forms */
+    uint64_t passed;
     struct walked_list walk; /* walked list; for next fit, the front is the rover */
-    struct block_list tree;  /* but first fit LIFO the other way round, so that the newest block
-                                comes last and enters without moving others */
-    uint32_t rover; /* next fit in a tree: where the next search starts; NO_BLOCK if it is empty */
+    struct block_list tree;  /* tree in list order; for first fit LIFO in reverse order, so that a
+                              * new block enters at the end and shifts no other blocks */
+    uint32_t rover; /* next fit in a tree: block at which the next search starts, or NO_BLOCK */
     struct flat_list flat;
-    struct aged_list *aged; /* NULL: the list has never had this form */
+    struct aged_list *aged; /* aged list, or NULL before the first use of this form */
 };
 
-/* A block of the list, and where the tree has it. */
+/* A block of the list and its position. */
 struct seat {
-    uint32_t block;   /* or NO_BLOCK */
-    struct cursor at; /* position in the tree; nowhere in other forms */
+    uint32_t block;   /* id, or NO_BLOCK */
+    struct cursor at; /* position in the tree; NOWHERE in other forms */
 };
 
 #endif

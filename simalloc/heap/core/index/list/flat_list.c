@@ -52,7 +52,7 @@ uint32_t flat_list_ask(const struct flat_list *list, const struct heap *heap, ui
     return first;
 }
 
-/* Returns whether the chain contains each empty slot exactly once. */
+/* Returns whether the list of empty slots contains each empty slot exactly once. */
 static bool is_chained(const struct flat_list *list)
 {
     uint32_t empty = 0;

@@ -1,47 +1,49 @@
-/* A short, unordered list of free blocks; a search examines every block.
+/* Short, unordered list of free blocks; a search examines every block.
  *
- * A block has a slot with a number for its place in the list: by address or by time of entry. The
- * first block that is large enough has the smallest number of all large enough blocks, and a walk
- * would have visited the blocks with smaller numbers. Both are loops without branches, which
- * compilers vectorise. Entering, leaving and changing write to one slot. */
+ * Each block has a slot with a number, its place in the list: its address, or a counter of entries.
+ * The first large enough block is the block with the smallest place among all large enough blocks.
+ * A walk would have visited exactly the blocks with smaller places. Both searches are loops without
+ * branches, which compilers vectorise. Inserting, removing and changing a block writes to one
+ * slot. */
 #ifndef SIMALLOC_FLAT_LIST_H
 #define SIMALLOC_FLAT_LIST_H
 
 #include "space/heap.h"
 
-/* A place is a key and, in the low bits, the number of the slot. It is not negative when read as
- * signed: AVX2 compares nothing else in one step. */
+/* A place consists of a key and, in the low bits, the number of the slot. It is not negative as a
+ * signed number, because AVX2 compares only signed numbers in one step. */
 enum { FLAT_SLOT_BITS = 10, FLAT_KEY_BITS = 21, FLAT_KEYS = 1 << FLAT_KEY_BITS };
 
-/* FLAT_STEP slots are examined in one step. No slot has the number with all bits set. */
+/* A search examines FLAT_STEP slots in one step. No slot has the number whose bits are all set. */
 enum { FLAT_STEP = 16, FLAT_SLOTS = (1 << FLAT_SLOT_BITS) - FLAT_STEP };
 
-/* Maximum number of blocks, which leaves room for a batch of events; each enters at most three
- * blocks. */
+/* Maximum number of blocks before a batch of events. Each event inserts at most three blocks. */
 enum { FLAT_BLOCKS = FLAT_SLOTS - 3 * BATCH };
 
-#define FLAT_EMPTY INT32_MAX    /* the place in an empty slot */
+#define FLAT_EMPTY INT32_MAX    /* place in an empty slot */
 #define FLAT_NOWHERE UINT32_MAX /* no slot */
 
 struct flat_list {
     unsigned granule; /* log2 of the granule in bytes; all sizes and addresses are multiples of the
                        * granule */
-    uint32_t clock;   /* if not ordered by address: the key of the next block to enter */
-    uint32_t steps;   /* slots from steps * FLAT_STEP on have never been used */
-    uint32_t empty;   /* chain of empty slots; those never used are last, and in order */
+    uint32_t clock;   /* if ordered by entry: key of the next block */
+    uint32_t steps;   /* slots from steps * FLAT_STEP on have not been used */
+    /* head of the list of empty slots, in which unused slots are last and in ascending order */
+    uint32_t empty;
     int32_t size[FLAT_SLOTS];  /* granules; 0 in an empty slot */
-    int32_t place[FLAT_SLOTS]; /* a key and the slot itself, or FLAT_EMPTY */
-    uint32_t block[FLAT_SLOTS]; /* the block in the slot; the next empty slot in an empty one */
+    int32_t place[FLAT_SLOTS]; /* key and number of the slot, or FLAT_EMPTY */
+    uint32_t block[FLAT_SLOTS]; /* block in the slot; in an empty slot, the next empty slot */
 };
 
-/* Takes all blocks out, whose slots are the caller's to set. */
+/* Empties the list. The caller sets `index_slot` of the removed blocks. */
 void flat_list_clear(struct flat_list *list);
-/* Writes all blocks, fewer than FLAT_SLOTS, to `blocks`; their order is arbitrary if the list is
- * ordered by address. */
+/* Writes all blocks to `blocks`, fewer than FLAT_SLOTS. They are in list order, or in any order if
+ * the list is ordered by address. */
 void flat_list_blocks(const struct flat_list *list, bool ordered, uint32_t *blocks);
 const char *flat_list_check(const struct flat_list *list, const struct heap *heap, bool ordered);
 
-/* Returns whether every size and, if it is a key, every address up to `most` fits into a slot. */
+/* Returns whether all sizes up to `most` and, if `ordered` is set, all addresses up to `most` fit
+ * into a slot. */
 ALWAYS_INLINE bool flat_list_fits(const struct flat_list *list, uint64_t most, bool ordered)
 {
     return most >> list->granule >> (ordered ? FLAT_KEY_BITS : 31) == 0;
@@ -52,7 +54,7 @@ ALWAYS_INLINE int32_t flat_place(uint64_t key, uint32_t slot)
     return (int32_t)((uint32_t)key << FLAT_SLOT_BITS | slot);
 }
 
-/* Notes the size and the address of a block. */
+/* Updates the size of a block and, if `ordered` is set, its address. */
 ALWAYS_INLINE void flat_list_change(struct flat_list *list, const struct block *block,
                                     uint32_t slot, bool ordered)
 {
@@ -61,7 +63,7 @@ ALWAYS_INLINE void flat_list_change(struct flat_list *list, const struct block *
         list->place[slot] = flat_place(block->address >> list->granule, slot);
 }
 
-/* Puts a block into its place by address, or last. */
+/* Inserts a block by its address, or at the end. */
 ALWAYS_INLINE void flat_list_insert(struct flat_list *list, struct block *blocks, uint32_t id,
                                     bool ordered)
 {
@@ -86,7 +88,7 @@ ALWAYS_INLINE void flat_list_remove(struct flat_list *list, struct block *blocks
     list->empty = slot;
 }
 
-/* The least place of a block of at least `size` granules, or UINT32_MAX. */
+/* Returns the smallest place of a block with at least `size` granules, or UINT32_MAX. */
 ALWAYS_INLINE uint32_t flat_list_min(const struct flat_list *list, int32_t size)
 {
     size_t slots = (size_t)list->steps * FLAT_STEP;
@@ -111,13 +113,13 @@ ALWAYS_INLINE uint32_t flat_list_rank(const struct flat_list *list, uint32_t pla
     return rank;
 }
 
-/* As flat_list_first(), but reads the block table. It serves the rest of a batch after a size or an
- * address has become too large for a slot. */
+/* Does the same as flat_list_first() with sizes and addresses of the block table. It is needed
+ * until the end of a batch in which a size or address became too large for a slot. */
 uint32_t flat_list_ask(const struct flat_list *list, const struct heap *heap, uint64_t size,
                        bool ordered, uint64_t *visited);
 
-/* Returns the slot of the first block with at least `size` bytes, or FLAT_NOWHERE. Adds the visits
- * of a walk to the count. */
+/* Returns the slot of the first block with at least `size` bytes, or FLAT_NOWHERE. Sets `visited`
+ * to the number of blocks that a walk visits. */
 ALWAYS_INLINE uint32_t flat_list_first(const struct flat_list *list, const struct heap *heap,
                                        uint64_t size, bool ordered, uint64_t *visited)
 {

@@ -24,7 +24,7 @@ void roving_list_changed_tree(struct roving_list *list, uint32_t id)
         block_list_offer(&list->tree, place(list, id));
 }
 
-/* Makes a tree of the ring, if there is memory for it. */
+/* Changes the ring to a tree, if there is memory for the tree. */
 static void make_tree(struct roving_list *list, uint32_t rover)
 {
     struct block_list *tree = &list->tree;
@@ -41,7 +41,7 @@ static void make_tree(struct roving_list *list, uint32_t rover)
     list->is_tree = true;
 }
 
-/* Makes a ring of the tree. */
+/* Changes the tree to a ring. */
 static void make_ring(struct roving_list *list, uint32_t rover)
 {
     struct block *blocks = list->tree.heap->blocks;

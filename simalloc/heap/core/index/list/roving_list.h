@@ -1,39 +1,41 @@
-/* A circular list of free blocks with a rover. The caller keeps the rover, which is NO_BLOCK if the
- * list is empty.
+/* Circular list of free blocks with a rover. The caller stores the rover, which is NO_BLOCK for an
+ * empty list.
  *
- * While searches visit few blocks the list is a ring that is walked, which is cheaper than a tree.
- * While they visit many it is a tree, which finds the same block and the number of visits. */
+ * If searches visit few blocks, the list is a ring that is walked, because a walk is faster than a
+ * tree. If searches visit many blocks, the list is a tree, which finds the same block and the same
+ * number of visits. */
 #ifndef SIMALLOC_ROVING_LIST_H
 #define SIMALLOC_ROVING_LIST_H
 
 #include "index/block_ring.h"
 #include "index/list/block_list_edit.h"
 
-/* ROVING_FAIR: visits that cost the same time as a search of the tree, including its upkeep.
- * ROVING_BEHIND and ROVING_BEHIND_A_BLOCK: visits, and visits for each block, by which a form must
- * be behind before it changes. */
+/* ROVING_FAIR is the number of visits that take as long as a search of the tree, including its
+ * upkeep. ROVING_BEHIND and ROVING_BEHIND_A_BLOCK are the visits, and the visits per block, that a
+ * form must lose before it changes. */
 enum { ROVING_FAIR = 8, ROVING_BEHIND = 1 << 10, ROVING_BEHIND_A_BLOCK = 4 };
 
 struct roving_list {
     struct block_list tree;
     uint32_t count;
     bool is_tree;
-    bool offers; /* true if a tree offers blocks that precede a free one */
+    bool offers; /* true if a tree offers each block before a free block */
     int64_t balance; /* visits that the other form would have saved; at least 0 */
 };
 
-/* In memory that is zero. The largest power of two in `unit` divides all sizes of blocks. */
+/* Initialises a list whose memory is zero. The largest power of two in `unit` divides the size of
+ * every block. */
 void roving_list_init(struct roving_list *list, struct heap *heap, uint64_t unit);
 void roving_list_release(struct roving_list *list);
 
 /* Returns a description of the first fault in a list with `rover`, or NULL. */
 const char *roving_list_check(const struct roving_list *list, uint32_t rover);
 
-/* Makes the form that is due, of a list with this block; a tree only if there is memory for it and
- * one more block. */
+/* Changes the form if a change is due. `rover` is any block of the list. A tree is made only if
+ * there is memory for it and for one more block. */
 void roving_list_make_form(struct roving_list *list, uint32_t rover);
 
-/* The same as the functions below, for a tree, and where one should be made. */
+/* Slow paths of the functions below, for a tree or a ring that should become a tree. */
 void roving_list_insert_tree(struct roving_list *list, uint32_t id, uint32_t rover);
 void roving_list_changed_tree(struct roving_list *list, uint32_t id);
 uint32_t roving_list_before_tree(const struct roving_list *list, uint32_t id);
@@ -45,7 +47,7 @@ ALWAYS_INLINE struct cursor roving_list_place(const struct roving_list *list, ui
     return block_list_locate(list->tree.heap->blocks, id);
 }
 
-/* Notes how many blocks a search has visited. */
+/* Records the number of blocks that a search has visited. */
 ALWAYS_INLINE void roving_list_note(struct roving_list *list, uint64_t visited)
 {
     int64_t more = (int64_t)visited - ROVING_FAIR;
@@ -60,14 +62,14 @@ ALWAYS_INLINE bool roving_list_is_behind(const struct roving_list *list)
     return list->balance > ROVING_BEHIND + ROVING_BEHIND_A_BLOCK * (int64_t)list->count;
 }
 
-/* Makes a tree of a ring before a search of it, if searches have walked too far. */
+/* Changes a ring to a tree before a search, if searches have walked too far. */
 ALWAYS_INLINE void roving_list_settle(struct roving_list *list, uint32_t from)
 {
     if (UNLIKELY(!list->is_tree && roving_list_is_behind(list)))
         roving_list_make_form(list, from);
 }
 
-/* Puts a block just before the rover. */
+/* Inserts a block directly before the rover. */
 ALWAYS_INLINE void roving_list_insert(struct roving_list *list, uint32_t id, uint32_t rover)
 {
     if (UNLIKELY(list->is_tree || roving_list_is_behind(list)))
@@ -77,7 +79,7 @@ ALWAYS_INLINE void roving_list_insert(struct roving_list *list, uint32_t id, uin
     list->count++;
 }
 
-/* Takes a block out; it is allocated then. */
+/* Removes a block and makes it allocated. */
 ALWAYS_INLINE void roving_list_remove(struct roving_list *list, uint32_t id)
 {
     struct block *blocks = list->tree.heap->blocks;
@@ -88,7 +90,7 @@ ALWAYS_INLINE void roving_list_remove(struct roving_list *list, uint32_t id)
         block_ring_unlink(blocks, id);
 }
 
-/* The block after one, and before one; itself if it is the only one. */
+/* Returns the block after or before a block, which is the block itself in a list of one block. */
 ALWAYS_INLINE uint32_t roving_list_after(const struct roving_list *list, uint32_t id)
 {
     return UNLIKELY(list->is_tree) ? block_list_following(&list->tree, roving_list_place(list, id))
@@ -101,7 +103,8 @@ ALWAYS_INLINE uint32_t roving_list_before(const struct roving_list *list, uint32
                                    : list->tree.heap->blocks[id].index_slot;
 }
 
-/* Notes that a block has another size, or that none or another follows it in memory. */
+/* Updates a block that has another size, or that is followed by another or no free block in
+ * memory. */
 ALWAYS_INLINE void roving_list_changed(struct roving_list *list, uint32_t id)
 {
     if (UNLIKELY(list->is_tree))

@@ -1,28 +1,29 @@
-/* A linked list of free blocks that is walked, as an allocator would.
+/* Linked list of free blocks that is walked, as an allocator walks it.
  *
- * The list is a ring (block_ring.h) with a front. Entering last, leaving and changing the size are
- * O(1). A search costs its visits, and entering by address costs the neighbours that are passed.
+ * The list is a ring (block_ring.h) with a front. Appending, removing and resizing a block are
+ * O(1). A search costs its visits. Inserting by address costs the passed neighbours.
  *
- * The block table is a parameter, because reading it through a pointer in the list cost 4 to 8 % of
- * an event. */
+ * The block table is a parameter, because reading its pointer from the list cost 4 to 8 % of the
+ * time of an event. */
 #ifndef SIMALLOC_WALKED_LIST_H
 #define SIMALLOC_WALKED_LIST_H
 
 #include "index/block_ring.h"
 
 struct walked_list {
-    uint32_t front;  /* start of a search; NO_BLOCK if the list is empty */
-    uint64_t passed; /* steps of searches for places by address since this was last set to 0 */
+    uint32_t front;  /* block at which a search starts, or NO_BLOCK in an empty list */
+    /* number of neighbours passed by insertions by address since this was set to 0 */
+    uint64_t passed;
 };
 
-/* A free block, and whether it is below another one. */
+/* A free block, and whether it is below the block of the search. */
 struct near {
     uint32_t block;
     bool below;
 };
 
-/* Returns the nearest free block, which must exist. It walks from neighbour to neighbour, down and
- * up, and past the edge of the heap if necessary. */
+/* Returns the nearest free block, which must exist. Walks from neighbour to neighbour, both down
+ * and up, and past the edge of the heap if necessary. Adds the steps to `passed`. */
 ALWAYS_INLINE struct near nearest_free(const struct block *blocks, uint32_t id, uint64_t *passed)
 {
     uint32_t below = blocks[id].previous;
@@ -37,7 +38,7 @@ ALWAYS_INLINE struct near nearest_free(const struct block *blocks, uint32_t id, 
     }
 }
 
-/* Puts a block into its place in a ring ordered by address. */
+/* Inserts a block at its place in a ring in address order. */
 ALWAYS_INLINE void walked_list_insert_by_address(struct walked_list *list, struct block *blocks,
                                                  uint32_t id)
 {
@@ -50,7 +51,8 @@ ALWAYS_INLINE void walked_list_insert_by_address(struct walked_list *list, struc
     block_ring_link(blocks, before, blocks[before].family_data, id);
 }
 
-/* The first block from the front on with at least `size` bytes, or NO_BLOCK; counts the visited. */
+/* Returns the first block from the front on with at least `size` bytes, or NO_BLOCK. Sets `visited`
+ * to the number of visited blocks. */
 ALWAYS_INLINE uint32_t walked_list_first(const struct walked_list *list,
                                          const struct block *blocks, uint64_t size,
                                          uint64_t *visited)

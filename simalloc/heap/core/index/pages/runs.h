@@ -1,8 +1,7 @@
-/* Free runs of pages in the order of their addresses, with a sentinel before the lowest, which is
- * NO_BLOCK.
+/* Free runs of pages in address order, with the sentinel NO_BLOCK before the lowest run.
  *
- * The real allocators walk from run to run. This list finds the run at which such a walk would end,
- * and how many runs it would visit. A run in the list counts as a free block. */
+ * Real allocators walk from run to run. This list finds the run at which such a walk ends, and the
+ * number of runs that it visits. A run in the list counts as a free block. */
 #ifndef SIMALLOC_RUNS_H
 #define SIMALLOC_RUNS_H
 
@@ -12,31 +11,33 @@ struct runs {
     struct block_list list;
 };
 
-/* All runs consist of whole pages. False when memory is exhausted. */
+/* Initialises a list whose runs consist of whole pages. Returns false if memory is exhausted. */
 bool runs_init(struct runs *runs, struct heap *heap, uint64_t page);
 void runs_release(struct runs *runs);
 
 /* Returns the highest run, or NO_BLOCK. */
 uint32_t runs_highest(const struct runs *runs);
 
-/* The next run by address; behind the highest the sentinel, and behind that the lowest. */
+/* Returns the next run by address. The sentinel follows the highest run, and the lowest run follows
+ * the sentinel. */
 uint32_t runs_next(const struct runs *runs, uint32_t id);
 
-/* Returns the first run of at least `size` bytes on a circular walk from `from`, a run or the
- * sentinel; NO_BLOCK if no run is large enough. Adds the runs that the walk visits to `visited`. */
+/* Returns the first run with at least `size` bytes on a circular walk, or NO_BLOCK. The walk starts
+ * at `from`, a run or the sentinel. Adds the number of visited runs to `visited`. */
 uint32_t runs_find(struct runs *runs, uint32_t from, uint64_t size, uint64_t *visited);
 
 void runs_remove(struct runs *runs, uint32_t id);
 
-/* Makes a block that is not counted as allocated a free run, merged with its neighbours. Returns
- * the run. The replay fails when memory is exhausted. */
+/* Makes a block a free run and merges it with free neighbours. The block must not be counted as
+ * allocated. Returns the run. Sets the heap's failure if memory is exhausted. */
 uint32_t runs_free(struct runs *runs, uint32_t id);
 
-/* Takes the low end of a run; the remainder keeps its place and its id. Returns the block taken,
- * not yet counted as allocated. Sets `rest` to the remainder, or NO_BLOCK. */
+/* Cuts the low `size` bytes off a run. The remainder keeps its place and its id. Returns the block
+ * that was cut off, which is not counted as allocated yet. Sets `rest` to the remainder, or to
+ * NO_BLOCK without one. */
 uint32_t runs_take(struct runs *runs, uint32_t id, uint64_t size, uint32_t *rest);
 
-/* Notes that the high end of a run has moved. */
+/* Updates a run whose high end has moved. */
 void runs_resized(struct runs *runs, uint32_t id);
 
 /* Returns a description of the first fault in the runs, or NULL. */

@@ -7,7 +7,7 @@
 
 enum { FAN = 4, MIN_ROOM = 4 };
 
-/* An array, and the columns that store the position of its entries. */
+/* Array of a bin with the block table, which stores the position of each entry. */
 struct heap_array {
     struct bin_entry *entries;
     uint32_t count;
@@ -27,7 +27,7 @@ static void put(const struct heap_array *heap, uint32_t at, struct bin_entry ent
     heap->blocks[entry.block].index_slot = at;
 }
 
-/* The lowest of the children that begin with entry `child`. */
+/* Returns the index of the lowest sibling in the group that begins at entry `child`. */
 static uint32_t lowest(const struct heap_array *heap, size_t child)
 {
     size_t end = child + FAN < heap->count ? child + FAN : heap->count;
@@ -37,7 +37,7 @@ static uint32_t lowest(const struct heap_array *heap, size_t child)
     return (uint32_t)low;
 }
 
-/* Puts an entry where a hole is or above it; those that are higher go down for it. */
+/* Inserts an entry at a hole or above it. Higher parents move down. */
 static void rise(const struct heap_array *heap, uint32_t hole, struct bin_entry entry)
 {
     while (hole >= FAN) {
@@ -50,7 +50,7 @@ static void rise(const struct heap_array *heap, uint32_t hole, struct bin_entry 
     put(heap, hole, entry);
 }
 
-/* Puts an entry where a hole is or below it; the lowest children go up for it. */
+/* Inserts an entry at a hole or below it. The lowest children move up. */
 static void sink(const struct heap_array *heap, uint32_t hole, struct bin_entry entry)
 {
     size_t child;
@@ -64,7 +64,7 @@ static void sink(const struct heap_array *heap, uint32_t hole, struct bin_entry 
     put(heap, hole, entry);
 }
 
-/* Returns the room for an array of `count` entries. */
+/* Returns the size of the room for an array of `count` entries. */
 static size_t room_for(size_t count)
 {
     size_t room = MIN_ROOM;
@@ -73,17 +73,18 @@ static size_t room_for(size_t count)
     return room;
 }
 
-/* Blocks that enter in a batch: a buddy system halves one at most 62 times in an event. */
+/* Maximum number of blocks that enter in a batch. A buddy system halves a block at most 62 times
+ * per event. */
 enum { MAX_ENTERING = 64 * BATCH };
 
-/* Returns the maximum room that a batch needs: for a full array twice its size, and for each block
- * that enters four entries of later rooms and two of a first room. */
+/* Returns the maximum number of entries that a batch adds to the table. A full array needs twice
+ * its size. Each block that enters needs four entries of later rooms and two of a first room. */
 static size_t batch_needs(uint64_t free_blocks)
 {
     return 2 * free_blocks + 6 * MAX_ENTERING;
 }
 
-/* Gives an array a room behind all others and moves its entries there from where they are. */
+/* Moves an array to a room behind all other rooms. `entries` are its present entries. */
 static void give_room(struct bin_arrays *arrays, struct bin_array *array, size_t room,
                       const struct bin_entry *entries)
 {
@@ -93,7 +94,7 @@ static void give_room(struct bin_arrays *arrays, struct bin_array *array, size_t
     memcpy(&arrays->table[array->start], entries, array->count * sizeof *entries);
 }
 
-/* Moves all arrays to a new table, each into a room that is just due. */
+/* Moves all arrays to a new table. Each array gets the smallest room that is sufficient. */
 static bool pack(struct bin_arrays *arrays, uint64_t free_blocks)
 {
     size_t rooms = 0;

@@ -1,9 +1,10 @@
 #include "index/size/bin_heap.h"
 
-/* Two passes: pairs from left to right, then all of them from right to left. */
+/* Melds the children in two passes: first in pairs from left to right, then all pairs from right to
+ * left. */
 uint32_t bin_heap_combine(struct block *blocks, uint32_t *siblings, uint32_t child)
 {
-    uint32_t pairs = NO_BLOCK; /* chained as siblings, the rightmost first */
+    uint32_t pairs = NO_BLOCK; /* linked as siblings, with the rightmost pair first */
     while (child != NO_BLOCK) {
         uint32_t pair = child;
         uint32_t other = siblings[child];

@@ -1,9 +1,14 @@
 /* Bins that are pairing heaps by address: the lowest block of a bin is served first.
  *
- * Entering and leaving cost amortised O(log n) in the blocks of the bin. For a block in a heap,
- * `family_data` is the leftmost child or NO_BLOCK, `siblings` is the sibling to the right or
- * NO_BLOCK, and `index_slot` is the link back: STATE_FREE in the first block of a bin, the parent
- * for a leftmost child, otherwise the left sibling. No child is lower than its parent. */
+ * Inserting and removing a block of a bin with n blocks takes amortised O(log n) time. The links of
+ * a block are:
+ *
+ * - `family_data`: the leftmost child, or NO_BLOCK.
+ * - `siblings`: the right sibling, or NO_BLOCK.
+ * - `index_slot`: STATE_FREE in the first block of a bin, the parent in a leftmost child, otherwise
+ *   the left sibling.
+ *
+ * No child is lower than its parent. */
 #ifndef SIMALLOC_BIN_HEAP_H
 #define SIMALLOC_BIN_HEAP_H
 
@@ -11,13 +16,13 @@
 
 const char *bin_heap_check(struct bin_check *check, uint32_t number, uint32_t first);
 
-/* The block after one in a walk over all of a heap; NO_BLOCK after the last. */
+/* Returns the block after `block` in a walk over a whole heap, or NO_BLOCK after the last block. */
 uint32_t bin_heap_walk(const struct block *blocks, const uint32_t *siblings, uint32_t block);
 
-/* Merges the children of a block that leaves into one heap; returns its first block. */
+/* Merges the children of a removed block into one heap. Returns the first block of that heap. */
 uint32_t bin_heap_combine(struct block *blocks, uint32_t *siblings, uint32_t child);
 
-/* Makes a block the leftmost child of a lower one. */
+/* Makes a block the leftmost child of a lower block. */
 ALWAYS_INLINE void bin_heap_adopt(struct block *blocks, uint32_t *siblings, uint32_t parent,
                                   uint32_t block)
 {
@@ -29,7 +34,8 @@ ALWAYS_INLINE void bin_heap_adopt(struct block *blocks, uint32_t *siblings, uint
     blocks[parent].family_data = block;
 }
 
-/* Joins two heaps; the first blocks' backward links are the caller's to set. */
+/* Joins two heaps. Returns the first block of the result. The caller sets `index_slot` of that
+ * block. */
 ALWAYS_INLINE uint32_t bin_heap_meld(struct block *blocks, uint32_t *siblings, uint32_t a,
                                      uint32_t b)
 {
@@ -38,7 +44,7 @@ ALWAYS_INLINE uint32_t bin_heap_meld(struct block *blocks, uint32_t *siblings, u
     return swap ? b : a;
 }
 
-/* Enters a block. Returns whether the bin was empty. */
+/* Inserts a block. Returns whether the bin was empty. */
 ALWAYS_INLINE bool bin_heap_insert(uint32_t *bin, struct block *blocks, uint32_t *siblings,
                                    uint32_t block)
 {
@@ -51,7 +57,7 @@ ALWAYS_INLINE bool bin_heap_insert(uint32_t *bin, struct block *blocks, uint32_t
     return empty;
 }
 
-/* Takes the first block out. Returns whether the bin is empty then. */
+/* Removes the first block. Returns whether the bin is then empty. */
 ALWAYS_INLINE bool bin_heap_remove_first(uint32_t *bin, struct block *blocks, uint32_t *siblings)
 {
     uint32_t rest = blocks[*bin].family_data;
@@ -65,7 +71,7 @@ ALWAYS_INLINE bool bin_heap_remove_first(uint32_t *bin, struct block *blocks, ui
     return false;
 }
 
-/* Takes a block out; those below it take its place. Returns whether the bin is empty then. */
+/* Removes a block and puts its descendants in its place. Returns whether the bin is then empty. */
 ALWAYS_INLINE bool bin_heap_remove(uint32_t *bin, struct block *blocks, uint32_t *siblings,
                                    uint32_t block)
 {

@@ -1,7 +1,8 @@
 #include "index/size/bin_list.h"
 
-/* Where to look for a block's place from: the oldest, if even that is younger; the block for which
- * a place was looked for last, if that is in the same bin; or the newest. */
+/* Returns the block at which the search for a block's place starts. This is the oldest block if it
+ * is younger than the block. Otherwise it is the block of the latest search if that is in the same
+ * bin, and else the newest block. */
 static uint32_t start_near(const struct block *blocks, uint32_t block, const uint64_t *keys,
                            uint32_t newest, uint32_t oldest, uint32_t latest)
 {
@@ -13,8 +14,8 @@ static uint32_t start_near(const struct block *blocks, uint32_t block, const uin
     return same_bin ? latest : newest;
 }
 
-/* The blocks that rests come from are served in order, so that a place is mostly near the last one;
- * on the papers' programs all are near the newest. */
+/* Blocks that are split are served in order, so the place of a remainder is usually near the place
+ * of the latest remainder. In the papers' programs, all places are near the newest block. */
 bool bin_list_insert_older(uint32_t *bin, struct block *blocks, uint32_t block,
                            const uint64_t *keys, bool newest_first, struct bin_places *places)
 {

@@ -24,7 +24,7 @@ ALWAYS_INLINE void bin_map_clear(struct bin_map *map, uint32_t bin)
         map->groups[bin / 64 / 64] &= ~(UINT64_C(1) << bin / 64 % 64);
 }
 
-/* The word that holds the lowest bin that is not empty behind word `word`, or BIN_WORDS. */
+/* Returns the first word after `word` that has a non-empty bin, or BIN_WORDS. */
 ALWAYS_INLINE uint32_t bin_map_word_behind(const struct bin_map *map, uint32_t word)
 {
     uint32_t group = word / 64;
@@ -37,7 +37,7 @@ ALWAYS_INLINE uint32_t bin_map_word_behind(const struct bin_map *map, uint32_t w
     return 64 * group + (uint32_t)__builtin_ctzll(bits);
 }
 
-/* The lowest bin from `from` up that is not empty, or BINS. */
+/* Returns the lowest non-empty bin from `from` on, or BINS. */
 ALWAYS_INLINE uint32_t bin_map_from(const struct bin_map *map, uint32_t from)
 {
     uint32_t word = from / 64;
@@ -51,7 +51,7 @@ ALWAYS_INLINE uint32_t bin_map_from(const struct bin_map *map, uint32_t from)
     return 64 * word + (uint32_t)__builtin_ctzll(bits);
 }
 
-/* The highest bin that is not empty, or BINS. */
+/* Returns the highest non-empty bin, or BINS. */
 ALWAYS_INLINE uint32_t bin_map_last(const struct bin_map *map)
 {
     for (uint32_t group = BIN_GROUPS; group-- > 0;)

@@ -49,7 +49,8 @@ void groups_follow_head(struct groups *groups, uint32_t old, enum heir heir)
                       false);
 }
 
-/* Counts the blocks behind a head in `met`. Returns a description of the first fault, or NULL. */
+/* Adds the number of blocks in a head's group to `met`. Returns a description of the first fault,
+ * or NULL. */
 static const char *check_others(const struct groups *groups, uint32_t head, uint64_t *met)
 {
     const struct block *blocks = groups->heap->blocks;
@@ -65,8 +66,8 @@ static const char *check_others(const struct groups *groups, uint32_t head, uint
     return count == groups->tables->others[head].count ? NULL : "a group has fewer blocks than it counts";
 }
 
-/* Counts the heads of these groups in a segment. Returns a description of the first fault, or NULL.
- */
+/* Adds the number of blocks in all groups of a segment to `met`. Returns a description of the first
+ * fault, or NULL. */
 static const char *check_segment(const struct groups *groups, uint32_t edge, uint64_t *met)
 {
     const struct block *blocks = groups->heap->blocks;

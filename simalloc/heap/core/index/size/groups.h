@@ -1,8 +1,8 @@
-/* Free blocks in groups of one size, for families that have rules of their own among equals.
+/* Free blocks in groups of equal size, for families with a rule for choosing among equal blocks.
  *
- * One block of each group, its head, stands in the index by size; the others are chained in the
- * order in which they came, in state free. The first to enter is the head; when it leaves, the
- * caller says which of the others is next. */
+ * One block of each group, its head, is in the index by size. The other blocks are in a chain in
+ * order of entry and have STATE_FREE. The first block to enter becomes the head. When the head is
+ * removed, the caller chooses its successor (`heir`). */
 #ifndef SIMALLOC_GROUPS_H
 #define SIMALLOC_GROUPS_H
 
@@ -11,10 +11,10 @@
 
 enum heir { OLDEST_IS_HEAD, NEWEST_IS_HEAD };
 
-/* Tables by block id, shared by several groups of a heap and by its chains. */
+/* Tables by block id, shared by several `groups` and by other chains of a heap. */
 struct group_tables {
     struct links links;
-    struct chain *others; /* other blocks of a head */
+    struct chain *others; /* by block id: chain of the other blocks of a head */
     uint32_t capacity;    /* number of entries of `others` */
 };
 
@@ -22,15 +22,15 @@ struct groups {
     struct heap *heap;
     struct size_index heads;
     struct group_tables *tables;
-    struct group_tables own; /* unless they are shared */
+    struct group_tables own; /* tables, unless they are shared */
     uint32_t group_count;
     uint64_t block_count;
 };
 
-/* In memory that is zero, which does not move. The largest power of two in `unit` divides all sizes
- * of blocks. */
+/* Initialises groups in memory that is zero and does not move. The largest power of two in `unit`
+ * divides the size of every block. */
 bool groups_init(struct groups *groups, struct heap *heap, uint64_t unit);
-/* The same with tables that others have too, which release them. */
+/* Does the same as groups_init() with shared tables, which the caller releases. */
 bool groups_init_sharing(struct groups *groups, struct heap *heap, uint64_t unit,
                          struct group_tables *tables);
 void groups_release(struct groups *groups);
@@ -39,10 +39,10 @@ bool group_tables_reserve(struct group_tables *tables, uint32_t capacity);
 void group_tables_release(struct group_tables *tables);
 const char *groups_check(const struct groups *groups);
 
-/* Makes another block of its group the head after one that has left. */
+/* Makes another block of a group its head after the head `old` was removed. */
 void groups_follow_head(struct groups *groups, uint32_t old, enum heir heir);
 
-/* The head of the group of just this size, or NO_BLOCK. */
+/* Returns the head of the group with exactly this size, or NO_BLOCK. */
 ALWAYS_INLINE uint32_t groups_find(const struct groups *groups, uint64_t size)
 {
     struct sized found = size_index_exact(&groups->heads, size);
@@ -52,14 +52,14 @@ ALWAYS_INLINE uint32_t groups_find(const struct groups *groups, uint64_t size)
     return found.size == size ? found.block : NO_BLOCK;
 }
 
-/* The head of the group of the smallest size of at least `size`, or NO_BLOCK. */
+/* Returns the head of the group with the smallest sufficient size, or NO_BLOCK. */
 ALWAYS_INLINE uint32_t groups_best(const struct groups *groups, uint64_t size)
 {
     return size_index_best(&groups->heads, groups->heap->blocks, size).block;
 }
 
-/* Returns the newest, or oldest, block of a head's group other than the head; the head if it is the
- * only block. */
+/* Returns the newest or the oldest block of a head's group other than the head. Returns the head if
+ * it is the only block. */
 ALWAYS_INLINE uint32_t groups_newest(const struct groups *groups, uint32_t head)
 {
     uint32_t newest = groups->tables->others[head].newest;
@@ -72,7 +72,7 @@ ALWAYS_INLINE uint32_t groups_oldest_other(const struct groups *groups, uint32_t
     return oldest == NO_BLOCK ? head : oldest;
 }
 
-/* Enters a block, which is free from now on and counted. */
+/* Inserts a block and counts it as free. */
 ALWAYS_INLINE void groups_insert(struct groups *groups, uint32_t id)
 {
     struct heap *heap = groups->heap;
@@ -94,7 +94,8 @@ ALWAYS_INLINE void groups_insert(struct groups *groups, uint32_t id)
     size_index_insert(&groups->heads, heap->blocks, id, size, BIN_OLDEST, false);
 }
 
-/* Takes a block out; it is allocated then, and its bytes are not counted as such. */
+/* Removes a block. Its state becomes STATE_ALLOCATED, but its bytes are not counted as
+ * allocated. */
 ALWAYS_INLINE void groups_remove(struct groups *groups, uint32_t id, enum heir heir)
 {
     struct heap *heap = groups->heap;

@@ -13,7 +13,7 @@ void size_index_enter_older(struct size_index *index, struct block *blocks, uint
     index->tree_rests++;
 }
 
-/* The first block of the tree that is of a bin's size, or NO_BLOCK. */
+/* Returns the first block of the tree with exactly the size of a bin, or NO_BLOCK. */
 static uint32_t first_rest(const struct size_index *index, uint32_t number)
 {
     uint64_t size = (uint64_t)number << index->granule;
@@ -44,7 +44,7 @@ void size_index_take_slowly(struct size_index *index, struct block *blocks, uint
         size_tree_remove(&index->tree, block);
         return;
     }
-    if (blocks[block].family_data == NOT_LISTED) { /* its bin has a list, which has the first block */
+    if (blocks[block].family_data == NOT_LISTED) { /* the first block of its bin is in a list */
         take_rest(index, block);
         return;
     }

@@ -1,8 +1,8 @@
-/* Free blocks by size, and among equals by key: the index of best and worst fit.
+/* Index of free blocks by size and, for equal sizes, by key: the index of best fit and worst fit.
  *
- * Sizes below 16,384 granules have a bin each; the few larger blocks are in a tree. A rest whose
- * place in its bin's list is too far to go to is there too, until it is the first of its bin. A
- * granule is the largest power of two that all block sizes are multiples of. */
+ * Each size below 16,384 granules has a bin. The few larger blocks are in a tree. A remainder whose
+ * place in the list of its bin is too far away is in the tree too, until it is the first block of
+ * its bin. A granule is the largest power of two that divides all block sizes. */
 #ifndef SIMALLOC_SIZE_INDEX_H
 #define SIMALLOC_SIZE_INDEX_H
 
@@ -11,18 +11,20 @@
 #include "index/size/size_tree.h"
 
 struct size_index {
-    unsigned granule; /* log2 of the bytes in one */
-    uint64_t entered; /* blocks, if bins are lists: the time of the newest */
+    unsigned granule; /* log2 of the granule in bytes */
+    uint64_t entered; /* if bins are lists: time of entry of the newest block */
     struct bin_places places;
-    uint32_t tree_rests; /* blocks of the tree of sizes that have a bin; their mark is NOT_LISTED */
+    /* number of blocks in the tree that have a bin; they have the mark NOT_LISTED */
+    uint32_t tree_rests;
     struct bin_tables tables;
     struct bin_map used;
     uint32_t bins[BINS];
     struct size_tree tree;
 };
 
-/* Makes an empty index of memory that is zero. The largest power of two in `unit` divides all sizes
- * of blocks. `rests`: a rest takes the place in the order that its block had. */
+/* Initialises an empty index in memory that is zero. The largest power of two in `unit` divides the
+ * size of every block. If `rests` is set, a remainder keeps the place in the order of the block
+ * from which it was cut. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool size_index_init(struct size_index *index, struct heap *heap, uint64_t unit,
                                    enum order order, bool rests)
 {
@@ -38,13 +40,14 @@ ALWAYS_INLINE void size_index_release(struct size_index *index)
     size_tree_release(&index->tree);
 }
 
-/* `capacity` is the capacity of the block table. */
+/* Ensures entries for all ids of a block table with this capacity. Returns false if memory is
+ * exhausted. */
 ALWAYS_INLINE bool size_index_reserve(struct size_index *index, uint32_t capacity)
 {
     return bin_tables_reserve(&index->tables, capacity) && size_tree_reserve(&index->tree);
 }
 
-/* Changes the kind of bins of a heap's index if that is due; false when memory is exhausted. */
+/* Changes the kind of bins if a change is due. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool size_index_choose_form(struct size_index *index)
 {
     const struct heap *heap = index->tree.heap;
@@ -52,15 +55,15 @@ ALWAYS_INLINE bool size_index_choose_form(struct size_index *index)
                             heap->counters.free_blocks);
 }
 
-/* The bin for blocks of `size` bytes; BINS: they are in the tree. */
+/* Returns the bin for blocks of `size` bytes, or BINS for blocks of the tree. */
 ALWAYS_INLINE uint32_t size_index_bin(const struct size_index *index, uint64_t size)
 {
     uint64_t granules = size >> index->granule;
     return LIKELY(granules < BINS) ? (uint32_t)granules : BINS;
 }
 
-/* Rare cases: a remainder enters that is older than the newest block of its bin, and a block is
- * taken while the tree has remainders. */
+/* Slow paths: insert a remainder that is older than the newest block of its bin, and remove a block
+ * while remainders are in the tree. */
 void size_index_enter_older(struct size_index *index, struct block *blocks, uint32_t number,
                             uint32_t block);
 void size_index_take_slowly(struct size_index *index, struct block *blocks, uint32_t number,
@@ -72,8 +75,8 @@ ALWAYS_INLINE uint64_t size_index_key(enum bin_kind kind, uint64_t address, uint
     return !bin_kind_is_list(kind) ? address : kind == BIN_NEWEST ? ~time : time;
 }
 
-/* Enters a block that has entered the list at some time: the newest of all, or the rest of one. The
- * kind of bins, and whether there are rests, are known when the code is compiled, also below. */
+/* Inserts a block that entered at `time`. `rest` is true for a remainder. `kind`, `rest` and
+ * `rests` are compile-time constants in all functions of this file. */
 ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *blocks,
                                     uint32_t block, uint64_t size, uint64_t time,
                                     enum bin_kind kind, bool rest)
@@ -90,8 +93,8 @@ ALWAYS_INLINE void size_index_enter(struct size_index *index, struct block *bloc
         bin_map_set(&index->used, number);
 }
 
-/* Enters a block, the newest of all. `rests`: rests may take its place, so that its time is
- * kept. */
+/* Inserts a block as the newest. If `rests` is set, stores its time of entry for later
+ * remainders. */
 ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blocks,
                                      uint32_t block, uint64_t size, enum bin_kind kind, bool rests)
 {
@@ -101,7 +104,7 @@ ALWAYS_INLINE void size_index_insert(struct size_index *index, struct block *blo
     size_index_enter(index, blocks, block, size, time, kind, false);
 }
 
-/* Enters the remainder of a removed block at its place among blocks of equal size. */
+/* Inserts the remainder of a removed block at its place among blocks of equal size. */
 ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block *blocks,
                                           uint32_t block, uint64_t size, enum bin_kind kind)
 {
@@ -109,7 +112,8 @@ ALWAYS_INLINE void size_index_insert_rest(struct size_index *index, struct block
     size_index_enter(index, blocks, block, size, time, kind, true);
 }
 
-/* Takes a block out of a bin, or of the tree. `first`: it is known to be its bin's first. */
+/* Removes a block from a bin or from the tree. `first` is true if the block is known to be the
+ * first of its bin. */
 ALWAYS_INLINE void size_index_take(struct size_index *index, struct block *blocks,
                                    uint32_t number, uint32_t block, enum bin_kind kind,
                                    bool rests, bool first)
@@ -130,22 +134,23 @@ ALWAYS_INLINE void size_index_remove(struct size_index *index, struct block *blo
     size_index_take(index, blocks, number, block, kind, rests, false);
 }
 
-/* A block and its size, which is known before the block is read. */
+/* A block with its size, which is known before the block is read. */
 struct sized {
     uint32_t block;
     uint32_t bin;
     uint64_t size;
 };
 
-/* Returns the first block of exactly `size` bytes, or NO_BLOCK; blocks in the tree are not found.
- * This hard-to-predict test precedes a search of the bitmaps. */
+/* Returns the first block with exactly `size` bytes, or NO_BLOCK. Blocks in the tree are not found.
+ * This unpredictable branch precedes a search of the bitmaps. */
 ALWAYS_INLINE struct sized size_index_exact(const struct size_index *index, uint64_t size)
 {
     uint32_t bin = size_index_bin(index, size);
     return (struct sized){LIKELY(bin < BINS) ? index->bins[bin] : NO_BLOCK, bin, size};
 }
 
-/* The smallest block with at least `size` bytes, of equals the one with the lowest key. */
+/* Returns the smallest block with at least `size` bytes, the one with the lowest key among equals,
+ * or NO_BLOCK. */
 ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
                                            const struct block *blocks, uint64_t size)
 {
@@ -158,8 +163,8 @@ ALWAYS_INLINE struct sized size_index_best(const struct size_index *index,
     return (struct sized){block, BINS, block == NO_BLOCK ? 0 : blocks[block].size};
 }
 
-/* The largest block, of equals the one with the lowest key. A block of the tree that has a bin is
- * never the first of its bin's equals. */
+/* Returns the largest block, the one with the lowest key among equals, or NO_BLOCK. A block that is
+ * in the tree although it has a bin is never the first of its size. */
 ALWAYS_INLINE struct sized size_index_largest(const struct size_index *index,
                                               const struct block *blocks)
 {

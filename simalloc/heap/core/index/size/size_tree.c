@@ -62,7 +62,7 @@ static uint32_t rank_in(const struct tree_node *node, uint64_t size, uint64_t ke
     return rank;
 }
 
-/* The leaf in which (size, key) belongs. */
+/* Returns the leaf for (size, key). */
 static uint32_t leaf_for(const struct size_tree *tree, uint64_t size, uint64_t key)
 {
     uint32_t id = tree->root;
@@ -87,7 +87,8 @@ uint32_t size_tree_largest(const struct size_tree *tree)
     return size_tree_best(tree, root->size[root->count - 1]);
 }
 
-/* Lets an item know where it is: a block its leaf, a node its parent and its entry there. */
+/* Updates the link of an item to its place: the leaf of a block, or the parent and entry of a
+ * node. */
 static void adopt(struct size_tree *tree, uint32_t id, uint32_t entry)
 {
     const struct tree_node *node = &tree->nodes[id];
@@ -100,21 +101,22 @@ static void adopt(struct size_tree *tree, uint32_t id, uint32_t entry)
     }
 }
 
-/* The same for the items of entries from .. count-1. */
+/* Updates the links of the items from entry `from` on. */
 static void adopt_from(struct size_tree *tree, uint32_t id, uint32_t from)
 {
     for (uint32_t entry = from; entry < tree->nodes[id].count; entry++)
         adopt(tree, id, entry);
 }
 
-/* The same after they have been moved within their node. */
+/* Updates the links of items that have moved within their node. The link of a block does not
+ * change. */
 static void readopt(struct size_tree *tree, uint32_t id, uint32_t from)
 {
     if (!tree->nodes[id].leaf)
         adopt_from(tree, id, from);
 }
 
-/* Passes on upwards which block is the last below a node. */
+/* Updates the size and key of the last block below a node in all its ancestors. */
 static void update_parent(struct size_tree *tree, uint32_t id)
 {
     const struct tree_node *node = &tree->nodes[id];
@@ -135,7 +137,7 @@ static void move_entries(struct tree_node *to, uint32_t at, const struct tree_no
     memmove(&to->item[at], &from->item[first], count * sizeof to->item[0]);
 }
 
-/* Puts an entry into a node that has room. */
+/* Inserts an entry into a node that is not full. */
 static void open_entry(struct size_tree *tree, uint32_t id, uint32_t at, uint64_t size,
                        uint64_t key, uint32_t item)
 {
@@ -163,7 +165,7 @@ static void open_child(struct size_tree *tree, uint32_t parent, uint32_t at, uin
     open_entry(tree, parent, at, node->size[node->count - 1], node->key[node->count - 1], child);
 }
 
-/* Halves a full node, first making room in its parent. */
+/* Halves a full node after making room in its parent. */
 static void split(struct size_tree *tree, uint32_t id)
 {
     if (tree->nodes[id].parent == NO_NODE) {
@@ -197,7 +199,7 @@ void size_tree_insert(struct size_tree *tree, uint32_t block, uint64_t key)
     tree->blocks++;
 }
 
-/* Appends to a node its right neighbour. */
+/* Appends the entries of a node's right neighbour to the node. */
 static void merge_with_right(struct size_tree *tree, uint32_t left_id, uint32_t right_id)
 {
     struct tree_node *left = &tree->nodes[left_id];
@@ -211,7 +213,7 @@ static void merge_with_right(struct size_tree *tree, uint32_t left_id, uint32_t 
     update_parent(tree, left_id);
 }
 
-/* Merges a node that has become small with a neighbour, and so on upwards. */
+/* Merges a small node with a neighbour, and then each ancestor that becomes small. */
 static void rebalance(struct size_tree *tree, uint32_t id)
 {
     const struct tree_node *node = &tree->nodes[id];
@@ -286,11 +288,11 @@ void size_tree_shrink(struct size_tree *tree, uint32_t block, bool by_address)
         update_parent(tree, id);
 }
 
-/* State of the check's walk over the tree. */
+/* State of the walk over the tree. */
 struct walk {
     const struct size_tree *tree;
     uint32_t blocks;
-    uint64_t size, key; /* size and key of the latest block */
+    uint64_t size, key; /* size and key of the previous block */
 };
 
 static const char *check_leaf(struct walk *walk, uint32_t id)

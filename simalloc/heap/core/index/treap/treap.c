@@ -18,7 +18,7 @@ static bool is_before(struct treap_key one, struct treap_key other)
     return one.major != other.major ? one.major < other.major : one.minor < other.minor;
 }
 
-/* A parent has a higher one than its children. */
+/* Returns the priority of a node, which is higher than the priorities of its children. */
 static uint32_t priority(uint32_t id)
 {
     return (uint32_t)(id * UINT64_C(0x9E3779B97F4A7C15) >> 32);
@@ -29,14 +29,14 @@ static uint32_t count_of(const struct treap *tree, uint32_t id)
     return id == NO_BLOCK ? 0 : tree->nodes[id].count;
 }
 
-/* Computes the count of a node's subtree from its children's counts. */
+/* Computes the number of nodes in a node's subtree from the numbers of its children. */
 static void sum_up(const struct treap *tree, uint32_t id)
 {
     struct treap_node *node = &tree->nodes[id];
     node->count = count_of(tree, node->left) + count_of(tree, node->right) + 1;
 }
 
-/* The link by which a node is reached. */
+/* Returns the link that leads to a node. */
 static uint32_t *link_of(const struct treap *tree, uint32_t id)
 {
     uint32_t parent = tree->nodes[id].parent;
@@ -45,7 +45,7 @@ static uint32_t *link_of(const struct treap *tree, uint32_t id)
     return tree->nodes[parent].left == id ? &tree->nodes[parent].left : &tree->nodes[parent].right;
 }
 
-/* Puts a node in the place of its parent, which becomes its child. */
+/* Rotates a node above its parent. */
 static void raise(const struct treap *tree, uint32_t id)
 {
     uint32_t lowered = tree->nodes[id].parent;
@@ -126,7 +126,7 @@ uint32_t treap_before(const struct treap *tree, struct treap_key key)
     return found;
 }
 
-/* Checks a subtree. The tree is balanced, so the recursion is not deep. */
+/* Checks a subtree. The recursion is not deep, because the tree is balanced. */
 static const char *check_below(const struct treap *tree, uint32_t id)
 {
     const struct treap_node *node = &tree->nodes[id];

@@ -1,14 +1,15 @@
-/* Free blocks in the order of a list, each found with its rank: how many a walk of that list would
- * have passed before it.
+/* Free blocks in the order of a list. A search returns a block with its rank, the number of blocks
+ * that a walk of the list passes before it.
  *
- * A treap: ordered by key, balanced by a hash of the block's id. A node knows how many nodes are in
- * its subtree. All operations take O(log n), on average over the hash. */
+ * The structure is a treap: it is ordered by key and balanced by a hash of the block's id. Each
+ * node stores the number of nodes in its subtree. All operations take O(log n) time, on average
+ * over the hash. */
 #ifndef SIMALLOC_TREAP_H
 #define SIMALLOC_TREAP_H
 
 #include "space/heap.h"
 
-/* Sort key of a list: by major, then by minor, ascending. */
+/* Sort key of a list: ascending by `major`, then by `minor`. */
 struct treap_key {
     uint64_t major;
     uint64_t minor;
@@ -17,35 +18,36 @@ struct treap_key {
 struct treap_node {
     struct treap_key key;
     uint32_t count; /* number of nodes in the subtree */
-    uint32_t parent; /* or NO_BLOCK, as the two below */
+    uint32_t parent; /* or NO_BLOCK, like the two children */
     uint32_t left;
     uint32_t right;
 };
 
-/* The nodes of several lists, by block id. */
+/* Nodes of several lists, by block id. */
 struct treap_nodes {
     struct treap_node *nodes;
     uint32_t capacity;
 };
 
-/* A list, and where its nodes and their blocks are. */
+/* A list with the tables of its nodes and blocks. */
 struct treap {
-    uint32_t *root; /* NO_BLOCK: it is empty */
+    uint32_t *root; /* node of the root, or NO_BLOCK in an empty list */
     struct treap_node *nodes;
     const struct block *blocks;
 };
 
-/* A block of a list, or NO_BLOCK, and how many stand before it: of NO_BLOCK, all. */
+/* A block with the number of blocks before it. NO_BLOCK has the number of all blocks. */
 struct treap_place {
     uint32_t block;
     uint64_t rank;
 };
 
-/* Makes sure that there is a node for every block; false when memory is exhausted. */
+/* Ensures a node for each block of a block table with this capacity. Returns false if memory is
+ * exhausted. */
 bool treap_nodes_reserve(struct treap_nodes *nodes, uint32_t capacity);
 void treap_nodes_release(struct treap_nodes *nodes);
 
-/* The first block whose key is not below one. */
+/* Returns the first block whose key is at least `key`. */
 struct treap_place treap_from(const struct treap *tree, struct treap_key key);
 
 /* Returns the last block with a smaller key, or NO_BLOCK. */

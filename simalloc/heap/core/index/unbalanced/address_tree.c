@@ -23,14 +23,14 @@ static uint64_t larger_of(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
-/* The largest size in the subtree below and at a node. */
+/* Returns the largest block size in the subtree of a node. */
 static uint64_t largest(const struct address_tree *tree, uint32_t id)
 {
     const struct address_node *node = &tree->nodes[id];
     return larger_of(tree->blocks[id].size, larger_of(node->max_left, node->max_right));
 }
 
-/* Stores the largest size of a node's subtree for best fit, if best fit is in use. */
+/* Stores the largest size of a node's subtree, if the tree is used for best fit. */
 static void note_largest(const struct address_tree *tree, uint32_t id)
 {
     if (has_sizes(tree))
@@ -47,7 +47,7 @@ static void update_parents(const struct address_tree *tree, uint32_t id)
         uint64_t *known = node->left == id ? &node->max_left : &node->max_right;
         uint64_t size = largest(tree, id);
         if (*known == size)
-            return; /* nor has anything changed further up */
+            return; /* no higher ancestor changes */
         *known = size;
         note_largest(tree, parent);
         id = parent;
@@ -133,7 +133,7 @@ struct searched address_tree_insert(const struct address_tree *tree, uint32_t id
     return place;
 }
 
-/* Puts another node, or none, in a node's place under its parent, and updates the parent. */
+/* Replaces a node under its parent by another node or by NO_BLOCK, and updates the ancestors. */
 static void replace(const struct address_tree *tree, uint32_t id, uint32_t other)
 {
     uint32_t above = tree->nodes[id].parent;
@@ -155,7 +155,7 @@ static void replace(const struct address_tree *tree, uint32_t id, uint32_t other
     update_parents(tree, above);
 }
 
-/* Takes a node out of the tree itself. */
+/* Removes a node from the tree, but not from `sizes`. */
 static void unlink_node(const struct address_tree *tree, uint32_t id)
 {
     struct address_node *node = &tree->nodes[id];
@@ -167,7 +167,7 @@ static void unlink_node(const struct address_tree *tree, uint32_t id)
     while (tree->nodes[following].left != NO_BLOCK)
         following = tree->nodes[following].left;
     replace(tree, following, tree->nodes[following].right);
-    tree->nodes[following] = *node; /* the node on its right has been replaced there too */
+    tree->nodes[following] = *node; /* its right child may have been replaced above */
     tree->nodes[node->left].parent = following;
     if (node->right != NO_BLOCK)
         tree->nodes[node->right].parent = following;
@@ -182,8 +182,8 @@ void address_tree_delete(const struct address_tree *tree, uint32_t id)
         tree_sizes_leave(&tree->sizes, id);
 }
 
-/* Turns the tree into a chain by address, linked to the right (Stout and Warren 1986); returns its
- * length. */
+/* Turns the tree into a list in address order, linked by `right` (Stout and Warren 1986). Returns
+ * the length of the list. */
 static uint64_t tree_to_vine(const struct address_tree *tree)
 {
     uint64_t length = 0;
@@ -203,7 +203,8 @@ static uint64_t tree_to_vine(const struct address_tree *tree)
     return length;
 }
 
-/* Makes a balanced tree of the first nodes of a chain, which they leave; returns its root. */
+/* Makes a balanced tree from the first `count` nodes of a list and removes these nodes from the
+ * list. Returns the root of the tree. */
 static uint32_t fold(const struct address_tree *tree, uint32_t *chain, uint64_t count)
 {
     if (count == 0)
@@ -233,8 +234,8 @@ void address_tree_rebalance(const struct address_tree *tree)
     *tree->root = fold(tree, &chain, count);
 }
 
-/* Returns whether a child is linked back to its node, is on the right side of it, and has the
- * `known` size. */
+/* Returns whether a child has a link back to its node, is on the correct side and has the `known`
+ * largest size. */
 static bool is_child(const struct address_tree *tree, uint32_t id, uint32_t child, uint64_t known,
                      bool lower)
 {
@@ -245,7 +246,7 @@ static bool is_child(const struct address_tree *tree, uint32_t id, uint32_t chil
            (blocks[child].address < blocks[id].address) == lower;
 }
 
-/* The node with the next higher address, or NO_BLOCK. */
+/* Returns the node with the next higher address, or NO_BLOCK. */
 static uint32_t following_node(const struct address_tree *tree, uint32_t id)
 {
     uint32_t next = tree->nodes[id].right;

@@ -1,4 +1,4 @@
-/* The form by age, of first fit, LIFO or FIFO. */
+/* Form of aged lists, for first fit in LIFO or FIFO order. */
 #ifndef SIMALLOC_AGED_FORM_H
 #define SIMALLOC_AGED_FORM_H
 

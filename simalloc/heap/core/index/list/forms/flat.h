@@ -1,4 +1,4 @@
-/* The form of short lists of first fit, FIFO or in address order. */
+/* Form of short lists, for first fit in FIFO or address order. */
 #ifndef SIMALLOC_FLAT_FORM_H
 #define SIMALLOC_FLAT_FORM_H
 

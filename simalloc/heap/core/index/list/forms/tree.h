@@ -1,4 +1,4 @@
-/* The form of long lists: a tree that knows how many blocks are before each. */
+/* Form of long lists: a tree that knows the rank of each block. */
 #ifndef SIMALLOC_TREE_FORM_H
 #define SIMALLOC_TREE_FORM_H
 
@@ -45,7 +45,7 @@ ALWAYS_INLINE void tree_change(struct list_fit *state, struct seat seat, enum ch
                       rule.order == ORDER_ADDRESS);
 }
 
-/* Searches the tree. Adds the visits of a walk along the list to the count. */
+/* Searches the tree. Sets `visited` to the number of blocks that a walk along the list visits. */
 ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, uint64_t *visited,
                                         struct list_rule rule)
 {
@@ -53,7 +53,7 @@ ALWAYS_INLINE struct cursor search_tree(struct list_fit *state, uint64_t size, u
     struct cursor start = NOWHERE;
     struct cursor at;
     if (rule.fit == FIT_NEXT) {
-        if (UNLIKELY(state->rover == NO_BLOCK)) { /* the list is empty */
+        if (UNLIKELY(state->rover == NO_BLOCK)) { /* empty list */
             *visited = 0;
             return NOWHERE;
         }

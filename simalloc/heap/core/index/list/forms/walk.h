@@ -1,4 +1,4 @@
-/* The form that is linked and walked, in which the rover is the front. */
+/* Form of a ring that is walked; its front is the rover. */
 #ifndef SIMALLOC_WALK_FORM_H
 #define SIMALLOC_WALK_FORM_H
 
@@ -25,7 +25,7 @@ ALWAYS_INLINE void walk_remove(struct list_fit *state, struct seat seat, struct 
     block_ring_remove(&state->walk.front, state->heap.blocks, seat.block);
 }
 
-/* The links of a block do not tell its size. */
+/* Does nothing, because the ring stores no sizes. */
 ALWAYS_INLINE void walk_change(struct list_fit *state, struct seat seat, enum change change,
                                struct list_rule rule)
 {
