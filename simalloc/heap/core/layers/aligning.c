@@ -2,7 +2,8 @@
 
 #include "space/segment.h"
 
-/* Cuts an allocated block down to its low `size` bytes, and frees the rest as the program would. */
+/* Cuts an allocated block down to its low `size` bytes and frees the remainder as the program
+ * would. */
 static void give_back_high_end(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint32_t high = heap_cut_high(heap, id, size);
@@ -19,7 +20,8 @@ static void give_back_low_end(struct heap *heap, uint32_t id, uint64_t size)
     heap->front->release(heap, low);
 }
 
-/* Cuts a block that is too large to one of `size` bytes at the first place that will do. */
+/* Cuts a block that is too large down to `size` bytes, at the first possible multiple of the
+ * alignment. */
 static void cut_to(struct heap *heap, uint32_t id, uint64_t size, uint64_t alignment)
 {
     uint64_t least = heap->setting.min_remainder;
@@ -34,13 +36,14 @@ static void cut_to(struct heap *heap, uint32_t id, uint64_t size, uint64_t align
         give_back_high_end(heap, id, size);
 }
 
-/* Takes a block that is large enough to be cut at a multiple of the alignment. */
+/* Allocates a block that contains a multiple of the alignment with sufficient space, and cuts
+ * it. */
 static uint32_t allocate_and_cut(struct heap *heap, uint64_t size, uint64_t alignment)
 {
     const struct setting *setting = &heap->setting;
     uint64_t unit = setting->remainder_unit;
     uint64_t factor = unit / common_divisor(alignment, unit);
-    /* In front, beside the alignment. */
+    /* Maximum bytes before the aligned block, in addition to the alignment. */
     uint64_t spare = round_up(setting->min_remainder - 1, unit);
     uint64_t most = MAX_BREAK - spare;
     size = round_up(size, unit);

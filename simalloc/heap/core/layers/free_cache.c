@@ -7,25 +7,25 @@
 #include "layers/free_counting.h"
 #include "layers/trimming.h"
 
-/* The cached blocks of one size, the newest first. */
+/* Cached blocks of one size, in the order of their frees. */
 struct exact_list {
     uint64_t size;
-    uint32_t newest; /* or NO_BLOCK */
-    uint32_t next;   /* list of the same bucket, its number plus one; 0: the last */
+    uint32_t newest; /* newest block, or NO_BLOCK */
+    uint32_t next;   /* number of the next list in the bucket + 1, or 0 */
 };
 
 enum { BUCKETS = 1 << 12 };
 
 struct free_cache {
     const struct layer *base;
-    const struct layer *(*next_layer)(struct heap *heap); /* the family's */
+    const struct layer *(*next_layer)(struct heap *heap); /* next_layer() of the family */
     struct exact_list *lists;
     uint32_t list_count;
     uint32_t list_capacity;
-    uint32_t buckets[BUCKETS]; /* the first list of each, its number plus one; 0: none */
-    uint32_t *older; /* by block id, the next older one of its list */
+    uint32_t buckets[BUCKETS]; /* number of the first list in each bucket + 1, or 0 */
+    uint32_t *older; /* by block id: next older block of the same list */
     uint32_t older_capacity;
-    struct chain waiting; /* blocks to coalesce, without quick blocks */
+    struct chain waiting; /* blocks that will be coalesced, without quick blocks */
     struct links links;
 };
 
@@ -55,7 +55,7 @@ static uint32_t *bucket_of(struct free_cache *cache, uint64_t size)
     return &cache->buckets[size * UINT64_C(0x9E3779B97F4A7C15) >> 52];
 }
 
-/* The list for blocks of a size, or NULL. */
+/* Returns the list for blocks of a size, or NULL. */
 static struct exact_list *find_list(struct free_cache *cache, uint64_t size)
 {
     uint32_t number = *bucket_of(cache, size);
@@ -64,7 +64,7 @@ static struct exact_list *find_list(struct free_cache *cache, uint64_t size)
     return number == 0 ? NULL : &cache->lists[number - 1];
 }
 
-/* The same; the list is made if necessary. */
+/* Returns the list for blocks of a size, after creating it if necessary. */
 static struct exact_list *list_of(struct free_cache *cache, uint64_t size)
 {
     struct exact_list *list = find_list(cache, size);
@@ -82,7 +82,7 @@ static bool is_quick(const struct heap *heap, uint64_t size)
     return size <= heap->setting.quick;
 }
 
-/* Takes the block that was cached last out of a list. */
+/* Removes the newest block from a list. */
 static uint32_t take_newest(struct heap *heap, struct exact_list *list)
 {
     struct free_cache *cache = heap->free_cache;
@@ -94,7 +94,7 @@ static uint32_t take_newest(struct heap *heap, struct exact_list *list)
     return id;
 }
 
-/* Asks the family for memory and the form that is due, as before a batch. */
+/* Lets the family reserve memory and change its form, as before a batch. */
 static bool next_layer(struct heap *heap)
 {
     struct free_cache *cache = heap->free_cache;
@@ -110,8 +110,8 @@ static bool next_layer(struct heap *heap)
     return true;
 }
 
-/* Gives all blocks that wait to the family, the oldest first: batch by batch, since it may ask for
- * memory only before one. */
+/* Frees all waiting blocks in the family, the oldest first. The family can reserve memory only
+ * before a batch, so the blocks are freed in batches. */
 static void coalesce_all(struct heap *heap)
 {
     struct free_cache *cache = heap->free_cache;
@@ -120,7 +120,7 @@ static void coalesce_all(struct heap *heap)
             return;
         uint32_t id = chain_pop_oldest(&cache->links, &cache->waiting);
         struct exact_list *list = find_list(cache, heap->blocks[id].size);
-        list->newest = NO_BLOCK; /* the others of its size come right after */
+        list->newest = NO_BLOCK; /* all blocks of this size are waiting, and follow soon */
         heap_mark(heap, id, STATE_ALLOCATED);
         cache->base->release(heap, id);
     }
@@ -167,7 +167,8 @@ static uint32_t reallocate_over(struct heap *heap, uint32_t id, uint64_t size)
     return layer_reallocate(heap, heap->free_cache->base, id, size);
 }
 
-/* Makes sure that a batch finds room for lists of new sizes. */
+/* Reserves memory for a batch, in which new sizes may need lists. Returns false if memory is
+ * exhausted. */
 static bool reserve(struct heap *heap)
 {
     struct free_cache *cache = heap->free_cache;

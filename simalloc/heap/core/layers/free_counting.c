@@ -5,17 +5,17 @@
 #include "index/treap/treap.h"
 #include "layers/define_layer.h"
 
-/* The free blocks of a list in address order, also in a tree by rank, which replaces walks. The
- * tree is updated after each call of the family from the neighbours of the call's block, because no
- * other place of the heap has changed, unless an allocation has scanned the heap for blocks to
- * merge. The tree is then built anew. */
+/* State of the layer. For a list in address order, a tree by rank also contains the free blocks and
+ * replaces walks. After each call, the tree is updated from the neighbours of the call's block,
+ * because the rest of the heap has not changed. If an allocation has scanned the heap for blocks to
+ * merge, the tree is rebuilt. */
 struct free_counting {
     const struct family *family;
     const struct layer *base;
     bool ordered;
     struct treap_nodes nodes;
     uint32_t root;
-    uint32_t last; /* the free block that ended at the break after the latest call, or NO_BLOCK */
+    uint32_t last; /* free block that ended at the break after the latest call, or NO_BLOCK */
 };
 
 bool free_counting_init(struct heap *heap, const struct family *family)
@@ -59,7 +59,7 @@ static void enter_if_free(const struct heap *heap, uint32_t id)
         treap_insert(&tree, id, (struct treap_key){heap->blocks[id].address, 0});
 }
 
-/* Enters the free blocks from `id` to before `end`: one, or several that have not merged. */
+/* Enters the free blocks from `id` to before `end`. There are several if they have not merged. */
 static void enter_free_blocks(const struct heap *heap, uint32_t id, uint32_t end)
 {
     for (; id != end; id = heap->blocks[id].next)
@@ -91,14 +91,15 @@ static void leave_if_free(const struct heap *heap, uint32_t id)
         leave(heap, id);
 }
 
-/* Notes which block the trimming may take away before the next call. */
+/* Records the block that trimming may remove before the next call. */
 static void note_last(const struct heap *heap)
 {
     uint32_t last = heap_last(heap);
     heap->free_counting->last = heap_is_free(heap, last) ? last : NO_BLOCK;
 }
 
-/* The id may belong to another block now, which is not free yet. */
+/* Removes the latest last block from the tree, if it was trimmed. Its id may already belong to
+ * another block, which is not free yet. */
 static void leave_if_trimmed(const struct heap *heap)
 {
     uint32_t last = heap->free_counting->last;
@@ -106,8 +107,7 @@ static void leave_if_trimmed(const struct heap *heap)
         leave(heap, last);
 }
 
-/* Returns the number of blocks that a walk along the list visits, up to the successor of a block.
- */
+/* Returns the number of blocks that a walk along the list visits up to the successor of a block. */
 static uint64_t walk_to(const struct heap *heap, uint32_t id)
 {
     const struct treap tree = tree_of(heap);
@@ -132,7 +132,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     uint32_t id = counting->base->allocate(heap, size);
     bool grew = heap->counters.growths != before.growths;
     bool grew_last = grew && last_is_free && !heap->new_memory_is_apart;
-    if (heap->counters.coalescings > before.coalescings + grew_last) { /* the growth itself counts one */
+    /* a growth counts one coalescing */
+    if (heap->counters.coalescings > before.coalescings + grew_last) {
         rebuild(heap);
         note_last(heap);
         return id;
@@ -149,8 +150,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Frees a block of a family with a list in address order. Returns the number of blocks that a walk
- * visits. */
+/* Frees a block of a family whose list is in address order. Returns the number of blocks that a
+ * walk visits. */
 static uint64_t release_in_order(struct heap *heap, uint32_t id)
 {
     leave_if_trimmed(heap);

@@ -1,4 +1,4 @@
-/* A heap that events can be carried out on, and on which another layer can stand. */
+/* Functions of a heap that executes events. A layer can call another layer below it. */
 #ifndef SIMALLOC_LAYER_H
 #define SIMALLOC_LAYER_H
 
@@ -7,21 +7,22 @@
 struct replay;
 struct events;
 
-/* Allocates a block of at least `size` bytes; NO_BLOCK, with the heap's failure set, if that cannot
- * be. */
+/* Allocates a block of at least `size` bytes. Returns NO_BLOCK if the heap refuses the memory or
+ * fails. */
 typedef uint32_t allocate_function(struct heap *heap, uint64_t size);
 typedef void free_function(struct heap *heap, uint32_t block);
-/* Makes an allocated block hold `size` bytes where it is; false if it cannot. */
+/* Resizes an allocated block in place. Returns false if this is impossible. */
 typedef bool resize_function(struct heap *heap, uint32_t block, uint64_t size);
-/* Reallocates as the allocator itself does, and returns the block that the object has then. */
+/* Reallocates by the rules of the allocator. Returns the new block of the object. */
 typedef uint32_t reallocate_function(struct heap *heap, uint32_t block, uint64_t size);
-/* Makes sure that a batch of events finds memory enough; false when it is exhausted. */
+/* Reserves memory for a batch of events. Returns false if memory is exhausted. */
 typedef bool reserve_function(struct heap *heap);
-/* Takes a free block out of the index; it is allocated then, and not counted as such. */
+/* Removes a free block from the index. Its state becomes STATE_ALLOCATED, but its bytes are not
+ * counted as allocated. */
 typedef void take_out_function(struct heap *heap, uint32_t block);
-/* The size of the block that a request for `size` bytes would get. */
+/* Returns the size of the block for a request of `size` bytes. */
 typedef uint64_t rounded_function(const struct heap *heap, uint64_t size);
-/* Carries out events until all are done or the heap says why it cannot go on; returns how many. */
+/* Executes events until all are done or the heap fails. Returns the number of executed events. */
 typedef size_t replay_function(struct replay *replay, const struct events *events);
 
 struct layer {
@@ -29,13 +30,14 @@ struct layer {
     allocate_function *allocate;
     free_function *release;
     resize_function *resize;
-    reallocate_function *reallocate; /* NULL: resize, or else allocate and release */
+    reallocate_function *reallocate; /* NULL if realloc resizes or else moves the object */
     reserve_function *reserve;
-    rounded_function *rounded;   /* NULL: block sizes equal the requested sizes */
-    take_out_function *take_out; /* NULL: the family takes no `trim` */
+    rounded_function *rounded;   /* NULL if block sizes equal the requested sizes */
+    take_out_function *take_out; /* NULL if the family does not support `trim` */
 };
 
-/* Gives an object a block elsewhere, by the program's own calls. */
+/* Moves an object to a new block by calls of the front layer. Returns the new block, or NO_BLOCK
+ * like allocate(). */
 ALWAYS_INLINE uint32_t layer_move(struct heap *heap, uint32_t old, uint64_t size)
 {
     uint32_t block = heap->front->allocate(heap, size);
@@ -44,7 +46,7 @@ ALWAYS_INLINE uint32_t layer_move(struct heap *heap, uint32_t old, uint64_t size
     return block;
 }
 
-/* Reallocates as the allocator itself does. */
+/* Reallocates by the rules of a layer. Returns the new block of the object. */
 ALWAYS_INLINE uint32_t layer_reallocate(struct heap *heap, const struct layer *layer, uint32_t old,
                                         uint64_t size)
 {

@@ -20,8 +20,7 @@ static void release(struct heap *heap, uint32_t id)
     if (returned == 0)
         return;
     trimming->family->take_out(heap, last);
-    if (heap_lower(heap, returned)) { /* the remainder has the state of a block that has just been
-                                         * freed */
+    if (heap_lower(heap, returned)) { /* release() expects an allocated block */
         heap->counters.allocated += heap->blocks[last].size;
         trimming->family->release(heap, last);
     }

@@ -9,7 +9,7 @@
 
 #include "space/heap.h"
 
-enum { LAST_BIN = 126 }; /* the bin of all sizes behind the last range */
+enum { LAST_BIN = 126 }; /* bin of all sizes above the last range */
 
 struct bin_range {
     uint64_t end;

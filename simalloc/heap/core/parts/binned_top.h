@@ -1,4 +1,4 @@
-/* The common part of Doug Lea's mallocs: free blocks by size, except two blocks in roles
+/* Common part of Doug Lea's mallocs: free blocks in bins by size, except two blocks in roles
  * (parts/top.h). */
 #ifndef SIMALLOC_BINNED_TOP_H
 #define SIMALLOC_BINNED_TOP_H
@@ -7,15 +7,15 @@
 #include "parts/top.h"
 #include "replay/replay.h"
 
-/* First member of the state of both. */
+/* First member of the state of both mallocs. */
 struct binned_top {
     struct heap heap;
     struct groups bins;
-    uint32_t top;   /* the free block at the break; or NO_BLOCK */
-    uint32_t other; /* the last remainder, or designated victim; or NO_BLOCK */
+    uint32_t top;   /* free block at the break, or NO_BLOCK */
+    uint32_t other; /* last remainder or designated victim, or NO_BLOCK */
 };
 
-/* Takes a free block out of its bin or its role. */
+/* Removes a free block from its bin or its role. */
 static inline void take_out(struct heap *heap, uint32_t id)
 {
     struct binned_top *base = (struct binned_top *)heap;
@@ -27,7 +27,8 @@ static inline void take_out(struct heap *heap, uint32_t id)
         groups_remove(&base->bins, id, OLDEST_IS_HEAD);
 }
 
-/* Makes a block free, merged, that is not counted as allocated any more. */
+/* Makes a block free and merges it with free neighbours. The block must not be counted as
+ * allocated. */
 static inline void enter_merged(struct heap *heap, uint32_t id)
 {
     struct binned_top *base = (struct binned_top *)heap;

@@ -1,8 +1,8 @@
-/* The common part of the buddy systems: free blocks ordered by size and then by a list order,
- * halved on demand and merged with their buddies.
+/* Common part of the buddy systems. Free blocks are in bins by size, each in a list order. Blocks
+ * are halved on demand and merged with their buddies.
  *
- * Each size class has a bin of its free blocks. Halving and merging lead from one class to the next
- * of its kind, 2**N or 3 * 2**N. */
+ * Each size class has a bin. Halving and merging change the class within its kind, 2**N or 3 *
+ * 2**N. */
 #ifndef SIMALLOC_BUDDY_H
 #define SIMALLOC_BUDDY_H
 
@@ -10,16 +10,16 @@
 #include "layers/define_layer.h"
 #include "parts/size_class.h"
 
-/* First member of the state of both. */
+/* First member of the state of every buddy system. */
 struct buddies {
     struct heap heap;
     struct bin_tables tables;
-    uint64_t used[SIZE_CLASSES / 64]; /* bit c % 64 of word c / 64: bin c is not empty */
+    uint64_t used[SIZE_CLASSES / 64]; /* bit c % 64 of word c / 64 is set if bin c is not empty */
     uint32_t bins[SIZE_CLASSES];
 };
 
-/* Makes a block of a class free. The kind of bins is known when the code is compiled, here and
- * below. */
+/* Makes a block of a class free. `kind` is a compile-time constant in all functions of this
+ * file. */
 ALWAYS_INLINE void buddy_insert(struct buddies *buddies, uint32_t id, unsigned class,
                                 enum bin_kind kind)
 {
@@ -34,7 +34,7 @@ ALWAYS_INLINE void buddy_mark_empty(struct buddies *buddies, unsigned class)
     buddies->used[class / 64] &= ~(UINT64_C(1) << class % 64);
 }
 
-/* Takes a free block of a class out of its bin. */
+/* Removes a free block from the bin of its class. */
 ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned class,
                                 enum bin_kind kind)
 {
@@ -44,7 +44,8 @@ ALWAYS_INLINE void buddy_remove(struct buddies *buddies, uint32_t id, unsigned c
     buddies->heap.counters.free_blocks--;
 }
 
-/* Returns the lowest class of its kind, from `class` up, that has a free block, or SIZE_CLASSES. */
+/* Returns the lowest class from `class` on, of the same kind, that has a free block, or
+ * SIZE_CLASSES. */
 ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
 {
     _Static_assert(THREES == 64, "the classes of a kind are in one word");
@@ -52,11 +53,11 @@ ALWAYS_INLINE unsigned buddy_find(const struct buddies *buddies, unsigned class)
     return LIKELY(bits != 0) ? class / 64 * 64 + (unsigned)__builtin_ctzll(bits) : SIZE_CLASSES;
 }
 
-/* Called when a block has been halved, with the two halves. */
+/* Is called with both halves after a block has been halved. */
 typedef void buddy_halved_function(struct buddies *buddies, uint32_t low, uint32_t high);
 
-/* Takes the first free block of a class and halves it until it is of class `wanted`; the high halves
- * are free then. */
+/* Removes the first free block of a class, halves it down to class `wanted` and returns the lowest
+ * part. The high halves become free. */
 ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsigned wanted,
                                  buddy_halved_function *halved, enum bin_kind kind)
 {
@@ -75,17 +76,18 @@ ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsign
     return id;
 }
 
-/* Raises the break so that there is a block for the class; false, with the heap's failure set, if
- * that cannot be done. */
+/* Raises the break so that a block for the class exists. Returns false if the growth is refused, or
+ * with the heap's failure set. */
 typedef bool buddy_grow_function(struct heap *heap, unsigned class);
 
-/* Allocates a block of a class. A search that finds one visits 1, another 0. */
+/* Allocates a block of a class. A successful search visits 1 block, an unsuccessful search 0. */
 ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
                                       buddy_grow_function *grow, buddy_halved_function *halved,
                                       enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
-    if (buddies->bins[class] != NO_BLOCK) { /* asked first: it is often so, and needs no search */
+    /* tested first, because it is frequent and needs no search */
+    if (buddies->bins[class] != NO_BLOCK) {
         count_search(heap, 1);
         return buddy_use(buddies, class, class, halved, kind);
     }
@@ -99,7 +101,8 @@ ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
     return buddy_use(buddies, found, class, halved, kind);
 }
 
-/* Joins a block of a class with its buddy, above or below it, if that is free and whole. */
+/* Merges a block of a class with its buddy above or below, if the buddy is free and has the same
+ * size. Returns whether they were merged. */
 ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned class, bool above,
                                enum bin_kind kind)
 {
@@ -116,7 +119,7 @@ ALWAYS_INLINE bool buddy_merge(struct buddies *buddies, uint32_t id, unsigned cl
     return true;
 }
 
-/* Makes an empty heap of memory that is zero; false: no memory. */
+/* Initialises a heap whose memory is zero. Returns true. */
 ALWAYS_INLINE bool buddy_init(struct buddies *buddies, enum order order)
 {
     bin_tables_init(&buddies->tables, order, false);
@@ -128,14 +131,14 @@ ALWAYS_INLINE void buddy_release(struct buddies *buddies)
     bin_tables_release(&buddies->tables);
 }
 
-/* Makes sure that a batch of events finds memory enough; false when it is exhausted. */
+/* Reserves memory for a batch of events. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool buddy_reserve(struct buddies *buddies)
 {
     return heap_reserve(&buddies->heap) &&
            bin_tables_reserve(&buddies->tables, buddies->heap.capacity);
 }
 
-/* Changes the kind of bins if that is due; false when memory is exhausted. */
+/* Changes the kind of bins if a change is due. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool buddy_choose_form(struct buddies *buddies)
 {
     return bins_choose_form(buddies->bins, SIZE_CLASSES, &buddies->tables, buddies->heap.blocks,

@@ -1,5 +1,5 @@
-/* The common part of the families that keep free blocks by size class, each class in a structure of
- * its own, and cut blocks at any byte. Merging of neighbours is a parameter. */
+/* Common part of the families with free blocks in size classes that cut blocks at any byte. Each
+ * family chooses the structure of a class. Merging of neighbours is a parameter. */
 #ifndef SIMALLOC_CLASSED_HEAP_H
 #define SIMALLOC_CLASSED_HEAP_H
 
@@ -8,7 +8,7 @@
 #include "parts/merging.h"
 #include "replay/replay.h"
 
-/* First member of the state of both. */
+/* First member of the state of each family. */
 struct classed_heap {
     struct heap heap;
     struct splitting splitting;
@@ -16,12 +16,14 @@ struct classed_heap {
     uint64_t least;      /* minimum bytes of a remainder that is split off */
 };
 
-/* The functions of a family; the last three add the visited blocks to `visited`. */
+/* Functions of a family. enter(), find() and use() add the number of visited blocks to
+ * `visited`. */
 struct classed_functions {
-    void (*leave)(struct heap *heap, uint32_t id); /* takes a free block out of its class */
-    /* Puts a free block into its class. The heap fails when memory is exhausted. */
+    void (*leave)(struct heap *heap, uint32_t id); /* removes a free block from its class */
+    /* Inserts a free block into its class. Sets the heap's failure if memory is exhausted. */
     void (*enter)(struct heap *heap, uint32_t id, uint64_t *visited);
-    uint32_t (*find)(struct heap *heap, uint64_t size, uint64_t *visited); /* or NO_BLOCK */
+    /* returns a free block, or NO_BLOCK */
+    uint32_t (*find)(struct heap *heap, uint64_t size, uint64_t *visited);
     /* Allocates the low end of a free block. */
     uint32_t (*use)(struct heap *heap, uint32_t id, uint64_t size, uint64_t *visited);
 };
@@ -31,8 +33,7 @@ ALWAYS_INLINE struct classed_heap *classed(struct heap *heap)
     return (struct classed_heap *)heap;
 }
 
-/* Makes an empty heap of memory that is zero except for the parameters. Returns false if memory is
- * exhausted. */
+/* Initialises a heap whose memory is zero except for the parameters. Returns true. */
 ALWAYS_INLINE bool classed_init(struct classed_heap *state)
 {
     uint64_t minimum = state->heap.setting.minimum;
@@ -43,7 +44,7 @@ ALWAYS_INLINE bool classed_init(struct classed_heap *state)
     return true;
 }
 
-/* Joins a free neighbour, which is in no class, to a free block. */
+/* Merges a free neighbour, which is in no class, into a free block. */
 ALWAYS_INLINE void classed_join(struct heap *heap, uint32_t id, bool above)
 {
     if (above)
@@ -54,7 +55,7 @@ ALWAYS_INLINE void classed_join(struct heap *heap, uint32_t id, bool above)
     heap->counters.coalescings++;
 }
 
-/* Makes a block free, merged with both neighbours if the policy merges. Returns the number of
+/* Makes a block free. Merges it with free neighbours if the policy merges. Returns the number of
  * visited blocks. */
 ALWAYS_INLINE uint64_t classed_make_free(struct heap *heap, uint32_t id,
                                          const struct classed_functions *own)
@@ -73,7 +74,8 @@ ALWAYS_INLINE uint64_t classed_make_free(struct heap *heap, uint32_t id,
     return visited;
 }
 
-/* Raises the break for a request; false, with the heap's failure set, if that cannot be. */
+/* Raises the break for a request. Returns false if the growth is refused, or with the heap's
+ * failure set. */
 ALWAYS_INLINE bool classed_grow(struct heap *heap, uint64_t size,
                                 const struct classed_functions *own)
 {
@@ -89,7 +91,7 @@ ALWAYS_INLINE uint32_t classed_allocate(struct heap *heap, uint64_t size,
                                         const struct classed_functions *own)
 {
     uint64_t visited = 0;
-    uint64_t uncounted = 0; /* visits after a growth do not count */
+    uint64_t uncounted = 0; /* visits after a growth are not counted */
     uint32_t id = own->find(heap, size, &visited);
     bool grows = id == NO_BLOCK;
     if (grows) {
@@ -132,7 +134,7 @@ ALWAYS_INLINE bool classed_resize(struct heap *heap, uint32_t id, uint64_t size,
     return true;
 }
 
-/* Takes a free block out of its class and the counts, for trimming. */
+/* Removes a free block from its class and from the counters, for trimming. */
 ALWAYS_INLINE void classed_take_out(struct heap *heap, uint32_t id,
                                     const struct classed_functions *own)
 {
@@ -141,7 +143,8 @@ ALWAYS_INLINE void classed_take_out(struct heap *heap, uint32_t id,
     heap->counters.free_blocks--;
 }
 
-/* Defines a layer's functions but release() from the family's own, which are named as above. */
+/* Defines all functions of a layer except release(), from the functions of the family, which have
+ * the names in struct classed_functions. */
 #define DEFINE_CLASSED_FUNCTIONS                                                        \
     static const struct classed_functions own = {leave, enter, find, use};              \
     static uint32_t allocate(struct heap *heap, uint64_t size)                          \

@@ -1,4 +1,4 @@
-/* The common part of the families that split blocks at any byte and coalesce freed blocks
+/* Common part of the families that split blocks at any byte and coalesce freed blocks
  * immediately. */
 #ifndef SIMALLOC_COALESCING_H
 #define SIMALLOC_COALESCING_H
@@ -7,12 +7,12 @@
 #include "layers/layer.h"
 #include "layers/trimming.h"
 
-/* Gives a block to the index, merged with its free neighbours. */
+/* Inserts a block into the index, merged with its free neighbours. */
 typedef void enter_function(struct heap *heap, uint32_t id);
-/* Allocates the low `size` bytes of a free block; the remainder keeps its role. */
+/* Allocates the low `size` bytes of a free block. The remainder keeps the role of the block. */
 typedef uint32_t use_function(struct heap *heap, uint32_t id, uint64_t size);
 
-/* Merges a block with its free neighbours, which are taken out first. */
+/* Merges a block with its free neighbours, after removing these from the index. */
 ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *take_out)
 {
     uint32_t below = heap->blocks[id].previous;
@@ -29,13 +29,13 @@ ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *t
     }
 }
 
-/* Splitting of blocks, and growth and trimming of the heap, for descriptions that derive from
- * Splitting. The family's parameters have SPLITTING_PARAMETERS, its init() calls splitting_init(),
- * and its layer has take_out(). */
+/* Rules for splitting blocks and for growing and trimming the heap, for descriptions that derive
+ * from Splitting. The family has SPLITTING_PARAMETERS, its init() calls splitting_init(), and its
+ * layer has take_out(). */
 struct splitting {
-    uint64_t growth;        /* the break rises by multiples of it */
-    uint64_t minimum_split; /* less than this is not split off */
-    uint64_t count_tail;    /* nonzero if a free block at the break counts towards a growth */
+    uint64_t growth;        /* bytes; the break rises by multiples */
+    uint64_t minimum_split; /* minimum size of a remainder that is split off */
+    uint64_t count_tail;    /* nonzero if a free block at the break reduces a growth */
     struct trimming trimming;
 };
 
@@ -46,15 +46,15 @@ struct splitting {
     {"trim", offsetof(state, splitting.trimming.trim), 0, UINT64_C(1) << 50, NULL},             \
     {"trim_keep", offsetof(state, splitting.trimming.trim_keep), 0, UINT64_C(1) << 50, NULL}
 
-/* Begins to trim the heap, if it is to be trimmed at all. */
+/* Enables trimming, if the setting requests it. */
 ALWAYS_INLINE void splitting_init(struct heap *heap, struct splitting *splitting)
 {
     splitting->trimming.unit = splitting->growth;
     heap->trimming = splitting->trimming.trim > 0 ? &splitting->trimming : NULL;
 }
 
-/* Reallocates without moving: cuts the block's high end off, or takes the low end of a free
- * neighbour above; false if that is not enough. */
+/* Resizes a block in place. Cuts off its high end, or extends it by the low end of a free neighbour
+ * above. Returns false if the neighbour is not large enough. */
 ALWAYS_INLINE bool resize_in_place(struct heap *heap, uint32_t id, uint64_t size,
                                    uint64_t minimum_split, enter_function *enter, use_function *use)
 {
@@ -74,7 +74,7 @@ ALWAYS_INLINE bool resize_in_place(struct heap *heap, uint32_t id, uint64_t size
     return true;
 }
 
-/* The bytes by which the break rises for a request that no free block can hold. */
+/* Returns the bytes by which the break rises for a request that fits in no free block. */
 ALWAYS_INLINE uint64_t growth_for(const struct heap *heap, uint64_t size,
                                   const struct splitting *splitting)
 {
@@ -84,8 +84,8 @@ ALWAYS_INLINE uint64_t growth_for(const struct heap *heap, uint64_t size,
     return round_up(size, splitting->growth);
 }
 
-/* Raises the break for a request that no free block can hold, and gives the new memory to the index.
- * Returns false if the growth is refused, or with the heap's failure set. */
+/* Raises the break for a request that fits in no free block, and inserts the new memory into the
+ * index. Returns false if the growth is refused, or with the heap's failure set. */
 ALWAYS_INLINE bool grow_for(struct heap *heap, uint64_t size, const struct splitting *splitting,
                             enter_function *enter)
 {
@@ -151,7 +151,7 @@ const char *check_coalesced(const struct heap *heap);
                                use_any);                                                     \
     }
 
-/* Defines layer_NAME for a rule that is known when the code is compiled. */
+/* Defines layer_NAME for a rule that is a compile-time constant. */
 #define DEFINE_COALESCING_LAYER(name, ...)                                                   \
     ALWAYS_INLINE void take_out_##name(struct heap *heap, uint32_t id)                       \
     {                                                                                        \

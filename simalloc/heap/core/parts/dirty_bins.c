@@ -1,6 +1,6 @@
 #include "parts/dirty_bins.h"
 
-enum { ONE_SIZE_BELOW = 144 }; /* a bin holds one size */
+enum { ONE_SIZE_BELOW = 144 }; /* a smaller size has its own bin */
 
 static uint32_t bin_of(uint64_t size)
 {
@@ -13,7 +13,7 @@ static uint32_t bin_of(uint64_t size)
     return bin + (uint32_t)((eighths - 16) >> 2);
 }
 
-/* Enters a free block, which is not counted yet, in its bin. */
+/* Inserts a free block, which is not counted yet, into its bin. */
 static void enter(struct dirty_bins *state, uint32_t id, uint32_t kind)
 {
     struct block *block = &state->heap->blocks[id];
@@ -26,7 +26,8 @@ static void enter(struct dirty_bins *state, uint32_t id, uint32_t kind)
     state->free_blocks++;
 }
 
-/* Takes a free block out; it is allocated then, and not counted. */
+/* Removes a free block. Its state becomes STATE_ALLOCATED, but its bytes are not counted as
+ * allocated. */
 static void take_out(struct dirty_bins *state, uint32_t id)
 {
     struct block *block = &state->heap->blocks[id];
@@ -53,7 +54,7 @@ static void enter_remainder(struct dirty_bins *state)
     enter(state, id, IS_CLEAN);
 }
 
-/* Takes the newest of the returned blocks off their list. */
+/* Removes the newest block from the list of returned blocks. */
 static uint32_t pop_returned(struct dirty_bins *state)
 {
     uint32_t id = chain_pop_newest(&state->links, &state->returned);
@@ -64,7 +65,7 @@ static uint32_t pop_returned(struct dirty_bins *state)
     return id;
 }
 
-/* Merges a block with all that is free before and behind it. */
+/* Merges a block with all free blocks directly before and after it. */
 static void consolidate(struct dirty_bins *state, uint32_t id)
 {
     struct heap *heap = state->heap;
@@ -86,7 +87,7 @@ static uint32_t use_whole(struct dirty_bins *state, uint32_t id)
     return id;
 }
 
-/* Cuts as many more blocks of a size off a rest as are made ahead, and returns them. */
+/* Cuts up to `preallocate` further blocks of the same size off a remainder, and returns them. */
 static void cut_ahead(struct dirty_bins *state, uint32_t rest, uint64_t size)
 {
     struct heap *heap = state->heap;
@@ -101,7 +102,7 @@ static void cut_ahead(struct dirty_bins *state, uint32_t rest, uint64_t size)
     }
 }
 
-/* Allocates the low end of a block; the remainder becomes the last remainder. */
+/* Allocates the low end of a block. The remainder becomes the last remainder. */
 static uint32_t use_low_end(struct dirty_bins *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = state->heap;
@@ -148,7 +149,7 @@ static void clean_bin(struct dirty_bins *state, uint32_t bin)
     }
 }
 
-/* Step 2 of an allocation: a block of the request's own bin that fits exactly. */
+/* Step 2 of an allocation: find a block that fits exactly in the bin of the request. */
 static uint32_t find_in_own(struct dirty_bins *state, uint32_t own, uint64_t size,
                             uint64_t *visited)
 {
@@ -171,7 +172,7 @@ static uint32_t find_in_own(struct dirty_bins *state, uint32_t own, uint64_t siz
     return NO_BLOCK;
 }
 
-/* Step 3: a returned block that fits exactly; those before it become dirty. */
+/* Step 3: find a returned block that fits exactly. The blocks before it become dirty. */
 static uint32_t find_returned(struct dirty_bins *state, uint64_t size, uint64_t *visited)
 {
     for (;;) {
@@ -185,7 +186,7 @@ static uint32_t find_returned(struct dirty_bins *state, uint64_t size, uint64_t 
     }
 }
 
-/* The first bin from `from` up that has a block of a kind, or DIRTY_BINS. */
+/* Returns the first bin from `from` on with a block of a kind, or DIRTY_BINS. */
 static uint32_t bin_from(const struct dirty_bins *state, uint32_t kind, uint32_t from)
 {
     for (uint32_t word = from / 64; word < DIRTY_BIN_WORDS; word++) {
@@ -198,7 +199,7 @@ static uint32_t bin_from(const struct dirty_bins *state, uint32_t kind, uint32_t
     return DIRTY_BINS;
 }
 
-/* Steps 5 and 6: a clean block. */
+/* Steps 5 and 6: find a clean block. */
 static uint32_t find_clean(const struct dirty_bins *state, uint32_t own, uint64_t size,
                            uint64_t *visited)
 {
@@ -215,7 +216,7 @@ static uint32_t find_clean(const struct dirty_bins *state, uint32_t own, uint64_
     return state->bins[IS_CLEAN][bin].oldest;
 }
 
-/* Step 7: what dirty blocks have merged into, bin by bin downwards from the rover. */
+/* Step 7: merge dirty blocks until a merged block fits, bin by bin downwards from the rover. */
 static uint32_t merge_until(struct dirty_bins *state, uint64_t size, uint64_t *visited)
 {
     enter_remainder(state);
@@ -237,7 +238,7 @@ static uint32_t merge_until(struct dirty_bins *state, uint64_t size, uint64_t *v
     return NO_BLOCK;
 }
 
-/* Step 8: new memory, with a free block before it. */
+/* Step 8: new memory, merged with a free block before it. */
 static uint32_t grow(struct dirty_bins *state, uint64_t size)
 {
     struct heap *heap = state->heap;

@@ -1,5 +1,5 @@
-/* libg++'s heap: freed blocks wait unmerged, first on a list and then in bins
- * (policy/families/gxx.md). Also what quick fit stands on. */
+/* Heap of libg++: freed blocks wait unmerged, first in a list and then in bins
+ * (policy/families/gxx.md). Quick fit uses this heap too. */
 #ifndef SIMALLOC_DIRTY_BINS_H
 #define SIMALLOC_DIRTY_BINS_H
 
@@ -14,22 +14,22 @@ struct dirty_bins {
     struct heap *heap;
     uint64_t growth;
     uint64_t preallocate;
-    uint64_t minimum; /* the smallest block */
-    uint64_t ends;    /* bytes of the first memory that the allocator keeps */
+    uint64_t minimum; /* bytes of the smallest block */
+    uint64_t ends;    /* bytes at the start of the heap that the allocator keeps for itself */
     struct links links;
-    struct chain returned; /* freed blocks, cached */
+    struct chain returned; /* freed blocks, in STATE_CACHED */
     struct chain bins[2][DIRTY_BINS];
-    uint64_t used[2][DIRTY_BIN_WORDS]; /* a bit for each bin that is not empty */
-    uint32_t remainder;                /* the last remainder; or NO_BLOCK */
-    uint32_t rover;                    /* the bin where merging goes on */
-    uint64_t split_before;             /* the size of the latest split */
+    uint64_t used[2][DIRTY_BIN_WORDS]; /* bit per bin, set if the bin is not empty */
+    uint32_t remainder;                /* last remainder, or NO_BLOCK */
+    uint32_t rover;                    /* bin at which merging continues */
+    uint64_t split_before;             /* requested size of the latest split */
     uint64_t free_blocks;
 };
 
 void dirty_bins_init(struct dirty_bins *state, struct heap *heap);
 void dirty_bins_release(struct dirty_bins *state);
 uint32_t dirty_bins_allocate(struct dirty_bins *state, uint64_t size, uint64_t *visited);
-/* Enlarges an allocated block by the free block behind it, or shrinks it. Returns false if it
+/* Extends an allocated block by free blocks directly above it, or shrinks it. Returns false if it
  * remains too small. */
 bool dirty_bins_resize(struct dirty_bins *state, uint32_t id, uint64_t size);
 const char *dirty_bins_check(const struct dirty_bins *state);

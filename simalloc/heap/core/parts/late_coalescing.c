@@ -24,7 +24,7 @@ static int by_address(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Keeps the entered blocks that are still free, in order of their addresses. */
+/* Keeps the entered blocks that are still free, in address order. */
 static void sort_entered(struct late_coalescing *late, const struct heap *heap)
 {
     uint32_t kept = 0;
@@ -46,7 +46,7 @@ static uint32_t lowest_of_run(const struct heap *heap, uint32_t id)
     return id;
 }
 
-/* Merges a block with all free blocks above it; at least one must exist. */
+/* Merges a block with all free blocks directly above it; at least one must exist. */
 static void merge_run(struct heap *heap, uint32_t id, take_out_function *take_out,
                       enter_function *insert)
 {
@@ -67,7 +67,7 @@ bool late_coalescing_scan(struct late_coalescing *late, struct heap *heap,
     sort_entered(late, heap);
     for (uint32_t i = 0; i < late->count; i++) {
         uint32_t id = late->entered[i].block;
-        if (!heap_is_free(heap, id)) /* already merged into a lower block of its run */
+        if (!heap_is_free(heap, id)) /* already merged into a lower block */
             continue;
         id = lowest_of_run(heap, id);
         if (!heap_is_free(heap, heap->blocks[id].next))

@@ -1,8 +1,8 @@
 /* Coalescing that waits until a request fits in no free block, or never happens
  * (policy/families/sequential_fit.md, Coalescing).
  *
- * The rule is a scan of the whole heap. Only a block that entered since the last scan can have a free
- * neighbour, so a scan here visits those blocks alone, in order of their addresses. */
+ * By its rule, a scan visits the whole heap. Only blocks that were entered since the previous scan
+ * can have a free neighbour. A scan therefore visits only these blocks, in address order. */
 #ifndef SIMALLOC_LATE_COALESCING_H
 #define SIMALLOC_LATE_COALESCING_H
 
@@ -21,8 +21,9 @@ struct entered {
     uint32_t block;
 };
 
-/* Of two adjacent free blocks, at least one is among the first `count` of `entered`, if coalescing is
- * deferred. is_entered[id] <=> one of them has that id; it may be free no longer. */
+/* If coalescing is deferred, at least one of two adjacent free blocks is among the first `count` of
+ * `entered`. is_entered[id] is set if and only if one of these has the id. An entered block may
+ * have been allocated since. */
 struct late_coalescing {
     uint64_t time; /* enum coalescing_time */
     struct entered *entered;
@@ -35,15 +36,15 @@ struct late_coalescing {
 #define COALESCING_PARAMETER(state, late)                            \
     {"coalescing", offsetof(state, late.time), 0, COALESCING_NONE, coalescing_time_names}
 
-/* Initialises a heap without blocks: memory that is zero except for the time. */
+/* Initialises the state of a heap without blocks. The memory is zero except for `time`. */
 void late_coalescing_init(const struct late_coalescing *late, struct heap *heap,
                           struct splitting *splitting);
 void late_coalescing_release(struct late_coalescing *late);
 
-/* Returns a description of the first fault in the blocks that no scan has reached yet, or NULL. */
+/* Returns a description of the first fault in the blocks since the previous scan, or NULL. */
 const char *late_coalescing_check(const struct late_coalescing *late, const struct heap *heap);
 
-/* Makes sure that the blocks of a batch find entries; false when memory is exhausted. */
+/* Reserves entries for the blocks of a batch. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool late_coalescing_reserve(struct late_coalescing *late, const struct heap *heap)
 {
     return late->time != COALESCING_DEFERRED ||
@@ -51,7 +52,7 @@ ALWAYS_INLINE bool late_coalescing_reserve(struct late_coalescing *late, const s
             TABLE_COVER(late->is_entered, late->flag_capacity, heap->capacity));
 }
 
-/* Notes that a block has become free without being merged. */
+/* Enters a block that has become free without being merged. */
 ALWAYS_INLINE void late_coalescing_note(struct late_coalescing *late, uint32_t id)
 {
     if (late->time != COALESCING_DEFERRED || late->is_entered[id])
@@ -60,8 +61,8 @@ ALWAYS_INLINE void late_coalescing_note(struct late_coalescing *late, uint32_t i
     late->entered[late->count++].block = id;
 }
 
-/* Merges all adjacent free blocks. `renew` makes sure of memory for another batch. Returns whether
- * any have merged; false also if memory is exhausted, with the heap's failure set. */
+/* Merges all adjacent free blocks. `renew` reserves memory for another batch. Returns whether any
+ * blocks were merged. Returns false, with the heap's failure set, if memory is exhausted. */
 bool late_coalescing_scan(struct late_coalescing *late, struct heap *heap,
                           take_out_function *take_out, enter_function *insert,
                           reserve_function *renew);

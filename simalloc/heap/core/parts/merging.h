@@ -1,4 +1,4 @@
-/* The neighbours that a freed block merges with, as descriptions spell them. */
+/* Numbers of neighbours with which a freed block merges, with the names of descriptions. */
 #ifndef SIMALLOC_MERGING_H
 #define SIMALLOC_MERGING_H
 

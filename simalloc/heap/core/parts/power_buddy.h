@@ -1,6 +1,6 @@
-/* The common part of the buddies with power-of-two sizes.
+/* Common part of the buddy systems with power-of-two sizes.
  *
- * The family decides when the break rises, and which blocks merge. */
+ * The family defines when the break rises and which blocks merge. */
 #ifndef SIMALLOC_POWER_BUDDY_H
 #define SIMALLOC_POWER_BUDDY_H
 
@@ -9,19 +9,19 @@
 struct power_buddy {
     struct buddies buddies;
     uint64_t order;  /* enum order */
-    uint64_t growth; /* a power of two */
+    uint64_t growth; /* bytes, a power of two */
 };
 
-/* The family's own. */
+/* Functions of the family. */
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind);
 static bool grow(struct heap *heap, unsigned class);
-/* Returns a description of the fault in a block, or NULL. The block above it may also be free and
- * of its size. */
+/* Returns a description of the fault in a block, or NULL. `above_is_like_it` is true if both the
+ * block and the block above are free and have the same size. */
 static const char *check_block(const struct block *block, bool above_is_like_it);
 
 ALWAYS_INLINE void halved(struct buddies *buddies, uint32_t low, uint32_t high)
 {
-    (void)buddies, (void)low, (void)high; /* an address alone identifies a buddy */
+    (void)buddies, (void)low, (void)high; /* the address alone identifies a buddy */
 }
 
 ALWAYS_INLINE uint32_t allocate(struct heap *heap, uint64_t size, enum bin_kind kind)

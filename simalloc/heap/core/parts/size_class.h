@@ -4,8 +4,8 @@
 
 #include "space/heap.h"
 
-/* Class k holds 16 << k bytes, class THREES + k holds 24 << k: all of a kind are in one word of
- * bits. */
+/* Class k has 16 << k bytes, and class THREES + k has 24 << k bytes. The bits of each kind are in
+ * one word. */
 enum { SMALLEST_CLASS_BITS = 4, THREES = 64, SIZE_CLASSES = 2 * THREES };
 
 ALWAYS_INLINE bool is_three_class(unsigned class)
@@ -18,7 +18,8 @@ ALWAYS_INLINE uint64_t class_size(unsigned class)
     return (is_three_class(class) ? UINT64_C(24) : UINT64_C(16)) << class % THREES;
 }
 
-/* The smallest class that holds `size`, with or without those three times a power of two. */
+/* Returns the smallest sufficient class for `size`. Classes 24 << k count only if `threes` is
+ * set. */
 ALWAYS_INLINE unsigned class_of(uint64_t size, bool threes)
 {
     if (size <= 16)
@@ -32,7 +33,7 @@ ALWAYS_INLINE unsigned class_of(uint64_t size, bool threes)
 ALWAYS_INLINE unsigned exact_class(uint64_t size)
 {
     unsigned power = 63 - (unsigned)__builtin_clzll(size);
-    bool three = (size & (size - 1)) != 0; /* 24 << k is 16 << k and half of it */
+    bool three = (size & (size - 1)) != 0; /* 24 << k has two bits set */
     return power - SMALLEST_CLASS_BITS + (three ? THREES : 0);
 }
 

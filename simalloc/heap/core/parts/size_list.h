@@ -1,16 +1,16 @@
-/* The free blocks of one size, for families that neither split nor coalesce them.
+/* Free blocks of one size, for families that neither split nor coalesce blocks.
  *
- * New memory is cut into blocks on demand, from its low end. It may hold more blocks than are ever
- * requested. */
+ * New memory is cut into blocks on demand, from its low end. It may contain more blocks than are
+ * ever requested. */
 #ifndef SIMALLOC_SIZE_LIST_H
 #define SIMALLOC_SIZE_LIST_H
 
 #include "space/heap.h"
 
 struct size_list {
-    /* Freed blocks, chained by `family_data`, the newest first; or NO_BLOCK. */
+    /* Newest freed block, or NO_BLOCK; linked by `family_data` to older blocks. */
     uint32_t newest;
-    uint32_t uncut;  /* remainder of the latest new memory, STATE_FREE; or NO_BLOCK */
+    uint32_t uncut;  /* remainder of the latest new memory, in STATE_FREE, or NO_BLOCK */
 };
 
 ALWAYS_INLINE bool size_list_is_empty(const struct size_list *list)
@@ -18,7 +18,7 @@ ALWAYS_INLINE bool size_list_is_empty(const struct size_list *list)
     return list->newest == NO_BLOCK && list->uncut == NO_BLOCK;
 }
 
-/* Cuts and returns the lowest block of the remaining new memory. */
+/* Cuts the lowest block off the new memory and returns it. */
 ALWAYS_INLINE uint32_t size_list_cut(struct heap *heap, struct size_list *list, uint64_t size)
 {
     uint32_t id = list->uncut;
@@ -28,7 +28,8 @@ ALWAYS_INLINE uint32_t size_list_cut(struct heap *heap, struct size_list *list, 
     return id;
 }
 
-/* Allocates the most recently freed block, or else the lowest new block. The list is not empty. */
+/* Allocates the most recently freed block or, without one, the lowest new block. The list must not
+ * be empty. */
 ALWAYS_INLINE uint32_t size_list_take(struct heap *heap, struct size_list *list, uint64_t size)
 {
     uint32_t id = list->newest;
@@ -42,7 +43,7 @@ ALWAYS_INLINE uint32_t size_list_take(struct heap *heap, struct size_list *list,
     return id;
 }
 
-/* Gives an allocated block back. */
+/* Frees an allocated block. */
 ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uint32_t id,
                                   uint64_t size)
 {
@@ -53,11 +54,12 @@ ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uin
     heap->counters.allocated -= size;
 }
 
-/* Gives an empty list new memory of `bytes`, or of one block if that is larger. Returns false, with
- * the heap's failure set, if memory is exhausted. */
+/* Adds new memory of `bytes` bytes, or of one block if that is larger, to an empty list. Returns
+ * false if the growth is refused, or with the heap's failure set. */
 bool size_list_refill(struct heap *heap, struct size_list *list, uint64_t size, uint64_t bytes);
 
-/* Counts the blocks of a list. Returns a description of the first fault, or NULL. */
+/* Adds the number of blocks of a list to `blocks`. Returns a description of the first fault, or
+ * NULL. */
 const char *size_list_check(const struct heap *heap, const struct size_list *list, uint64_t size,
                             uint64_t *blocks);
 

@@ -1,13 +1,14 @@
-/* The common part of the mallocs of Doug Lea and glibc: a top and other blocks in roles, and the
- * end of a realloc. */
+/* Common part of the mallocs of Doug Lea and glibc: the top and other blocks in roles, and the end
+ * of a realloc. */
 #ifndef SIMALLOC_TOP_H
 #define SIMALLOC_TOP_H
 
 #include "parts/coalescing.h"
 #include "space/segment.h"
 
-/* A role is the one free block, or NO_BLOCK, that is in no bin, since it is used in a way of its own:
- * the top, which ends at the break, a last remainder, a designated victim. */
+/* Makes a block free in a role. A role is a single free block that is in no bin, because it is used
+ * in its own way, or NO_BLOCK. The roles are the top, which ends at the break, the last remainder
+ * and the designated victim. */
 ALWAYS_INLINE void role_give(struct heap *heap, uint32_t *role, uint32_t id)
 {
     *role = id;
@@ -15,7 +16,8 @@ ALWAYS_INLINE void role_give(struct heap *heap, uint32_t *role, uint32_t id)
     heap_count_free(heap, id);
 }
 
-/* Takes the block of a role out of it; it is allocated then, and not counted as such. */
+/* Removes the block of a role. Its state becomes STATE_ALLOCATED, but its bytes are not counted as
+ * allocated. */
 ALWAYS_INLINE void role_end(struct heap *heap, uint32_t *role)
 {
     heap->blocks[*role].index_slot = STATE_ALLOCATED;
@@ -23,8 +25,8 @@ ALWAYS_INLINE void role_end(struct heap *heap, uint32_t *role)
     *role = NO_BLOCK;
 }
 
-/* Raises the break; the new memory joins the top, or is it. False, with the heap's failure set, if
- * that cannot be. */
+/* Raises the break. The new memory joins the top or becomes the top. Returns false if the growth is
+ * refused, or with the heap's failure set. */
 ALWAYS_INLINE bool top_grow(struct heap *heap, uint32_t *top, uint64_t size)
 {
     uint32_t id = heap_extend(heap, size);
@@ -40,7 +42,8 @@ ALWAYS_INLINE bool top_grow(struct heap *heap, uint32_t *top, uint64_t size)
     return true;
 }
 
-/* Frees what an allocated block has beyond `size` bytes, if that can be a block. */
+/* Cuts an allocated block down to `size` bytes and frees the remainder, if the remainder is large
+ * enough for a block. */
 ALWAYS_INLINE uint32_t shrink(struct heap *heap, uint32_t id, uint64_t size,
                               enter_function *make_free)
 {
@@ -54,8 +57,8 @@ ALWAYS_INLINE uint32_t shrink(struct heap *heap, uint32_t id, uint64_t size,
     return id;
 }
 
-/* Ends a realloc that has got another block: if it is the successor they become one, else the old
- * block is freed. */
+/* Ends a realloc that has allocated the block `other`. If `other` directly follows the old block,
+ * both are joined. Otherwise the old block is freed. Returns the block of the object. */
 ALWAYS_INLINE uint32_t move_or_join(struct heap *heap, uint32_t id, uint32_t other, uint64_t size,
                                     enter_function *make_free)
 {

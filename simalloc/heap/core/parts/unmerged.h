@@ -1,6 +1,7 @@
-/* Freed blocks that are kept as they are, in a list for each exact size up to one, the newest first.
+/* Lists of freed blocks that stay unmerged, one list for each exact size up to a maximum, with the
+ * newest block first.
  *
- * They are cached: free to the program and not to their neighbours. */
+ * The blocks are cached: free for the program, but not for coalescing. */
 #ifndef SIMALLOC_UNMERGED_H
 #define SIMALLOC_UNMERGED_H
 
@@ -8,11 +9,11 @@
 
 struct unmerged {
     struct chain *of;  /* by size */
-    uint64_t most;     /* the largest size */
+    uint64_t most;     /* maximum size */
     uint64_t blocks;   /* number of blocks in all lists */
 };
 
-/* Makes empty lists for sizes up to `most`; false: no memory. */
+/* Creates empty lists for sizes up to `most`. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool unmerged_init(struct unmerged *lists, uint64_t most)
 {
     lists->most = most;
@@ -25,7 +26,8 @@ ALWAYS_INLINE void unmerged_release(struct unmerged *lists)
     table_release(lists->of);
 }
 
-/* Puts a block into the list of its size, which there is; it is not counted as allocated before. */
+/* Inserts a block into the list of its size, which must exist. The block must not be counted as
+ * allocated. */
 ALWAYS_INLINE void unmerged_put(struct heap *heap, const struct links *links,
                                 struct unmerged *lists, uint32_t id)
 {
@@ -35,8 +37,8 @@ ALWAYS_INLINE void unmerged_put(struct heap *heap, const struct links *links,
     lists->blocks++;
 }
 
-/* Takes the newest block of a size out of its list, allocated but not counted; NO_BLOCK if the list
- * is empty. */
+/* Removes the newest block of a size from its list. Its state becomes STATE_ALLOCATED, but its
+ * bytes are not counted as allocated. Returns NO_BLOCK if the list is empty. */
 ALWAYS_INLINE uint32_t unmerged_take(struct heap *heap, const struct links *links,
                                      struct unmerged *lists, uint64_t size)
 {

@@ -1,18 +1,18 @@
-/* The arenas of Python's own allocator, and the tables in which it notes them. */
+/* Arenas of Python's own allocator, and the tables that describe them. */
 #include "layers/pymalloc/arenas.h"
 
 enum { SLOT = 48, FIRST_SLOTS = 16, ENTRY = 8 };
 
-/* The levels of the tree: the address bit at which its nodes start, the bit of an entry, and the
- * bytes of a node. */
+/* Levels of the tree of arenas: the address bits below a node and below an entry, and the bytes of
+ * a node. */
 static const struct level {
     unsigned bits;
     unsigned entry_bits;
     uint64_t bytes;
 } levels[] = {{49, 34, 262144}, {34, 20, 131072}};
 
-/* Requests memory for a table, or for another size of a table, from the family. The blocks visited
- * for it are not counted. */
+/* Allocates memory for a table, or reallocates the table `old`, in the family. Searches for this
+ * memory are not counted. */
 static uint32_t get_table(struct heap *heap, uint32_t old, uint64_t bytes, bool is_zeroed)
 {
     const struct layer *base = heap->pymalloc->base;
@@ -50,8 +50,8 @@ static bool grow_table(struct heap *heap)
     return true;
 }
 
-/* The block of a node of the tree, which is made if it is not there; NO_BLOCK, with the heap's
- * failure set, when memory is exhausted. */
+/* Returns the block of a tree node, which is created if it does not exist. Returns NO_BLOCK if the
+ * family refuses the memory, or with the heap's failure set. */
 static uint32_t find_node(struct heap *heap, const struct level *level, uint64_t number)
 {
     struct pymalloc *python = heap->pymalloc;
@@ -67,7 +67,8 @@ static uint32_t find_node(struct heap *heap, const struct level *level, uint64_t
     return block;
 }
 
-/* Notes an address in the tree; false, with the heap's failure set, when memory is exhausted. */
+/* Enters an address in the tree. Returns false if the family refuses the memory, or with the heap's
+ * failure set. */
 static bool note(struct heap *heap, uint64_t address)
 {
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
@@ -82,7 +83,8 @@ static bool note(struct heap *heap, uint64_t address)
     return true;
 }
 
-/* Maps a segment that begins so far behind a multiple of ARENA_ALIGNMENT as arenas do. */
+/* Maps the segment of an arena, which begins `arena_skew` bytes after a multiple of
+ * ARENA_ALIGNMENT. */
 static uint32_t map(struct heap *heap)
 {
     uint64_t skew = heap->pymalloc->arena_skew;
@@ -130,7 +132,8 @@ static void leave(struct pymalloc *python, uint32_t number)
         python->arenas[arena->newer].older = arena->older;
 }
 
-/* Returns the usable arena with the fewest free pools, the latest of equals, or NO_ARENA. */
+/* Returns the arena with the fewest free pools, but at least one, and the newest among equals.
+ * Returns NO_ARENA without such an arena. */
 static uint32_t first_arena(const struct pymalloc *python)
 {
     for (uint32_t count = 1; count <= POOLS; count++)
@@ -163,7 +166,7 @@ static uint32_t unused_arena(struct heap *heap)
     return python->arena_count++;
 }
 
-/* Gives the number of an arena back that is not to be had; returns NO_ARENA. */
+/* Makes the number of an arena that could not be created unused again. Returns NO_ARENA. */
 static uint32_t give_number_back(struct pymalloc *python, uint32_t number)
 {
     python->arenas[number].is_live = false;
@@ -172,7 +175,7 @@ static uint32_t give_number_back(struct pymalloc *python, uint32_t number)
     return NO_ARENA;
 }
 
-/* Gets an arena; NO_ARENA, with the heap's failure set, when memory is exhausted. */
+/* Creates an arena. Returns NO_ARENA if the memory is refused, or with the heap's failure set. */
 static uint32_t new_arena(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;
@@ -262,7 +265,7 @@ void pymalloc_give_pool(struct heap *heap, uint32_t pool)
     if (arena->free_count < arena->total || is_kept) {
         enter(python, number);
         if (python->discard_pools) {
-            pool_of(python, pool)->size = 0; /* its list of free blocks is lost */
+            pool_of(python, pool)->size = 0; /* the discarded pages held its list of free blocks */
             heap_discard(heap, heap->blocks[pool_of(python, pool)->lowest].address,
                          pool_size(heap));
         }

@@ -44,7 +44,7 @@ void pymalloc_release(struct heap *heap)
     free(python);
 }
 
-/* Reserves the entries of all blocks. Returns false, with the heap's failure set, if memory is
+/* Ensures an entry for each block id. Returns false, with the heap's failure set, if memory is
  * exhausted. */
 static bool reserve_owned(struct heap *heap)
 {
@@ -59,7 +59,7 @@ static uint32_t owner(const struct heap *heap, uint32_t id)
     return id < python->owned_capacity ? python->owned[id].pool : NO_POOL;
 }
 
-/* Puts a pool before the others with room for blocks of its size. */
+/* Inserts a pool as the first of the pools with free blocks of its size. */
 static void enter(struct pymalloc *python, uint32_t number)
 {
     struct pool *pool = pool_of(python, number);
@@ -87,8 +87,8 @@ static bool is_full(const struct pool *pool)
     return pool->freed == NO_BLOCK && pool->fresh == NO_BLOCK;
 }
 
-/* Cuts a pool that is not used into a header, blocks of `size` bytes, and waste; false, with the
- * heap's failure set, when memory is exhausted. */
+/* Cuts an unused pool into a header, blocks of `size` bytes, and waste. Returns false, with the
+ * heap's failure set, if memory is exhausted. */
 static bool cut(struct heap *heap, uint32_t number, uint32_t size)
 {
     struct pymalloc *python = heap->pymalloc;
@@ -118,7 +118,8 @@ static bool cut(struct heap *heap, uint32_t number, uint32_t size)
     return true;
 }
 
-/* Allocates a block of `size` bytes; NO_BLOCK, with the heap's failure set, if that cannot be. */
+/* Allocates a block of `size` bytes from a pool. Returns NO_BLOCK if the memory for an arena is
+ * refused, or with the heap's failure set. */
 static uint32_t take(struct heap *heap, uint32_t size)
 {
     struct pymalloc *python = heap->pymalloc;
@@ -180,7 +181,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
         taken = take(heap, (uint32_t)round_up(heap->request.size, GRAIN));
     if (taken != NO_BLOCK || heap->failure != NULL)
         return taken;
-    heap->has_refused = false; /* an arena was refused, and the family may still serve it */
+    heap->has_refused = false; /* after a refused arena, the family may still serve the request */
     heap->front = heap->pymalloc->base;
     uint32_t id = heap->front->allocate(heap, size);
     heap->front = &layer_pymalloc;
@@ -199,7 +200,8 @@ static void release(struct heap *heap, uint32_t id)
     heap->front = &layer_pymalloc;
 }
 
-/* Returns whether a block of a pool still suits a request: the excess is not too large. */
+/* Returns whether a block of a pool still fits the request: it is large enough, and the request
+ * needs more than three quarters of it. */
 static bool is_fit(const struct heap *heap, uint32_t pool)
 {
     uint64_t has = pool_of(heap->pymalloc, pool)->size;
@@ -271,7 +273,7 @@ void pymalloc_locate(const struct heap *heap, uint32_t id, struct location *loca
         (int64_t)(heap->blocks[id].address + heap->setting.payload - arena->base);
 }
 
-/* Returns the number of free blocks in a pool: freed blocks, and unused blocks. */
+/* Returns the number of free blocks in a pool: freed blocks and blocks that were never used. */
 static uint64_t free_in_pool(const struct heap *heap, const struct pool *pool)
 {
     uint64_t count = 0;
