@@ -1,9 +1,9 @@
-/* The bins of Lea's mallocs and glibc's, which are numbered in one sequence.
+/* Bin numbers of the mallocs of Doug Lea and glibc, in one sequence for all sizes.
  *
- *   number of a size = first + (size >> shift), by the first range whose end is above the size
+ *   number of a size = first + (size >> shift), for the first range with size < end
  *
- * Numbers of two ranges may be equal: their sizes then share a bin. For example, Lea's sizes from
- * 40,960 to 43,519 have number 120, as those up to 65,535 have. */
+ * Sizes of two ranges share a bin if their numbers are equal. For example, Lea's sizes from 40,960 to
+ * 43,519 share number 120 with the sizes from 43,520 to 65,535. */
 #ifndef SIMALLOC_BIN_NUMBER_H
 #define SIMALLOC_BIN_NUMBER_H
 

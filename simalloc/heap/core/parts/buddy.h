@@ -177,13 +177,13 @@ static inline const char *buddy_check(const struct buddies *buddies)
 /* Defines next_layer() and change_form() from these functions of the family:
  *
  *   allocate(heap, size, kind)
- *   enter(buddies, id, kind)   makes a block free, merged with its buddies
+ *   enter(buddies, id, kind)   makes a block free and merges it with its buddies
  *   resize(heap, id, size)
  *   reserve(heap)
  *   rounded(heap, size)
  *
- * Each kind of bins has its own replay, compiled for that kind. Other callers of the layer select the
- * kind at run time. */
+ * Each kind of bins has its own replay, compiled for that kind. Other callers of the layer select
+ * the kind at run time. */
 #define DEFINE_BUDDY_LAYERS                                                         \
     static uint32_t allocate_any(struct heap *heap, uint64_t size)                  \
     {                                                                               \

@@ -99,20 +99,20 @@ ALWAYS_INLINE bool grow_for(struct heap *heap, uint64_t size, const struct split
 
 const char *check_coalesced(const struct heap *heap);
 
-/* Defines the functions of a family that coalesces at once that ask the state each time by which of
- * its rules they go, from the family's own
+/* Defines functions of a family that coalesces immediately. They read the rule from the state at
+ * each call. The family must define:
  *
- *   rule_of(heap)                         which of its rules it follows now
- *   take_out(heap, id, rule)              takes a free block out of the index
- *   make_free(heap, id, take, rule)       makes a block free, merged with its free neighbours
+ *   rule_of(heap)                         returns the present rule
+ *   take_out(heap, id, rule)              removes a free block from the index
+ *   make_free(heap, id, take, rule)       makes a block free and merges it with free neighbours
  *   allocate_free(heap, size, counts, rule)
- *                                         allocates a free block, or returns NO_BLOCK if none is
- *                                         large enough; `counts`: this is the search to be counted
+ *                                         allocates a free block, or returns NO_BLOCK if no block
+ *                                         is large enough; counts the search if `counts`
  *   use(heap, id, size, rule)             allocates the low end of a free block
  *   splitting_of(heap)
  *   reserve(heap)
  *
- * A replay has straight code of its own, for one rule, from DEFINE_COALESCING_LAYER. */
+ * DEFINE_COALESCING_LAYER defines a replay whose code is compiled for one rule. */
 #define DEFINE_COALESCING                                                                    \
     static void take_out_any(struct heap *heap, uint32_t id)                                 \
     {                                                                                        \

@@ -67,10 +67,10 @@ bool late_coalescing_scan(struct late_coalescing *late, struct heap *heap,
                           take_out_function *take_out, enter_function *insert,
                           reserve_function *renew);
 
-/* Defines layer_late of a family that has used DEFINE_COALESCING and has besides
+/* Defines layer_late of a family. The family has used DEFINE_COALESCING and also defines:
  *
  *   late_of(heap)
- *   insert(heap, id, rule)   enters a block in the index as it is
+ *   insert(heap, id, rule)   inserts a block into the index without merging it
  *   next_layer(heap) */
 #define DEFINE_LATE_COALESCING                                                               \
     static const struct layer *next_layer(struct heap *heap);                                \

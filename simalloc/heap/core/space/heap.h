@@ -98,7 +98,7 @@ struct setting {
     uint64_t remainder_unit; /* bytes; divides the size of each returned remainder */
     uint64_t columns;    /* COLUMN_ bits of the trace columns that a policy in Python reads */
     uint64_t payload;    /* bytes of a block before the first byte that the program may write */
-    uint64_t threads; /* number of threads of the program, or 0 if unknown */
+    uint64_t threads; /* number of threads of the program, as far as known */
     /* number of threads, without thread 0, that start before the first event */
     uint64_t other_threads;
     /* true if the program writes each requested byte; false if it writes nothing */

@@ -7,8 +7,8 @@
 enum { TREE_CAPACITY = 32 };
 
 struct tree_node {
-    /* Entries. An item is a block in a leaf, and a child in an inner node. Size and key are those
-     * of the block, or of the last block below the child. */
+    /* Entries. An item is a block in a leaf, and a child in an inner node. An entry has the size
+     * and key of its block or, for a child, of the last block below the child. */
     uint64_t size[TREE_CAPACITY];
     uint64_t key[TREE_CAPACITY];
     uint32_t item[TREE_CAPACITY];

@@ -1,6 +1,6 @@
 /* Python's own allocator over any family (policy/families/pymalloc.md).
  *
- *   pool    blocks of one size, which may change whenever none is used
+ *   pool    blocks of one size, which may change while no block is in use
  *   arena   a segment of 64 pools
  *
  * Unused memory of an arena is cached, so that the family does not reuse it. */
