@@ -1,4 +1,4 @@
-/* Configurations of Scudo: the default and Android's. */
+/* Configurations of Scudo: LLVM's default and Android's. */
 #include "families/scudo/parts.h"
 
 static const uint32_t default_sizes[] = {

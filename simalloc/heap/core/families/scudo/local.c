@@ -1,9 +1,9 @@
-/* Scudo's local caches, and which of them a thread uses. */
+/* Scudo's local caches and their assignment to threads. */
 #include <stdlib.h>
 
 #include "families/scudo/parts.h"
 
-/* Gives the oldest blocks of a stack to their region. */
+/* Returns up to `refill` blocks, the oldest of a stack, to their region. */
 static void drain(struct scudo *state, struct local *local, uint32_t number)
 {
     struct stack *stack = &local->stacks[number];
@@ -48,7 +48,8 @@ static void empty_local(struct scudo *state, struct local *local)
         drain(state, local, 0);
 }
 
-/* An empty local cache; NULL, with the heap's failure set, when memory is exhausted. */
+/* Returns an empty local cache. Returns NULL, with the heap's failure set, if memory is
+ * exhausted. */
 static struct local *new_local(struct scudo *state)
 {
     struct local *local = state->local_unused;

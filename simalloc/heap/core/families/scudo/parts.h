@@ -1,14 +1,14 @@
 /* Scudo's heap and its parts (policy/families/scudo.md).
  *
- *   region   the memory of one class of blocks: a part is mapped, and a part of that is cut into blocks
- *   group    the free blocks in one stretch of a region
+ *   region   the memory of one class of blocks; a part is mapped, and a part of that is cut into blocks
+ *   group    the free blocks in one address range of a region
  *   batch    an array of blocks of one group
  *   record   a block of class 0 that stores a group or a batch, identified by its number
  *   local    the cache of one or more threads: a stack of blocks of each class
  *   mapping  a segment for one large block
  *
- * An allocated block's `family_data` has its class and the requested bytes. A large block has
- * class 0 and the number of its mapping. */
+ * The `family_data` of an allocated block contains its class and the requested bytes. A large block
+ * has class 0 and the number of its mapping. */
 #ifndef SIMALLOC_SCUDO_PARTS_H
 #define SIMALLOC_SCUDO_PARTS_H
 
@@ -17,31 +17,33 @@
 
 enum {
     PAGE = 4096,
-    GRAIN = 16,        /* blocks begin at multiples of it */
-    SMALL_BELOW = 256, /* smaller blocks are released by thresholds of their own */
+    GRAIN = 16,        /* alignment of blocks in bytes */
+    SMALL_BELOW = 256, /* the thresholds of a release apply to smaller blocks */
     MAX_CLASSES = 45,
     MAX_CACHED = 14,
     MAX_GROUPS = 2048,
     MAX_MAPPINGS_CACHED = 256,
     SIZE_BITS = 26, /* bits of the size in an allocated block's family_data */
-    NOTHING = 0,    /* the number of no batch, no record and no mapping */
-    FALLBACK = 0    /* the local cache of all threads that have only freed so far */
+    NOTHING = 0,    /* number that stands for "no batch", "no record" or "no mapping" */
+    FALLBACK = 0    /* number of the local cache that threads share until their first allocation */
 };
 
 
 enum config { CONFIG_DEFAULT, CONFIG_ANDROID };
 enum purge { PURGE_FORCED, PURGE_ALL };
 
-/* The constants of a build of Scudo; sizes in bytes. */
+/* The constants of a build of Scudo. Sizes are in bytes. */
 struct configuration {
-    const uint32_t *sizes; /* size of each class's blocks */
+    const uint32_t *sizes; /* block size of each class */
     uint32_t classes;
-    uint32_t max_cached;   /* blocks go to a local cache in such numbers, and fill a batch */
-    uint32_t cached_bytes; /* or fewer, if they have more bytes together; but one always */
+    /* maximum number of blocks that a local cache takes together, and that fill a batch */
+    uint32_t max_cached;
+    /* maximum bytes of the blocks that a local cache takes together, unless it takes only one */
+    uint32_t cached_bytes;
     uint32_t runs;         /* factor on the number of blocks that a region makes in one step */
     uint64_t region;
-    uint32_t group_bits; /* a group's stretch is two to the power of this */
-    uint64_t gain; /* bytes that small blocks must have gained for another release */
+    uint32_t group_bits; /* binary logarithm of the bytes in a group's address range */
+    uint64_t gain;       /* minimum gain in free bytes of small blocks for another release */
 };
 
 extern const struct configuration scudo_configurations[2];
@@ -53,14 +55,14 @@ struct batch_of_blocks {
 };
 
 struct group {
-    uint64_t mark;   /* free bytes after the last release, or the least since */
-    uint32_t count;  /* free blocks */
-    uint32_t newest; /* batch */
+    uint64_t mark;   /* free bytes after the last release, or their minimum since then */
+    uint32_t count;  /* number of free blocks */
+    uint32_t newest; /* newest batch */
     uint32_t newest_count;
     uint32_t record;
 };
 
-/* The last return of a region's pages, and the free bytes at that time. */
+/* The last release of a region's pages. */
 struct release_state {
     uint64_t threshold;
     uint64_t mark;
@@ -69,43 +71,44 @@ struct release_state {
 
 /* The memory of a class. After each event:
  *
- *   count   == sum of `count` over its groups, except in class 0, whose blocks record themselves
- *   made    <= mapped
- *   made % block == 0, and tail has the mapped - made bytes between them, or is NO_BLOCK */
+ *   count             == sum of `count` over its groups, except in class 0, whose blocks record themselves
+ *   made              <= mapped
+ *   made % block      == 0
+ *   mapped - made     == bytes of `tail`, or 0 if tail == NO_BLOCK */
 struct region {
-    uint64_t block; /* the size of one */
-    uint64_t start; /* the address of the first one */
+    uint64_t block; /* size of a block */
+    uint64_t start; /* address of the first block */
     uint64_t mapped;
     uint64_t made; /* bytes cut into blocks */
     uint64_t first; /* offset of the first block in the region's slot */
     uint32_t slot;
-    uint32_t tail; /* free block of mapped bytes without blocks yet; or NO_BLOCK */
-    uint32_t hole; /* addresses that are not mapped yet; or NO_BLOCK */
-    uint32_t refill; /* blocks that a local cache takes at once */
+    uint32_t tail;   /* free block of mapped bytes that are not cut yet, or NO_BLOCK */
+    uint32_t hole;   /* addresses that are not mapped yet, or NO_BLOCK */
+    uint32_t refill; /* number of blocks that a local cache takes together */
     uint32_t random;
-    uint64_t count; /* free blocks in all groups */
+    uint64_t count; /* number of free blocks in all groups */
     struct group *groups;
     uint32_t group_capacity;
     bool is_full;
-    uint64_t has_blocks[MAX_GROUPS / 64]; /* a bit a group */
+    uint64_t has_blocks[MAX_GROUPS / 64]; /* bitmap of groups with free blocks */
     struct release_state release;
 };
 
-/* The free blocks of class 0, which record themselves. */
+/* The free blocks of class 0, which are their own records. */
 struct records {
-    uint32_t group; /* record of the one group; or NOTHING */
+    uint32_t group; /* record of the only group, or NOTHING */
     uint32_t newest;
     uint32_t newest_count;
 };
 
 struct stack {
-    uint32_t blocks[2 * MAX_CACHED]; /* records for class 0 */
+    uint32_t blocks[2 * MAX_CACHED]; /* numbers of records in class 0 */
     uint32_t count;
 };
 
 struct quarantine_batch;
 
-/* Freed blocks that wait, the oldest first. */
+/* Freed blocks that wait in batches. The oldest batch is first. */
 struct quarantine {
     struct quarantine_batch *oldest;
     struct quarantine_batch *newest;
@@ -124,50 +127,52 @@ struct mapping {
     uint64_t size;
     uint64_t start; /* accessible bytes, from here to `end` */
     uint64_t end;
-    uint64_t time;    /* time of caching; 0: no byte written since the system gave its pages */
-    uint64_t asked;   /* bytes by the program */
-    uint64_t ordinal; /* among all that ever were */
-    uint32_t block;   /* all of it while it is cached; else the next unused mapping */
+    /* time of caching, or 0 if no byte was written since the system supplied its pages */
+    uint64_t time;
+    uint64_t asked;   /* bytes requested by the program */
+    uint64_t ordinal; /* number of the mapping in the order of creation */
+    uint32_t block; /* block of the whole mapping while cached; next unused mapping while unused */
 };
 
 struct secondary {
-    struct mapping *mappings; /* indexed from 1 */
+    struct mapping *mappings; /* by number, from 1 on */
     uint32_t used;
     uint32_t capacity;
-    uint32_t unused; /* the first mapping no longer in use, or NOTHING */
+    uint32_t unused; /* first unused mapping, or NOTHING */
     uint32_t live;
     uint64_t count; /* number of mappings ever made */
     uint64_t mapped;
-    uint32_t cached[MAX_MAPPINGS_CACHED]; /* or NOTHING */
-    uint64_t oldest; /* time at which one of them was cached; 0: none has pages */
+    uint32_t cached[MAX_MAPPINGS_CACHED]; /* cached mapping of each slot, or NOTHING */
+    /* time of caching of the oldest mapping with pages, or 0 if no cached mapping has pages */
+    uint64_t oldest;
     uint32_t found_full;
 };
 
 struct scudo {
     struct heap heap;
-    /* The parameters. */
+    /* Parameters. */
     uint64_t config;
     uint64_t seed;
     uint64_t purge;
     uint64_t tick;
-    uint64_t primary_interval;   /* milliseconds plus 1; 0: pages are never returned */
-    uint64_t secondary_interval; /* milliseconds plus 1; 0: pages are never returned */
+    uint64_t primary_interval;   /* milliseconds plus 1, or 0 if pages are never returned */
+    uint64_t secondary_interval; /* milliseconds plus 1, or 0 if pages are never returned */
     uint64_t cache_count_max;
     uint64_t largest_cached;
-    uint64_t caches; /* number of shared caches; 0: one for each thread */
+    uint64_t caches; /* number of shared caches, or 0 for one cache per thread */
     uint64_t quarantine_size_kb;
     uint64_t thread_local_quarantine_size_kb;
     uint64_t quarantine_max_chunk_size;
-    /* The state. */
+    /* State. */
     const struct configuration *configuration;
     uint8_t *class_of; /* by size / GRAIN, rounded up */
     struct region regions[MAX_CLASSES];
     struct records records;
-    struct batch_of_blocks *batches; /* indexed from 1 */
+    struct batch_of_blocks *batches; /* by number, from 1 on */
     uint32_t batches_used;
     uint32_t batch_capacity;
     uint32_t batch_unused;
-    struct local **locals; /* the fallback or the shared ones first */
+    struct local **locals; /* local caches, first the fallback or the shared caches */
     uint32_t local_count;
     uint32_t local_capacity;
     struct local *local_unused;
@@ -175,7 +180,7 @@ struct scudo {
     uint64_t threads; /* number of threads with a shared cache */
     struct secondary secondary;
     struct quarantine quarantine;
-    uint64_t *bits; /* for releases */
+    uint64_t *bits; /* bitmap of free blocks, used by releases */
     uint32_t bit_words;
     uint64_t madvise_calls;
     uint64_t madvise_bytes;
@@ -212,36 +217,37 @@ static inline uint32_t random_next(uint32_t *random)
 /* Puts items in a random order. */
 void scudo_shuffle(uint32_t *random, uint32_t *items, uint32_t count);
 
-/* The bytes of the header in front of what the program gets. */
+/* Returns the bytes of the header in front of the program's bytes. */
 static inline uint64_t payload_of(const struct scudo *state)
 {
     return state->heap.setting.mechanism ? GRAIN : 0;
 }
 
-/* Gives pages of memory back that remains mapped, and counts that. */
+/* Purges pages, which stay mapped, and counts the call. */
 void scudo_give_back(struct scudo *state, uint64_t address, uint64_t size);
 
 /* Regions: region.c, records.c. */
 
 void scudo_draw_regions(struct scudo *state);
-/* Takes free memory for new blocks, which is one block so far; NO_BLOCK if the region is full, or
- * if memory is exhausted, with the heap's failure set. */
+/* Cuts memory for new blocks off a region, still as one free block. Returns NO_BLOCK if the region
+ * is full, or with the heap's failure set if memory is exhausted. */
 uint32_t scudo_make(struct scudo *state, uint32_t number);
-/* Gives cached blocks back; what records them comes from the local cache. */
+/* Returns cached blocks to their region. The records of new batches and groups come from the local
+ * cache. */
 void scudo_push(struct scudo *state, struct local *local, uint32_t number, const uint32_t *blocks,
                 uint32_t count);
-/* Takes at most `most` blocks, which are cached then; returns how many there are. */
+/* Removes up to `most` blocks from a region and marks them cached. Returns their number. */
 uint32_t scudo_pop(struct scudo *state, struct local *local, uint32_t number, uint32_t *blocks,
                    uint32_t most);
-/* Returns an unused batch, NOTHING with the heap's failure set when memory is exhausted. */
+/* Returns an unused batch. Returns NOTHING, with the heap's failure set, if memory is exhausted. */
 uint32_t scudo_new_batch(struct scudo *state);
 void scudo_drop_batch(struct scudo *state, uint32_t batch);
 
-/* The same of the records, class 0. */
+/* Returns records to class 0. */
 void scudo_push_records(struct scudo *state, const uint32_t *records, uint32_t count);
 
-/* Takes a record from a local cache, in which something is kept from now on, and gives it back.
- * NOTHING without a mechanism, or if memory is exhausted. */
+/* Takes a record from a local cache, or returns it to the cache (scudo_drop_record).
+ * scudo_take_record() returns NOTHING without a mechanism, or if memory is exhausted. */
 uint32_t scudo_take_record(struct scudo *state, struct local *local);
 void scudo_drop_record(struct scudo *state, struct local *local, uint32_t record);
 
@@ -252,7 +258,8 @@ void scudo_release(struct scudo *state, uint32_t number, enum release_kind kind,
 
 /* Large blocks: secondary.c. */
 
-/* Returns the block, NO_BLOCK with the heap's failure set if it cannot be. */
+/* Allocates a large block. Returns NO_BLOCK if the capacity does not allow it, or with the heap's
+ * failure set if memory is exhausted. */
 uint32_t scudo_allocate_large(struct scudo *state, uint64_t size, uint64_t alignment);
 void scudo_free_large(struct scudo *state, uint32_t id, uint64_t now);
 void scudo_clear_cached(struct scudo *state);
@@ -261,16 +268,19 @@ void scudo_clear_cached(struct scudo *state);
 
 bool scudo_init_locals(struct scudo *state);
 void scudo_release_locals(struct scudo *state);
-/* Returns the local cache of the request's thread for an operation, or NULL, with the heap's
- * failure set, if memory is exhausted. */
+/* Returns the local cache that the request's thread uses for an operation. Returns NULL, with the
+ * heap's failure set, if memory is exhausted. */
 struct local *scudo_local(struct scudo *state, bool only_frees);
-/* Takes the block on top of a class's stack, a cached one; NO_BLOCK if the region is full. */
+/* Removes the top block of a class's stack, and refills an empty stack first. The block is still
+ * marked cached. Returns NO_BLOCK if the region is full. */
 uint32_t scudo_pop_local(struct scudo *state, struct local *local, uint32_t number);
-/* Puts a cached block on top; returns whether the oldest have gone to the region. */
+/* Puts a cached block on top of a stack. Returns whether the oldest blocks were moved to the
+ * region. */
 bool scudo_push_local(struct scudo *state, struct local *local, uint32_t number, uint32_t id);
-/* Ends the request's thread: what only it has goes to what all share. */
+/* Ends the request's thread. Moves the quarantine and the stacks of its own cache to the shared
+ * structures. */
 void scudo_end_thread(struct heap *heap);
-/* Empties the local caches that the request's thread empties for all. */
+/* Empties the local cache of the request's thread and the shared caches, with their quarantines. */
 void scudo_empty_reached(struct scudo *state);
 
 /* Quarantine: quarantine.c. */
@@ -278,11 +288,12 @@ void scudo_empty_reached(struct scudo *state);
 /* Returns whether a freed block enters the quarantine. */
 bool scudo_is_quarantined(const struct scudo *state, uint32_t id);
 void scudo_quarantine(struct scudo *state, struct local *local, uint32_t id);
-/* Takes over what waits in a local list; if that is too much, frees the oldest. */
+/* Moves a local list to the global list. If the global list is then too large, frees its oldest
+ * blocks. */
 void scudo_collect(struct scudo *state, struct local *local);
-/* Takes over what waits in a local list, and frees all. */
+/* Moves a local list to the global list, and frees all blocks of the global list. */
 void scudo_recycle_all(struct scudo *state, struct local *local);
-/* The number of blocks in a list. */
+/* Returns the number of blocks in a list. */
 uint64_t scudo_quarantined(const struct quarantine *quarantine);
 void scudo_release_quarantine(struct quarantine *quarantine);
 

@@ -1,4 +1,4 @@
-/* Scudo's quarantine: freed small blocks that wait before they are used again. */
+/* Scudo's quarantine: freed small blocks that wait before they are reused. */
 #include <stdlib.h>
 
 #include "families/scudo/parts.h"
@@ -9,7 +9,7 @@ enum { BATCH_BYTES = 8176, BATCH_LENGTH = 1019, BATCH_HEAD = 24, ENTRY = 8, KIB 
 struct quarantine_batch {
     struct quarantine_batch *next;
     uint64_t weight;
-    uint32_t home; /* the block that it is kept in */
+    uint32_t home; /* block that stores the batch */
     uint32_t count;
     uint32_t blocks[BATCH_LENGTH];
 };
@@ -55,7 +55,8 @@ static uint32_t batch_class(const struct scudo *state)
     return state->class_of[(BATCH_BYTES + GRAIN - 1) / GRAIN];
 }
 
-/* Begins a batch in a block of its own; false, with the heap's failure set, if memory is out. */
+/* Starts a batch, stored in a separate block. Returns false, with the heap's failure set, if memory
+ * is exhausted. */
 static bool begin_batch(struct scudo *state, struct local *local)
 {
     struct quarantine_batch *batch = calloc(1, sizeof *batch);
@@ -91,7 +92,8 @@ void scudo_quarantine(struct scudo *state, struct local *local, uint32_t id)
         scudo_collect(state, local);
 }
 
-/* Fills batches with what the next one has; those that are empty then go to another list. */
+/* Merges each batch into the previous one if both fit in one batch. Moves the emptied batches to
+ * another list. */
 static void merge(struct quarantine *quarantine, struct quarantine *emptied)
 {
     struct quarantine kept = {.oldest = NULL};
@@ -113,7 +115,7 @@ static void merge(struct quarantine *quarantine, struct quarantine *emptied)
     *quarantine = kept;
 }
 
-/* Frees the blocks of a batch, in a random order, and its own. */
+/* Frees the blocks of a batch in a random order, and then the block that stores the batch. */
 static void recycle_batch(struct scudo *state, struct local *local, struct quarantine_batch *batch)
 {
     uint32_t random = (uint32_t)(state->heap.blocks[batch->home].address >> 4);
@@ -125,7 +127,7 @@ static void recycle_batch(struct scudo *state, struct local *local, struct quara
     free(batch);
 }
 
-/* Frees what has waited longest until at most `most` bytes wait. */
+/* Frees the oldest batches until the list's weight is at most `most` bytes. */
 static void recycle(struct scudo *state, struct local *local, uint64_t most)
 {
     struct quarantine *quarantine = &state->quarantine;

@@ -1,4 +1,4 @@
-/* Scudo's class 0: blocks in which groups and batches are recorded, their own among them. */
+/* Scudo's class 0: blocks that record groups and batches, including the batches of class 0. */
 #include "families/scudo/parts.h"
 #include "space/residence.h"
 
@@ -8,7 +8,7 @@ static void touch(struct scudo *state, uint32_t record)
     heap_touch(&state->heap, region->start + (record - 1) * region->block, 1);
 }
 
-/* Makes a batch of a record, which is its first block. */
+/* Starts a batch in a record. The record is the batch's first block. */
 static bool begin_batch(struct scudo *state, uint32_t record)
 {
     struct records *records = &state->records;
@@ -49,7 +49,7 @@ void scudo_push_records(struct scudo *state, const uint32_t *pushed, uint32_t co
     }
 }
 
-/* Makes new records. */
+/* Cuts new records and pushes them. */
 static void make(struct scudo *state)
 {
     struct region *region = &state->regions[0];

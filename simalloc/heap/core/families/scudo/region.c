@@ -36,7 +36,7 @@ void scudo_draw_regions(struct scudo *state)
         region->refill = most == 0                            ? 1
                          : most < configuration->max_cached ? most
                                                              : configuration->max_cached;
-        /* Scudo uses the slot's number as the class's number here. */
+        /* Scudo uses the slot's number instead of the class's number here. */
         region->release.threshold =
             configuration->sizes[slot] < SMALL_BELOW ? configuration->gain : PAGE;
     }
@@ -61,27 +61,28 @@ void scudo_drop_batch(struct scudo *state, uint32_t batch)
     state->batch_unused = batch;
 }
 
-/* Reserves room for the groups of `mapped` bytes of a region. */
+/* Reserves entries for the groups of `mapped` bytes of a region. */
 static bool reserve_groups(struct scudo *state, struct region *region, uint64_t mapped)
 {
     uint32_t last = (uint32_t)(mapped >> state->configuration->group_bits);
     return heap_needs(&state->heap, TABLE_COVER(region->groups, region->group_capacity, last));
 }
 
-/* Reserves the addresses of a region, all unmapped. */
+/* Reserves the addresses of a region. All of them are unmapped. */
 static bool place_region(struct scudo *state, struct region *region)
 {
     struct heap *heap = &state->heap;
     uint32_t slot = heap_reserve_segment(heap, state->configuration->region, SLOT_ALIGNMENT);
     if (slot == NO_BLOCK)
         return false;
-    heap->counters.system_calls += 2; /* one maps, the other makes it a hole */
+    heap->counters.system_calls += 2; /* one call maps, the other makes the hole */
     region->hole = heap_cut_off(heap, slot, region->first);
     region->start = heap->blocks[region->hole].address;
     return true;
 }
 
-/* Maps `size` more bytes of a region; false if it is full or the capacity does not allow that. */
+/* Maps `size` more bytes of a region. Returns false if the region is full, or if memory or the
+ * capacity is exhausted. */
 static bool grow(struct scudo *state, struct region *region, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -133,13 +134,14 @@ static uint32_t group_of(const struct scudo *state, const struct region *region,
     return (uint32_t)(offset >> state->configuration->group_bits);
 }
 
-/* Begins a batch, which takes a record; false, with the heap's failure set, if memory is out. */
+/* Starts a batch, which takes a record. Returns false, with the heap's failure set, if memory is
+ * exhausted. */
 static bool begin_batch(struct scudo *state, struct local *local, struct group *group)
 {
     uint32_t batch = scudo_new_batch(state);
     if (batch == NOTHING)
         return false;
-    uint32_t record = scudo_take_record(state, local); /* may move the batches */
+    uint32_t record = scudo_take_record(state, local); /* may move the array of batches */
     state->batches[batch].record = record;
     state->batches[batch].older = group->newest;
     group->newest = batch;
@@ -147,7 +149,8 @@ static bool begin_batch(struct scudo *state, struct local *local, struct group *
     return true;
 }
 
-/* Enters blocks of one group in its newest batch, and in new ones as each is full. */
+/* Adds blocks of one group to its newest batch, and starts a new batch whenever the newest is
+ * full. */
 static void enter(struct scudo *state, struct local *local, struct region *region,
                   const uint32_t *blocks, uint32_t count)
 {
@@ -168,7 +171,7 @@ static void enter(struct scudo *state, struct local *local, struct region *regio
     region->count += count;
 }
 
-/* Enters blocks that are in order of their groups. */
+/* Adds blocks that are sorted by group. */
 static void enter_groups(struct scudo *state, struct local *local, struct region *region,
                          uint32_t *blocks, uint32_t count, bool is_new)
 {
@@ -199,7 +202,7 @@ void scudo_push(struct scudo *state, struct local *local, uint32_t number, const
     enter_groups(state, local, region, sorted, count, false);
 }
 
-/* Makes new blocks and enters them. */
+/* Cuts new blocks and adds them to their groups. */
 static void make_blocks(struct scudo *state, struct local *local, uint32_t number)
 {
     struct region *region = &state->regions[number];
@@ -216,7 +219,7 @@ static void make_blocks(struct scudo *state, struct local *local, uint32_t numbe
     enter_groups(state, local, region, blocks, count, true);
 }
 
-/* The lowest group that has blocks, NULL if none has. */
+/* Returns the lowest group with a free block, or NULL. */
 static struct group *lowest_group(struct region *region)
 {
     for (uint32_t word = 0; word < MAX_GROUPS / 64; word++)
@@ -226,7 +229,8 @@ static struct group *lowest_group(struct region *region)
     return NULL;
 }
 
-/* Ends the newest batch of a group, which is empty, and the group if that was its last. */
+/* Removes the newest batch of a group, which must be empty. If the group has no other batch,
+ * removes the group. */
 static void end_batch(struct scudo *state, struct local *local, struct region *region,
                       struct group *group)
 {

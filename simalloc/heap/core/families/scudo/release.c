@@ -1,13 +1,13 @@
-/* Releases of small blocks' pages to the system by Scudo. */
+/* Scudo's releases: purging pages of small blocks. */
 #include <string.h>
 
 #include "families/scudo/parts.h"
 
 enum { MILLISECOND = 1000000, RIPE_PAGES = 8 };
 
-/* The groups of one region that are gone through. */
+/* The groups of a region that a release examines. */
 struct choice {
-    uint64_t chosen[MAX_GROUPS / 64]; /* a bit a group */
+    uint64_t chosen[MAX_GROUPS / 64]; /* bitmap of groups */
     uint64_t threshold;
     bool any;
 };
@@ -17,7 +17,7 @@ static bool is_small(const struct region *region)
     return region->block < SMALL_BELOW;
 }
 
-/* Returns whether an examination of the groups is due when `free_bytes` are free. */
+/* Returns whether a release is due when `free_bytes` are free. */
 static bool is_due(const struct scudo *state, struct region *region, uint64_t free_bytes,
                    enum release_kind kind, uint64_t now)
 {
@@ -35,8 +35,8 @@ static bool is_due(const struct scudo *state, struct region *region, uint64_t fr
     return is_ripe || release->last + (state->primary_interval - 1) * MILLISECOND <= now;
 }
 
-/* Returns whether a group of small blocks that has gained blocks is chosen now; otherwise notes its
- * distance from the threshold. */
+/* Returns whether a release chooses a group of small blocks with new free blocks. Also lowers
+ * `threshold` to the bytes that the group lacks. */
 static bool is_dense(const struct scudo *state, const struct region *region, uint32_t number,
                      struct choice *choice)
 {
@@ -83,7 +83,8 @@ static bool is_chosen(const struct choice *choice, uint32_t number)
     return number < MAX_GROUPS && (choice->chosen[number / 64] >> number % 64 & 1) != 0;
 }
 
-/* Makes a set of `count` bits, all clear; false, with the heap's failure set, if memory is out. */
+/* Makes a bitmap of `count` clear bits. Returns false, with the heap's failure set, if memory is
+ * exhausted. */
 static bool clear_bits(struct scudo *state, uint64_t count)
 {
     uint32_t last = (uint32_t)(count / 64);
@@ -123,8 +124,8 @@ static void set_bits(const struct scudo *state, const struct region *region,
     }
 }
 
-/* Returns to the system the pages of [number, end) whose blocks are all free. Returns whether any
- * page was returned. */
+/* Purges the pages of groups [number, end) whose blocks are all free. Returns whether any page was
+ * purged. */
 static bool give_back_span(struct scudo *state, const struct region *region, uint32_t number,
                            uint32_t end)
 {

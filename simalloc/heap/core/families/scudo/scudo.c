@@ -7,9 +7,10 @@
 #include "space/table.h"
 
 enum {
-    HEADER_USED = 8, /* bytes of it that are written */
-    MARKER = 8,      /* bytes in front of an aligned block that say where its header is */
-    LARGEST_UNUSED = 1 << 20 /* a large block's header has the bytes unused at its end modulo this */
+    HEADER_USED = 8, /* bytes of the header that are written */
+    MARKER = 8,      /* bytes at the start of an aligned block that locate its header */
+    /* a large block's header stores the number of unused bytes at its end, modulo this */
+    LARGEST_UNUSED = 1 << 20
 };
 
 /* the system's clock at the start, in nanoseconds */
@@ -34,20 +35,22 @@ static uint64_t position_of(const struct scudo *state, uint32_t id)
     return state->heap.blocks[id].address + payload_of(state);
 }
 
-/* Returns the end of the memory that a block could have. */
+/* Returns the end of the memory that a block can use. */
 static uint64_t end_of(const struct scudo *state, uint32_t id)
 {
     const struct block *block = &state->heap.blocks[id];
     return is_large(state, id) ? mapping_of(state, id)->end : block->address + block->size;
 }
 
-/* The bytes that a small block of a size needs; more than any class has, at a large one. */
+/* Returns the bytes that a small block for a request needs. A result above the largest class
+ * requires a large block. */
 static uint64_t needed_for(const struct scudo *state, uint64_t size, uint64_t alignment)
 {
     return round_up(size, GRAIN) + payload_of(state) + alignment - GRAIN;
 }
 
-/* The class of the smallest blocks that have as much, the number of classes if none has. */
+/* Returns the class of the smallest blocks of at least `needed` bytes, or the number of classes if
+ * no class suffices. */
 static uint32_t class_for(const struct scudo *state, uint64_t needed)
 {
     const struct configuration *configuration = state->configuration;
@@ -56,7 +59,7 @@ static uint32_t class_for(const struct scudo *state, uint64_t needed)
     return state->class_of[needed / GRAIN];
 }
 
-/* Makes what lies in front of an aligned block waste, and writes its header. */
+/* Turns the memory in front of an aligned block into waste, and writes the block's header. */
 static uint32_t use(struct scudo *state, uint32_t id, uint64_t alignment)
 {
     struct heap *heap = &state->heap;
@@ -73,15 +76,15 @@ static uint32_t use(struct scudo *state, uint32_t id, uint64_t alignment)
     return id;
 }
 
-/* Stores the class of a small block, and the requested size; malloc(0) requests 0 bytes. */
+/* Stores the class and the requested size of a small block. malloc(0) requests 0 bytes. */
 static void note_asked(struct scudo *state, uint32_t id, uint32_t number, uint64_t size)
 {
     uint32_t asked = state->heap.request.size == 0 ? 0 : (uint32_t)size;
     state->heap.blocks[id].family_data = number << SIZE_BITS | asked;
 }
 
-/* Takes a block of the smallest class that fits, or of a larger class if its region is full.
- * Returns NO_BLOCK if all are full. */
+/* Allocates a block of the smallest class that fits, or of a larger class if its region is full.
+ * Returns NO_BLOCK if all these regions are full. */
 static uint32_t allocate_small(struct scudo *state, struct local *local, uint64_t size,
                                uint64_t alignment)
 {
@@ -99,7 +102,7 @@ static uint32_t allocate_small(struct scudo *state, struct local *local, uint64_
     return NO_BLOCK;
 }
 
-/* Writes zeros where the memory may have had another use. */
+/* Writes zeros to memory that may have been used before. */
 static void zero(struct scudo *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -139,7 +142,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Makes one cached block again of an aligned block and what lies in front of it. */
+/* Joins an aligned block with the memory in front of it into one cached block. */
 static void join(struct scudo *state, uint32_t id, uint32_t number)
 {
     struct heap *heap = &state->heap;
@@ -166,7 +169,7 @@ static void release(struct heap *heap, uint32_t id)
         scudo_release(state, number, RELEASE_NORMAL, now(state));
 }
 
-/* The bytes that a block's header says that it has. */
+/* Returns the size of a block as computed from its header. */
 static uint64_t size_read(const struct scudo *state, uint32_t id)
 {
     if (!is_large(state, id))
@@ -216,7 +219,7 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
 DEFINE_ONLY_LAYER(scudo, true, allocate, release, heap_reserve, .resize = resize,
                   .reallocate = reallocate_block, .rounded = rounded)
 
-/* Gives pages back without waiting. */
+/* Purges pages immediately. With purge=all, also empties the quarantine and the caches. */
 static void give_back(struct heap *heap)
 {
     struct scudo *state = (struct scudo *)heap;
@@ -279,7 +282,7 @@ static uint64_t cached(const void *memory)
     return blocks;
 }
 
-/* Blocks of class 0 are in no groups, because they record themselves. */
+/* Blocks of class 0 are in no group, because they are their own records. */
 static const char *check_region(const struct scudo *state, const struct region *region,
                                 bool is_of_records)
 {

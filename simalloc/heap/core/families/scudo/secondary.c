@@ -1,4 +1,4 @@
-/* Scudo's large blocks: a mapping each, and a cache of those that are freed. */
+/* Scudo's large blocks: a mapping for each, and a cache of freed mappings. */
 #include "families/scudo/parts.h"
 #include "space/residence.h"
 #include "space/table.h"
@@ -15,14 +15,14 @@ static uint64_t guard_of(const struct scudo *state)
     return state->heap.setting.mechanism ? PAGE : 0;
 }
 
-/* Returns the address of a block of `size` bytes for the program in a mapping, as high as
- * possible. */
+/* Returns the highest aligned address in a mapping for `size` bytes of the program. */
 static uint64_t place_in(const struct mapping *mapping, uint64_t size, uint64_t alignment)
 {
     return (mapping->end - size) / alignment * alignment;
 }
 
-/* Takes a cached mapping: the first that is hardly too large, or else the smallest waste. */
+/* Takes a cached mapping: the first that wastes at most a tenth, or else the last of those with
+ * minimum waste. */
 static uint32_t take_cached(struct scudo *state, uint64_t size, uint64_t alignment)
 {
     struct secondary *secondary = &state->secondary;
@@ -67,8 +67,8 @@ static uint32_t new_mapping(struct scudo *state)
     return ++secondary->used;
 }
 
-/* Maps a segment, with a guard page at both ends; NOTHING, with the heap's failure set, if that
- * cannot be. */
+/* Maps a segment with a guard page at each end. Returns NOTHING if the capacity does not allow it,
+ * or with the heap's failure set if memory is exhausted. */
 static uint32_t map(struct scudo *state, uint64_t size, uint64_t alignment)
 {
     struct secondary *secondary = &state->secondary;
@@ -114,7 +114,8 @@ static void unmap(struct scudo *state, uint32_t number)
     secondary->unused = number;
 }
 
-/* Cuts a mapping's one block: waste and the header, the block for the program, the guard page. */
+/* Cuts the single block of a mapping into waste with the header, the program's block, and the guard
+ * page. Returns the program's block. */
 static uint32_t cut(struct scudo *state, const struct mapping *mapping, uint64_t position)
 {
     struct heap *heap = &state->heap;
@@ -154,7 +155,7 @@ uint32_t scudo_allocate_large(struct scudo *state, uint64_t size, uint64_t align
     return block;
 }
 
-/* Makes one cached block again of all of a mapping. */
+/* Joins all blocks of a mapping into one cached block. */
 static void join(struct scudo *state, struct mapping *mapping, uint32_t block)
 {
     struct heap *heap = &state->heap;
@@ -167,14 +168,14 @@ static void join(struct scudo *state, struct mapping *mapping, uint32_t block)
     mapping->block = block;
 }
 
-/* Gives the pages of a mapping back. */
+/* Purges the pages of a mapping. */
 static void clear(struct scudo *state, struct mapping *mapping)
 {
     scudo_give_back(state, mapping->start, mapping->end - mapping->start);
     mapping->time = 0;
 }
 
-/* Gives the pages of all mappings back that were cached at `latest` or before. */
+/* Purges the pages of all mappings that were cached at `latest` or before. */
 static void clear_until(struct scudo *state, uint64_t latest)
 {
     struct secondary *secondary = &state->secondary;
@@ -190,10 +191,11 @@ static void clear_until(struct scudo *state, uint64_t latest)
     }
 }
 
-/* Gives the pages of mappings back that have been cached for the interval. */
+/* Purges the pages of mappings that have been cached for at least the interval. */
 static void clear_older(struct scudo *state, uint64_t now)
 {
-    uint64_t latest = now - (state->secondary_interval - 1) * MILLISECOND; /* below 0: huge */
+    /* a negative time wraps to a huge one */
+    uint64_t latest = now - (state->secondary_interval - 1) * MILLISECOND;
     uint64_t oldest = state->secondary.oldest;
     if (state->secondary_interval > 0 && oldest > 0 && oldest <= latest)
         clear_until(state, latest);
@@ -216,8 +218,8 @@ static void unmap_cached(struct scudo *state)
     secondary->found_full = 0;
 }
 
-/* Puts a mapping first, and moves the previous first one to the first slot with room. Returns false
- * if no slot has room. */
+/* Stores a mapping in the first slot, and moves the previous first mapping to the first free slot.
+ * Returns false if no slot is free. */
 static bool store(struct scudo *state, uint32_t number)
 {
     struct secondary *secondary = &state->secondary;
