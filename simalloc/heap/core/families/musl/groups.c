@@ -1,4 +1,4 @@
-/* Allocation and release of groups of slots in musl's malloc. */
+/* Making and freeing groups of slots in musl's malloc. */
 #include <stdlib.h>
 
 #include "families/musl/musl.h"
@@ -7,15 +7,15 @@
 
 enum {
     SMALL_CLASSES = 9,
-    MAX_BYTES = 1 << 20,  /* a group has fewer */
-    SOON = 10,            /* steps between giving a mapping up and getting one that are counted */
+    MAX_BYTES = 1 << 20, /* a group has fewer bytes */
+    SOON = 10, /* a mapping less than this number of steps after an unmapping is a bounce */
     REMEMBERED = 150,
     LAST_STEP = 255,
-    RECORDS = 101, /* number of group records in a page */
+    RECORDS = 101, /* number of group records in a page of the break */
     HOST_MARK = 6,
 };
 
-/* Units of 16 bytes. */
+/* Sizes in bytes, from units of 16 bytes. */
 #define SIZE(units) (UNIT * (units))
 #define FOUR_SIZES(a, b, c, d) SIZE(a), SIZE(b), SIZE(c), SIZE(d)
 
@@ -28,8 +28,8 @@ const uint32_t musl_sizes[CLASSES] = {
     FOUR_SIZES(2340, 2730, 3276, 4095), FOUR_SIZES(4680, 5460, 6552, 8191),
 };
 
-/* Slots of a new group in small classes: the first count whose fourfold is at most the slots in
- * use. */
+/* Slots of a new group in small classes. The first count applies whose fourfold is at most the
+ * slots in use, or else the last. */
 static const uint8_t small_counts[SMALL_CLASSES][3] = {
     {30, 30, 30}, {31, 15, 15}, {20, 10, 10}, {31, 15, 7}, {25, 12, 6},
     {21, 10, 5},  {18, 8, 4},   {31, 15, 7},  {28, 14, 6},
@@ -82,7 +82,8 @@ static uint32_t lowered_count(uint32_t class, uint32_t count)
     return class % 4 == 0 && size > 2 * MUSL_PAGE ? 5 : count;
 }
 
-/* A number for a new group, all zero; NO_GROUP, with the heap's failure set, without memory. */
+/* Returns the number of a new group, which is zeroed. Returns NO_GROUP, with the heap's failure
+ * set, if memory is exhausted. */
 static uint32_t new_number(struct musl *state)
 {
     struct musl_groups *groups = &state->groups;
@@ -99,7 +100,8 @@ static uint32_t new_number(struct musl *state)
     return number;
 }
 
-/* Uses a record of a group; more are in another page of the break, the first behind a guard. */
+/* Uses a record for a group. If no record is unused, raises the break by a page of records; the
+ * first page follows a guard page. */
 static void take_record(struct musl *state)
 {
     struct heap *heap = &state->heap;
@@ -119,7 +121,7 @@ static void take_record(struct musl *state)
     heap_touch(heap, heap->brk - MUSL_PAGE, 1);
 }
 
-/* Counts the steps of time: mappings that come and go. */
+/* Counts a step: the mapping of a group or large object, or the unmapping of a group. */
 static void advance(struct musl *state)
 {
     if (state->step++ < LAST_STEP)
@@ -138,7 +140,7 @@ static void count_bounce(struct musl *state, uint32_t class)
     *bounces = *bounces + 1 >= BOUNCING ? REMEMBERED : *bounces + 1;
 }
 
-/* Maps memory; NO_BLOCK, with the heap's failure set, if that cannot be. */
+/* Maps memory. Returns NO_BLOCK, with the heap's failure set, if that is impossible. */
 static uint32_t map(struct musl *state, struct musl_mapping *mapping, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -154,7 +156,7 @@ static uint32_t map(struct musl *state, struct musl_mapping *mapping, uint64_t s
     return id;
 }
 
-/* Cuts the slots of a group out of a block that is waste. */
+/* Cuts a block of waste into the slots of a group. */
 static void lay_out(struct musl *state, uint32_t number, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -197,7 +199,7 @@ static uint64_t mapping_size(const struct musl *state, uint32_t class, uint64_t 
     return alone;
 }
 
-/* Gives a group a mapping of its own; false, with the heap's failure set, if that cannot be. */
+/* Maps memory for a group. Returns false, with the heap's failure set, if that is impossible. */
 static bool map_group(struct musl *state, uint32_t number, uint32_t class, uint64_t request,
                       uint32_t count)
 {
@@ -226,7 +228,8 @@ static bool map_group(struct musl *state, uint32_t number, uint32_t class, uint6
     return true;
 }
 
-/* Puts a group into a slot of a larger class; false as above. */
+/* Places a group in a slot of a larger class. Returns false, with the heap's failure set, if that
+ * is impossible. */
 static bool nest_group(struct musl *state, uint32_t number, uint32_t class, uint32_t count)
 {
     struct heap *heap = &state->heap;
@@ -264,7 +267,7 @@ static bool nest_group(struct musl *state, uint32_t number, uint32_t class, uint
     return true;
 }
 
-/* Gives the number of a group back whose memory was refused; returns NO_GROUP. */
+/* Releases the number of a group whose memory was refused. Returns NO_GROUP. */
 static uint32_t give_number_back(struct musl *state, uint32_t number)
 {
     *group_of(state, number) = (struct musl_group){.next = state->groups.unused};

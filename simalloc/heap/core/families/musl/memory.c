@@ -1,4 +1,4 @@
-/* The bytes written into the slots of musl's malloc, as far as they are read later. */
+/* Written bytes in the slots of musl's malloc that the allocator reads later. */
 #include <string.h>
 
 #include "families/musl/musl.h"
@@ -11,7 +11,7 @@ static struct musl_mapping *mapping_of(const struct musl *state, uint32_t group)
     return &group_of(state, group_of(state, group)->root)->mapping;
 }
 
-/* The first unit of a mapping whose byte number `place` does not lie before `at`. */
+/* Returns the first unit of a mapping whose byte number `place` is at or above offset `at`. */
 static uint64_t unit_from(uint64_t at, uint64_t place)
 {
     return (at + UNIT - 1 - place) / UNIT;

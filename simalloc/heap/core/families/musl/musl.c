@@ -24,14 +24,14 @@ bool musl_reserve(struct musl *state, uint64_t blocks)
     return heap_needs(&state->heap, reserve_objects(state));
 }
 
-/* Stores the start of an object's slot, and its entries there. */
+/* Stores the start and size of an object, and encodes the size in its slot. */
 static void enter(struct musl *state, uint32_t id, uint64_t at, uint64_t size)
 {
     musl_end(state, slot_of(state, id), at, size);
     state->objects[id] = (struct musl_object){at, size};
 }
 
-/* The program writes the bytes of an object, if it does. */
+/* Records that the program writes the bytes of an object, if it writes its objects. */
 static void write_object(struct musl *state, uint32_t id)
 {
     const struct musl_object object = state->objects[id];
@@ -43,7 +43,7 @@ static void write_object(struct musl *state, uint32_t id)
     musl_fill(state, slot_of(state, id), object, WRITTEN);
 }
 
-/* Zeroes a new object, unless its pages are new; whole pages that are zero are only read. */
+/* Zeroes a new object unless its pages are new. Whole pages that are zero are only read. */
 static void zero_object(struct musl *state, uint32_t id)
 {
     const struct musl_object object = state->objects[id];
@@ -61,7 +61,7 @@ static void zero_object(struct musl *state, uint32_t id)
     heap_touch(&state->heap, end - end % MUSL_PAGE, end % MUSL_PAGE);
 }
 
-/* Takes a slot, or a mapping, and places an object in it. */
+/* Takes a slot or a mapping, and places an object in it. */
 static uint32_t place(struct musl *state, uint64_t size)
 {
     struct musl_slot slot = {0, 0};
@@ -79,7 +79,7 @@ static uint32_t place(struct musl *state, uint64_t size)
     return id;
 }
 
-/* Takes so much that the object can begin at a multiple of a power of two. */
+/* Places an object at a multiple of an alignment, in a slot with sufficient excess bytes. */
 static uint32_t place_aligned(struct musl *state, uint64_t size, uint64_t alignment)
 {
     alignment = UINT64_C(1) << (64 - __builtin_clzll(alignment - 1));
@@ -109,7 +109,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Offers the whole pages of a freed slot to the system, which takes them if it is short. */
+/* Offers the whole pages of a freed slot to the system, which takes them when it is short of
+ * memory. */
 static void offer(struct musl *state, struct musl_slot slot)
 {
     const struct musl_group *group = group_of(state, slot.group);
@@ -138,7 +139,8 @@ static void release(struct heap *heap, uint32_t id)
         musl_free_slot(state, slot);
 }
 
-/* Lets an object stay if its slot is large enough, and not much too large. */
+/* Keeps an object in place if its slot is large enough and its class is at most one below the
+ * slot's class. Returns whether it stays in place. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct musl *state = state_of(heap);
@@ -151,7 +153,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return true;
 }
 
-/* Gives an object's mapping the size that it needs. */
+/* Resizes an object's mapping to the pages that the object needs. */
 static uint32_t resize_mapping(struct musl *state, uint32_t id, uint64_t size)
 {
     struct musl_slot slot = slot_of(state, id);

@@ -1,4 +1,4 @@
-/* The choice of a slot in musl's malloc, and the consequences of its release. */
+/* Choosing and freeing slots in musl's malloc. */
 #include "families/musl/musl.h"
 
 enum { FIRST_COARSE = 4, END_COARSE = 32, NEVER_COARSE = 6, FEW = 12, EXPECTED = 3, FEW_SLOTS = 20 };
@@ -30,14 +30,14 @@ static void dequeue(struct musl *state, uint32_t number)
     group->next = group->previous = NO_GROUP;
 }
 
-/* Makes available what has been freed of the slots that may be handed out. */
+/* Makes the freed active slots of a group available. */
 static void activate(struct musl_group *group)
 {
     group->avail = group->freed & active_slots(group);
     group->freed -= group->avail;
 }
 
-/* Lets one slot more be handed out, and those behind it that lie in the same page. */
+/* Activates one more slot, and the slots behind it up to the first that spans two pages. */
 static void raise_active(const struct musl *state, struct musl_group *group)
 {
     uint32_t count = group->active + 2;
@@ -49,7 +49,8 @@ static void raise_active(const struct musl *state, struct musl_group *group)
     group->active = (count < group->count ? count : group->count) - 1;
 }
 
-/* Makes available what has been freed in another group, or drops the only one, all used. */
+/* Makes the freed slots of another group available. Drops the head from the ring if all its slots
+ * are used. */
 static void turn(struct musl *state, uint32_t class)
 {
     uint32_t *ring = &state->rings[class];
@@ -99,7 +100,7 @@ struct musl_slot musl_take_slot(struct musl *state, uint32_t class, uint64_t siz
     return take(state, state->rings[class]);
 }
 
-/* Returns whether the next class serves a request, because few of its slots are in use. */
+/* Returns whether the next class serves a request because few slots of that class are in use. */
 static bool prefers_next(const struct musl *state, uint32_t class)
 {
     if (class % 2 != 0 || class < FIRST_COARSE || class >= END_COARSE || class == NEVER_COARSE)
@@ -121,7 +122,7 @@ struct musl_slot musl_find_slot(struct musl *state, uint64_t size)
     return musl_take_slot(state, class, size);
 }
 
-/* Returns whether a group without objects is released. */
+/* Returns whether a group without objects is freed. */
 static bool may_go(const struct musl *state, const struct musl_group *group, uint32_t number)
 {
     if (group->class == ALONE || group->stride < musl_sizes[group->class])
