@@ -1,4 +1,4 @@
-/* PhK's pages of chunks (simalloc/policy/families/phk.md). */
+/* PhK malloc's pages of chunks (policy/families/phk.md). */
 #include "families/phk/phk.h"
 
 void phk_chunk_pages_init(struct chunk_pages *pages)

@@ -1,19 +1,19 @@
-/* PhK malloc: runs of pages by first fit, pages of chunks of a power of two
- * (simalloc/policy/families/phk.md). */
+/* PhK malloc: runs of pages by first fit, and pages of chunks whose size is a power of two
+ * (policy/families/phk.md). */
 #include "families/phk/phk.h"
 #include "index/pages/runs.h"
 #include "layers/define_layer.h"
 
 struct phk {
-    struct heap heap; /* `family_data`: number of a chunk's page plus one, 0 for pages */
+    struct heap heap; /* `family_data`: number of a chunk's page plus 1, or 0 for whole pages */
     uint64_t page;
     uint64_t keep;
     uint64_t chunk_pages; /* enum page_order */
     struct runs runs;
     uint64_t visited;    /* blocks visited in the current event */
-    uint32_t directory;  /* the segment, or NO_BLOCK */
-    uint32_t spare;      /* the run descriptor that describes nothing, or NO_BLOCK */
-    uint32_t *described; /* by run id: its descriptor */
+    uint32_t directory;  /* segment of the page directory, or NO_BLOCK */
+    uint32_t spare;      /* unused run descriptor, or NO_BLOCK */
+    uint32_t *described; /* descriptor of each run, by run id */
     uint32_t described_capacity;
     struct chunk_pages pages;
 };
@@ -34,7 +34,7 @@ static bool is_small(const struct phk *state, uint64_t size)
     return size <= state->page / 2;
 }
 
-/* Takes a chunk for the allocator itself. */
+/* Allocates a chunk for the allocator's own data. */
 static uint32_t take_table(struct phk *state, uint64_t size)
 {
     uint32_t id = take_chunk(state, class_of(size));
@@ -48,7 +48,7 @@ static uint32_t take_run_descriptor(struct phk *state)
     return take_table(state, 5 * state->heap.setting.word);
 }
 
-/* Keeps a descriptor that describes nothing any more as the spare one, or frees it. */
+/* Keeps a descriptor that is no longer used as the spare descriptor, or frees it. */
 static void spare_descriptor(struct phk *state, uint32_t descriptor)
 {
     if (descriptor == NO_BLOCK)
@@ -59,7 +59,8 @@ static void spare_descriptor(struct phk *state, uint32_t descriptor)
         free_chunk(state, descriptor);
 }
 
-/* Returns the bytes of the larger directory that a heap up to this break needs; 0 if it needs none. */
+/* Returns the bytes of the larger directory that a heap up to this break needs, or 0 if the current
+ * directory suffices. */
 static uint64_t new_directory_bytes(const struct phk *state, uint64_t brk)
 {
     const struct heap *heap = &state->heap;
@@ -70,7 +71,7 @@ static uint64_t new_directory_bytes(const struct phk *state, uint64_t brk)
     return ((entries - 1) * word / state->page + 2) * state->page;
 }
 
-/* Maps a larger directory if the heap has outgrown it. */
+/* Maps a larger directory if the heap has outgrown the current one. */
 static void fit_directory(struct phk *state)
 {
     struct heap *heap = &state->heap;
@@ -85,7 +86,7 @@ static void fit_directory(struct phk *state)
     state->directory = directory;
 }
 
-/* Uses the low end of a run. */
+/* Takes the low end of a run. */
 static uint32_t use_run(struct phk *state, uint32_t id, uint64_t size)
 {
     uint32_t rest;
@@ -97,7 +98,8 @@ static uint32_t use_run(struct phk *state, uint32_t id, uint64_t size)
     return taken;
 }
 
-/* Allocates whole pages, which are not yet counted as allocated. */
+/* Allocates whole pages and does not count them as allocated. Returns NO_BLOCK, possibly with the
+ * heap's failure set, if that is impossible. */
 static uint32_t take_pages(struct phk *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -115,7 +117,7 @@ static uint32_t take_pages(struct phk *state, uint64_t size)
     return heap->failure == NULL ? id : NO_BLOCK;
 }
 
-/* Cuts a large run at the break down to `keep` bytes, at least a page. */
+/* Lowers the break if a run ends there, so that `keep` bytes of the run remain. */
 static void lower_break(struct phk *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -125,8 +127,8 @@ static void lower_break(struct phk *state, uint32_t id)
     runs_resized(&state->runs, id);
 }
 
-/* Makes a block of pages that is waste a free run. It stays waste if memory for the descriptor of
- * the run is refused. */
+/* Turns a block of waste pages into a free run. The block stays waste if memory for the run's
+ * descriptor is refused. */
 static void free_pages(struct phk *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -151,8 +153,8 @@ static void free_pages(struct phk *state, uint32_t id)
         free_chunk(state, high);
 }
 
-/* Makes the descriptor of a new page; the space above it is free. Returns false if memory is
- * refused. */
+/* Makes the descriptor of a new page. A descriptor in the page itself leaves the space above it
+ * uncut. Returns false if memory is refused. */
 static bool describe_page(struct phk *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
@@ -164,7 +166,7 @@ static bool describe_page(struct phk *state, uint32_t number)
     uint64_t bytes = 8 + 2 * heap->setting.word + 4 * ((chunks + 31) / 32);
     if (chunk > 2 * bytes) {
         uint32_t descriptor = take_table(state, bytes);
-        state->pages.all[number].descriptor = descriptor; /* the table of pages may have moved */
+        state->pages.all[number].descriptor = descriptor; /* table of pages may have moved */
         return descriptor != NO_BLOCK;
     }
     page->uncut = heap_cut_high(heap, page->base, round_up(bytes, chunk));
@@ -173,7 +175,7 @@ static bool describe_page(struct phk *state, uint32_t number)
     return true;
 }
 
-/* Makes a page of chunks, the first of its list; returns its number, or NO_PAGE. */
+/* Makes a page of chunks, first in its list. Returns its number, or NO_PAGE. */
 static uint32_t new_page(struct phk *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -201,7 +203,7 @@ static uint32_t new_page(struct phk *state, unsigned class)
     return number;
 }
 
-/* Takes a free chunk, allocated. */
+/* Allocates a free chunk of a class. Returns NO_BLOCK if memory is refused. */
 static uint32_t take_chunk(struct phk *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -229,7 +231,7 @@ static uint32_t take_chunk(struct phk *state, unsigned class)
     return id;
 }
 
-/* Makes one block of a page whose chunks are all free, and frees it. */
+/* Joins the chunks of a page, which must all be free, into one block and frees it. */
 static void dissolve(struct phk *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
@@ -247,7 +249,7 @@ static void dissolve(struct phk *state, uint32_t number)
     free_pages(state, id);
 }
 
-/* Enters a page that has a free chunk again into its list. */
+/* Returns a page that has a free chunk again to its list. */
 static void enter_again(struct phk *state, uint32_t number)
 {
     if (state->chunk_pages == NEWEST_FIRST)
@@ -275,7 +277,7 @@ static void free_chunk(struct phk *state, uint32_t id)
         dissolve(state, number);
 }
 
-/* Maps the directory and makes the spare descriptor; returns false if memory for them is refused. */
+/* Maps the directory and makes the spare descriptor. Returns false if memory is refused. */
 static bool begin(struct phk *state)
 {
     struct heap *heap = &state->heap;

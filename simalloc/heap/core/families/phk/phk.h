@@ -7,34 +7,34 @@
 
 enum { SMALLEST = 16, CLASSES = 64, NO_PAGE = UINT32_MAX };
 
-/* A page of chunks. Its free chunks are known by their places, except those never used, which are
- * above all others. */
+/* A page of chunks. Freed chunks are recorded by their places in the page. Chunks that were never
+ * used are above all others. */
 struct page {
     uint32_t before; /* previous page of its class with a free chunk */
     uint32_t after;  /* next page of its class, or next unused page */
-    uint32_t base;   /* lowest block: a chunk, or the descriptor */
-    uint32_t uncut;  /* chunks never used, one cached block; or NO_BLOCK */
+    uint32_t base;   /* lowest block, which is a chunk or the descriptor */
+    uint32_t uncut;  /* block of the chunks that were never used, in state cached, or NO_BLOCK */
     uint32_t descriptor; /* chunk in another page that describes this page, or NO_BLOCK */
     uint32_t class;
     uint64_t live;
     uint64_t freed; /* number of freed chunks */
     uint64_t address;
-    uint32_t places; /* entries of `ids` */
-    uint32_t words;  /* words of `bits` */
-    uint32_t *ids;   /* by place: free chunk */
+    uint32_t places; /* number of entries in `ids` */
+    uint32_t words;  /* number of words in `bits` */
+    uint32_t *ids;   /* freed chunk of each place */
     uint64_t *bits;  /* bitmap of freed chunks, by place */
 };
 
 /* All pages of chunks, by number. */
 struct chunk_pages {
-    uint32_t lists[CLASSES]; /* the first page of each class with a free chunk, or NO_PAGE */
+    uint32_t lists[CLASSES]; /* first page of each class with a free chunk, or NO_PAGE */
     struct page *all;
     uint32_t count;
     uint32_t capacity;
-    uint32_t unused; /* chain of pages, or NO_PAGE */
+    uint32_t unused; /* first unused page, or NO_PAGE; linked by `after` */
 };
 
-/* Place at which a page that has a free chunk again enters its list. */
+/* Position at which a page that has a free chunk again enters its list. */
 enum page_order { ALMOST_BY_ADDRESS, BY_ADDRESS, NEWEST_FIRST };
 
 /* chunk_pages.c: the pages of chunks. */
@@ -46,8 +46,8 @@ void phk_chunk_pages_release(struct chunk_pages *pages);
 /* Returns the number of an unused page, or NO_PAGE when memory is exhausted. */
 uint32_t phk_new_page_number(struct chunk_pages *pages);
 
-/* Enters a page in the list of its class, between two others, or NO_PAGE. This function and those
- * below are inlined: calls would take 7 % more instructions per event. */
+/* Inserts a page in the list of its class between two pages; either may be NO_PAGE. This function
+ * and the following ones are inlined because calls would cost 7 % more instructions per event. */
 ALWAYS_INLINE void enter_list(struct chunk_pages *pages, uint32_t number, uint32_t before,
                               uint32_t after)
 {
@@ -62,8 +62,8 @@ ALWAYS_INLINE void enter_list(struct chunk_pages *pages, uint32_t number, uint32
         pages->all[after].before = number;
 }
 
-/* Enters a page by its address: almost, before the last page that is followed by higher ones only;
- * or rightly, behind that if it is lower. */
+/* Inserts a page in address order. The page enters before the last page whose successors are all
+ * higher. Without `almost`, it enters behind that page if that page is lower. */
 ALWAYS_INLINE void enter_by_address(struct chunk_pages *pages, uint32_t number, bool almost)
 {
     const struct page *all = pages->all;
@@ -91,14 +91,14 @@ ALWAYS_INLINE void leave_list(struct chunk_pages *pages, uint32_t number)
         pages->all[page->after].before = page->before;
 }
 
-/* Ensures that a page has room for a place. Returns false when memory is exhausted. */
+/* Reserves entries of a page for a place. Returns false if memory is exhausted. */
 ALWAYS_INLINE bool reserve_place(struct page *page, uint64_t place)
 {
     return TABLE_COVER(page->ids, page->places, (uint32_t)place) &&
            TABLE_COVER(page->bits, page->words, (uint32_t)(place / 64));
 }
 
-/* Takes the lowest freed chunk. */
+/* Takes the lowest freed chunk of a page. */
 ALWAYS_INLINE uint32_t take_freed(struct page *page)
 {
     uint64_t word = 0;
