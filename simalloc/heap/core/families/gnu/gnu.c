@@ -1,5 +1,5 @@
-/* GNU malloc: runs of pages by next fit, fragments of a power of two
- * (simalloc/policy/families/gnu.md). */
+/* GNU malloc: runs of pages by next fit, and fragments whose size is a power of two
+ * (policy/families/gnu.md). */
 #include "families/gnu/gnu.h"
 #include "layers/define_layer.h"
 
@@ -57,7 +57,8 @@ static uint32_t new_page_number(struct gnu *state)
     return number;
 }
 
-/* Makes a page of fragments; returns its lowest, which is allocated. */
+/* Makes a page of fragments. Returns its lowest fragment, which is allocated, or NO_BLOCK if memory
+ * is refused. */
 static uint32_t new_page(struct gnu *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -82,7 +83,7 @@ static uint32_t new_page(struct gnu *state, unsigned class)
     return id;
 }
 
-/* Takes the high end of the part of a page that was never used. */
+/* Cuts a fragment off the high end of the part of a page that was never used. */
 static uint32_t cut_high_end(struct gnu *state, struct page *page)
 {
     struct heap *heap = &state->heap;
@@ -116,7 +117,7 @@ static uint32_t take_fragment(struct gnu *state, unsigned class)
     return id;
 }
 
-/* Makes one block of a page whose fragments are all free, and frees it. */
+/* Joins the fragments of a page, which must all be free, into one block and frees it. */
 static void dissolve(struct gnu *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
@@ -143,7 +144,7 @@ static void free_fragment(struct gnu *state, uint32_t id)
         heap->blocks[page->freed].family_data = NO_BLOCK;
     }
     uint32_t *link = page->freed == NO_BLOCK ? &page->freed : &heap->blocks[page->freed].family_data;
-    heap->blocks[id].family_data = *link; /* behind the first */
+    heap->blocks[id].family_data = *link; /* second position in the list */
     *link = id;
     if (--page->live == 0)
         dissolve(state, number);
@@ -180,7 +181,8 @@ static void release(struct heap *heap, uint32_t id)
     gnu_free_pages(state, id);
 }
 
-/* Resizes a block in place and frees pages that it does not need. Returns false if it must move. */
+/* Resizes a block in place and frees the pages that it no longer needs. Returns false if the block
+ * must move. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct gnu *state = (struct gnu *)heap;
@@ -199,7 +201,7 @@ static bool resize(struct heap *heap, uint32_t id, uint64_t size)
     return true;
 }
 
-/* Returns whether pages that are freed can be allocated again with `size` bytes. */
+/* Returns whether the pages of a block can serve `size` bytes after they are freed. */
 static bool can_grow(struct gnu *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;

@@ -1,5 +1,4 @@
-/* Where the pages of GNU malloc come from: free runs, the break, and the table of all pages
- * (simalloc/policy/families/gnu.md). */
+/* The pages of GNU malloc (policy/families/gnu.md): free runs, the break, and the page table. */
 #include "families/gnu/gnu.h"
 
 void gnu_free_run(struct gnu *state, uint32_t id)
@@ -38,8 +37,8 @@ bool gnu_new_table(struct gnu *state)
     return true;
 }
 
-/* Returns the entries of a table for a heap up to this break: the present number, doubled until it
- * is sufficient. */
+/* Returns the entries of a page table for a heap up to this break: the current number, doubled
+ * until it suffices. */
 static uint64_t entries_for(const struct gnu *state, uint64_t brk)
 {
     uint64_t entries = state->entries;
@@ -49,8 +48,8 @@ static uint64_t entries_for(const struct gnu *state, uint64_t brk)
     return entries;
 }
 
-/* Allocates a larger table if the heap has outgrown it, and frees the old one; false if memory
- * cannot be had. */
+/* Allocates a larger page table if the heap has outgrown the current one, which it then frees.
+ * Returns false if memory is refused. */
 static bool grow_table(struct gnu *state)
 {
     struct heap *heap = &state->heap;
@@ -66,7 +65,8 @@ static bool grow_table(struct gnu *state)
     return true;
 }
 
-/* Uses the low end of a run; the next search begins with the remainder, or behind it. */
+/* Takes the low end of a run. The next search begins at the remainder, or at the next run if no
+ * remainder exists. */
 static uint32_t use_run(struct gnu *state, uint32_t id, uint64_t size)
 {
     uint32_t next = runs_next(&state->runs, id);
@@ -85,7 +85,7 @@ bool gnu_has_room(struct gnu *state, uint64_t size)
     return entries == state->entries || heap_has_room(heap, size + table_bytes(state, entries));
 }
 
-/* Raises the break; returns the pages used, not yet counted as allocated. */
+/* Raises the break. Returns the requested pages, not yet counted as allocated. */
 static uint32_t grow(struct gnu *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
