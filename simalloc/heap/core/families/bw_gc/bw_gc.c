@@ -1,8 +1,8 @@
-/* The collector of Boehm, Demers and Weiser (simalloc/policy/families/bw_gc.md). */
+/* The garbage collector of Boehm, Demers and Weiser (policy/families/bw_gc.md). */
 #include "families/bw_gc/bw_gc.h"
 #include "layers/define_layer.h"
 
-/* A size of small objects in words, and its class. */
+/* Returns the block size for a small request, in words. */
 static uint64_t words_of(const struct bw_gc *state, uint64_t size)
 {
     uint64_t word = state->heap.setting.word;
@@ -32,7 +32,7 @@ static bool is_small(const struct bw_gc *state, uint64_t size)
     return size <= state->page / 2;
 }
 
-/* Makes one block of a page without live objects, and frees it; returns it. */
+/* Joins the objects of a page without live objects into one block and frees it. */
 static void dissolve(struct bw_gc *state, uint32_t number)
 {
     struct heap *heap = &state->heap;
@@ -44,7 +44,7 @@ static void dissolve(struct bw_gc *state, uint32_t number)
     bw_gc_free_run(state, id);
 }
 
-/* Moves the first page of a list to the front of another. */
+/* Moves the first page of a list to the front of another list. */
 static void move_page(struct bw_gc *state, uint32_t *from, uint32_t *to)
 {
     uint32_t number = *from;
@@ -58,8 +58,8 @@ static uint64_t index_of(const struct bw_gc *state, uint32_t number)
     return state->heap.blocks[state->pages[number].base].address / (INDEXED * state->page);
 }
 
-/* Lets the pages of a list by address wait: one index after the other, each downwards. The page
-   that comes last is swept first. */
+/* Adds a list of pages, sorted by address, to the waiting lists: index by index, and within an
+ * index in descending order. The page added last is swept first. */
 static void let_wait(struct bw_gc *state, uint32_t pages)
 {
     while (pages != NO_PAGE) {
@@ -136,7 +136,8 @@ static uint32_t new_page_number(struct bw_gc *state)
     return number;
 }
 
-/* Makes a page for small objects. Returns false if no run fits or memory for a table is refused. */
+/* Makes a page for small objects. Returns false if no run fits or if memory for a table is
+ * refused. */
 static bool new_page(struct bw_gc *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -162,7 +163,7 @@ static bool new_page(struct bw_gc *state, unsigned class)
     return true;
 }
 
-/* Puts all objects of a waiting page that the collection found dead into the free list. */
+/* Puts the dead objects of the next waiting page into the free list. */
 static void sweep(struct bw_gc *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -184,7 +185,8 @@ static void sweep(struct bw_gc *state, unsigned class)
     }
 }
 
-/* Takes a free object of a class that is there, or NO_BLOCK. */
+/* Takes a free object of a class, from the free list or the current page. Returns NO_BLOCK if
+ * neither has one. */
 static uint32_t take_free(struct bw_gc *state, unsigned class)
 {
     struct heap *heap = &state->heap;
@@ -261,7 +263,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* A freed object is garbage from now on. */
+/* Turns an object into garbage. */
 static void release(struct heap *heap, uint32_t id)
 {
     struct bw_gc *state = (struct bw_gc *)heap;
@@ -271,7 +273,7 @@ static void release(struct heap *heap, uint32_t id)
         state->pages[state->objects[id].page - 1].live--;
 }
 
-/* Gives an object back at once. */
+/* Frees an object immediately, without a collection. */
 static void give_back(struct bw_gc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;

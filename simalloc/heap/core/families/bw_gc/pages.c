@@ -1,8 +1,8 @@
-/* Where the pages of the collector's heap come from: the break, tables and free runs
- * (simalloc/policy/families/bw_gc.md). */
+/* The pages of the collector's heap (policy/families/bw_gc.md): the break, tables, and free
+ * runs. */
 #include "families/bw_gc/bw_gc.h"
 
-/* Raises the break, with a mechanism by a page more; returns the block without that. */
+/* Raises the break, with a mechanism by an additional page. Returns the block without that page. */
 static uint32_t raise_break(struct bw_gc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -19,7 +19,7 @@ static uint32_t raise_break(struct bw_gc *state, uint64_t size)
     return id;
 }
 
-/* Takes memory for a table, which is never freed. Returns false if it is refused. */
+/* Allocates memory for a table, which is never freed. Returns false if the memory is refused. */
 static bool take_table(struct bw_gc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -37,8 +37,8 @@ static bool take_table(struct bw_gc *state, uint64_t size)
     return true;
 }
 
-/* Takes an index for each stretch that the pages lie in and that has none; returns false if memory
- * for one is refused. */
+/* Allocates an index for each stretch that contains some of the pages and has no index. Returns
+ * false if memory is refused. */
 static bool take_index(struct bw_gc *state, uint64_t address, uint64_t size)
 {
     uint64_t stretch = INDEXED * state->page;
@@ -67,7 +67,7 @@ static uint64_t count_runs(const struct bw_gc *state)
     return state->heap.counters.free_blocks + state->in_use;
 }
 
-/* Takes as many headers as `runs` need; returns false if memory for one is refused. */
+/* Allocates headers until `runs` headers exist. Returns false if memory is refused. */
 static bool take_headers(struct bw_gc *state, uint64_t runs)
 {
     uint64_t word = state->heap.setting.word;
@@ -87,7 +87,8 @@ void bw_gc_free_run(struct bw_gc *state, uint32_t id)
 
 bool bw_gc_expand(struct bw_gc *state, uint64_t pages)
 {
-    uint64_t most = MAX_BREAK / state->page + 1; /* one page too many, and still no overflow */
+    /* exceeds the maximum by one page without an overflow */
+    uint64_t most = MAX_BREAK / state->page + 1;
     uint32_t id = raise_break(state, (pages < most ? pages : most) * state->page);
     if (id == NO_BLOCK)
         return false;
@@ -113,15 +114,16 @@ bool bw_gc_begin(struct bw_gc *state)
     return bw_gc_expand(state, state->increment) && bw_gc_take_map(state, &state->runs_have_map);
 }
 
-/* Returns the next run by address, or the lowest after the highest; NO_BLOCK without runs. */
+/* Returns the next run by address, or the lowest run after the highest. Returns NO_BLOCK if no run
+ * exists. */
 static uint32_t run_behind(const struct bw_gc *state, uint32_t id)
 {
     uint32_t next = runs_next(&state->runs, id);
     return next == NO_BLOCK ? runs_next(&state->runs, NO_BLOCK) : next;
 }
 
-/* Returns the run that a search takes, or NO_BLOCK: the first that is large enough, unless a
- * smaller large enough run is right behind it. */
+/* Returns the first sufficient run from the search position on, or NO_BLOCK. While the run right
+ * behind it is smaller and also sufficient, chooses that run. */
 static uint32_t find_run(struct bw_gc *state, uint64_t size)
 {
     const struct block *blocks = state->heap.blocks;
