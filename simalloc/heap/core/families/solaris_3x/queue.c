@@ -1,9 +1,9 @@
-/* The queue of Solaris' -lmalloc, which is merged while it is searched
- * (simalloc/policy/families/solaris_3x.md). */
+/* The queue of Solaris' -lmalloc (policy/families/solaris_3x.md), which is merged while it is
+ * searched. */
 #include "families/solaris_3x/solaris_3x.h"
 
-/* Notes in the queue, if a block is in it, that another block follows it, or that its size has
- * changed. */
+/* Updates the queue after the size of a block, or its successor in memory, has changed. No effect
+ * if the block is not in the queue. */
 static void changed(struct solaris_3x *state, uint32_t id)
 {
     if (UNLIKELY(state->queue.is_tree) && heap_is_free(&state->heap, id))
@@ -31,7 +31,7 @@ void solaris_3x_enter(struct solaris_3x *state, uint32_t id)
     changed(state, heap->blocks[id].previous);
 }
 
-/* Joins the free block that follows one in memory to it. */
+/* Joins a block with the free block that follows it in memory. */
 static void absorb_next(struct solaris_3x *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -77,7 +77,7 @@ uint32_t solaris_3x_use(struct solaris_3x *state, uint32_t id, uint64_t size)
     return used;
 }
 
-/* Walks the queue, a ring, to the block to use. Returns NO_BLOCK if no block fits. */
+/* Searches the queue, a ring, from its head. Returns the first block that fits, or NO_BLOCK. */
 static uint32_t walk(struct solaris_3x *state, uint64_t size)
 {
     const struct block *blocks = state->heap.blocks;
@@ -92,8 +92,8 @@ static uint32_t walk(struct solaris_3x *state, uint64_t size)
     return NO_BLOCK;
 }
 
-/* Joins the free blocks that follow a block in memory to it. `ahead` blocks follow it in the queue
- * that the search has not visited. Returns the number left of these. */
+/* Joins a block with the free blocks that follow it in memory. `ahead` is the number of unvisited
+ * blocks behind it in the queue. Returns the number that remain unvisited. */
 static uint32_t absorb_counted(struct solaris_3x *state, uint32_t id, uint32_t ahead)
 {
     const struct heap *heap = &state->heap;
@@ -107,14 +107,14 @@ static uint32_t absorb_counted(struct solaris_3x *state, uint32_t id, uint32_t a
     return ahead;
 }
 
-/* Searches a queue that is a tree. Behind the head, only blocks that are large enough or followed
- * by a free block are visited; the others are counted. */
+/* Searches a queue that is a tree. Behind the head, visits only blocks that are large enough or
+ * followed by a free block, and counts the blocks between. */
 static uint32_t look_up(struct solaris_3x *state, uint64_t size)
 {
     const struct block *blocks = state->heap.blocks;
     struct roving_list *queue = &state->queue;
-    uint64_t most = (uint64_t)(SHORT_SIZE - 1) << queue->tree.granule; /* finds blocks followed by a
-                                                                        * free one */
+    /* also finds blocks followed by a free block */
+    uint64_t most = (uint64_t)(SHORT_SIZE - 1) << queue->tree.granule;
     uint32_t ahead = queue->count;
     uint32_t id = state->head;
     while (ahead > 0) {

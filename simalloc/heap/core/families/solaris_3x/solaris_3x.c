@@ -1,5 +1,5 @@
-/* Solaris' -lmalloc: a queue merged while it is searched, and cells by the hundred
- * (simalloc/policy/families/solaris_3x.md). */
+/* Solaris' -lmalloc (policy/families/solaris_3x.md): a queue that is merged while it is searched,
+ * and holding blocks that contain cells for small requests. */
 #include "families/solaris_3x/solaris_3x.h"
 #include "layers/define_layer.h"
 #include "space/table.h"
@@ -18,7 +18,7 @@ static uint32_t grow(struct solaris_3x *state, uint64_t size)
     heap->blocks[id].index_slot = STATE_ALLOCATED;
     if (state->tag != 0) {
         if (!first)
-            heap_join_previous(heap, id); /* the place of the old end */
+            heap_join_previous(heap, id); /* replaces the old end */
         state->end = heap_cut_high(heap, id, heap->blocks[id].size - state->tag);
         heap->blocks[state->end].index_slot = STATE_TABLE;
     }
@@ -30,7 +30,7 @@ static uint32_t grow(struct solaris_3x *state, uint64_t size)
     return id;
 }
 
-/* Allocates an ordinary block. */
+/* Allocates a block that is not a cell. */
 static uint32_t ordinary(struct solaris_3x *state, uint64_t size)
 {
     uint32_t id = solaris_3x_search(state, size);
@@ -42,14 +42,14 @@ static uint32_t ordinary(struct solaris_3x *state, uint64_t size)
     return id;
 }
 
-/* Makes a block that has just been allocated a table. */
+/* Turns a newly allocated block into a table. */
 static void make_table(struct heap *heap, uint32_t id)
 {
     heap->counters.allocated -= heap->blocks[id].size;
     heap->blocks[id].index_slot = STATE_TABLE;
 }
 
-/* Puts a holding block into the circle of its size, as its first. */
+/* Inserts a holding block at the front of the ring of its size. */
 static void lead(struct solaris_3x *state, uint32_t number)
 {
     struct holding *holdings = state->holdings;
@@ -63,7 +63,7 @@ static void lead(struct solaris_3x *state, uint32_t number)
     *first = number;
 }
 
-/* Makes a holding block the first of its circle. */
+/* Moves a holding block to the front of its ring. */
 static void move_to_front(struct solaris_3x *state, uint32_t number)
 {
     struct holding *holding = &state->holdings[number];
@@ -74,7 +74,7 @@ static void move_to_front(struct solaris_3x *state, uint32_t number)
     lead(state, number);
 }
 
-/* Makes a holding block for cells of a size; false if memory cannot be had. */
+/* Makes a holding block for cells of a size. Returns false if memory is refused. */
 static bool new_holding(struct solaris_3x *state, unsigned size_number, uint64_t cell)
 {
     struct heap *heap = &state->heap;
@@ -97,7 +97,7 @@ static bool new_holding(struct solaris_3x *state, unsigned size_number, uint64_t
     return true;
 }
 
-/* Takes a free cell of a holding block. */
+/* Allocates a free cell of a holding block. */
 static uint32_t take_cell(struct solaris_3x *state, uint32_t number, uint64_t cell)
 {
     struct heap *heap = &state->heap;
@@ -124,7 +124,7 @@ static bool has_free_cell(const struct solaris_3x *state, uint32_t number)
                                     state->holdings[number].uncut != NO_BLOCK);
 }
 
-/* A small request's cell, in units of its data; 0 for other requests. */
+/* Returns the units of data in the cell for a small request, or 0 for other requests. */
 static unsigned cell_units(const struct solaris_3x *state, uint64_t size)
 {
     uint64_t data = size > state->header ? size - state->header : 1;
