@@ -1,5 +1,5 @@
-/* Vmalloc's blocks: those that wait unmerged, those that are free, and how the former become the
- * latter (simalloc/policy/families/vmalloc.md). */
+/* Vmalloc's blocks (policy/families/vmalloc.md): waiting blocks, free blocks, and the reclaiming
+ * that turns waiting blocks into free ones. */
 #include "families/vmalloc/vmalloc.h"
 
 bool vmalloc_waits(const struct vmalloc *state, uint32_t id)
@@ -18,8 +18,8 @@ void vmalloc_empty_slot(struct vmalloc *state)
     chain_push(&state->links, &state->catch_all, id);
 }
 
-/* Frees a block that has waited, merged; returns the smallest size whose cache is to be emptied. The
- * block that a realloc takes in enters nothing. */
+/* Frees and merges a block that no longer waits. Returns the smallest size whose cache must still
+ * be emptied. The block that a realloc takes in enters no structure. */
 ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t smallest)
 {
     struct heap *heap = &state->heap;
@@ -61,7 +61,7 @@ ALWAYS_INLINE uint64_t free_merged(struct vmalloc *state, uint32_t id, uint64_t 
     return smallest;
 }
 
-/* Frees all that waits on a chain, the newest first. */
+/* Frees all blocks that wait on a chain, the newest first. */
 ALWAYS_INLINE uint64_t reclaim_chain(struct vmalloc *state, const struct chain *chain,
                                      uint64_t smallest, bool *any)
 {
@@ -87,7 +87,7 @@ bool vmalloc_reclaim(struct vmalloc *state, uint64_t smallest)
         if (id == NO_BLOCK)
             return any;
         heap->blocks[id].family_data = NOT_MARKED;
-        heap->counters.free_blocks--; /* the tree counts it */
+        heap->counters.free_blocks--; /* groups_insert() counts it again */
         groups_insert(&state->tree, id);
     }
 }

@@ -1,4 +1,4 @@
-/* Vo's Vmalloc, method Vmbest (simalloc/policy/families/vmalloc.md). */
+/* Vo's Vmalloc with the method Vmbest (policy/families/vmalloc.md). */
 #include "families/vmalloc/vmalloc.h"
 #include "layers/define_layer.h"
 
@@ -11,7 +11,7 @@ static uint32_t find_tiny(const struct vmalloc *state, uint64_t size)
     return NO_BLOCK;
 }
 
-/* Step 3 of an allocation: a free block, after reclaiming if need be. */
+/* Step 3 of an allocation: finds a free block, after reclaiming if necessary. */
 static uint32_t find_free(struct vmalloc *state, uint64_t size)
 {
     for (;;) {
@@ -26,7 +26,8 @@ static uint32_t find_free(struct vmalloc *state, uint64_t size)
     }
 }
 
-/* Raises the break; the new memory, with a free block before it, is allocated and not counted. */
+/* Raises the break. The new memory, merged with a free block before it, is not counted as
+ * allocated. */
 static uint32_t grow(struct vmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -59,7 +60,7 @@ static uint32_t grow(struct vmalloc *state, uint64_t size)
     return id;
 }
 
-/* Uses the low end of a block; the rest waits in the slot, or is the wild block. */
+/* Takes the low end of a block. The remainder waits in the slot, or becomes the wild block. */
 static uint32_t use(struct vmalloc *state, uint32_t id, uint64_t size, bool may_be_wild)
 {
     struct heap *heap = &state->heap;
@@ -130,7 +131,7 @@ static void release(struct heap *heap, uint32_t id)
         vmalloc_reclaim(state, 0);
 }
 
-/* Joins free and waiting blocks behind a block to it, until it is large enough. */
+/* Joins a block with free and waiting blocks behind it until it has `size` bytes. */
 static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -153,7 +154,7 @@ static void take_in(struct vmalloc *state, uint32_t id, uint64_t size)
     }
 }
 
-/* Puts a block on the catch-all list, and the block in the slot after it. */
+/* Puts a block on the catch-all list, and then the block in the slot. */
 static void throw_away(struct vmalloc *state, uint32_t id)
 {
     state->heap.counters.allocated -= size_of(state, id);

@@ -5,10 +5,10 @@
 #include "index/size/groups.h"
 #include "replay/replay.h"
 
-/* More than the largest header and what else decides which blocks are tiny. */
+/* Exceeds the largest size that any header and parameter make tiny. */
 enum { MAX_TINY_SIZES = 1 << 21 };
 
-/* Values of the `family_data` of a cached or free block; all other blocks have NOT_MARKED. */
+/* `family_data` of a cached or free block. All other blocks have NOT_MARKED. */
 enum { NOT_MARKED, IN_SLOT, IN_CACHE, IN_CATCH_ALL, IS_PENDING };
 
 struct vmalloc {
@@ -17,29 +17,29 @@ struct vmalloc {
     uint64_t growth;
     uint64_t page;
     uint64_t header;
-    uint64_t tiny_below;  /* blocks of fewer bytes are tiny */
+    uint64_t tiny_below;  /* smaller blocks are tiny */
     struct links links;   /* links of all chains below */
-    struct chain *caches; /* cached tiny blocks, by size */
-    struct chain *tiny;   /* tiny free blocks, by size */
+    struct chain *caches; /* cached tiny blocks by size */
+    struct chain *tiny;   /* free tiny blocks by size */
     struct chain catch_all;
     struct chain pending; /* free blocks that enter the tree when reclaiming ends */
     uint32_t slot;        /* the one cached large block, or NO_BLOCK */
-    uint32_t wild;        /* free block at the break, which is used last; or NO_BLOCK */
-    uint32_t wanted;      /* block that a realloc takes in once it is merged, or NO_BLOCK */
+    uint32_t wild;        /* free block at the break, which is used last, or NO_BLOCK */
+    uint32_t wanted;      /* block that a realloc takes in after it is merged, or NO_BLOCK */
     uint64_t cached_tiny;
     uint64_t free_tiny;
 };
 
-/* blocks.c: how waiting blocks become free. */
+/* blocks.c: reclaiming waiting blocks. */
 
-/* Returns whether a block waits, unmerged. */
+/* Returns whether a block waits: it is cached and not merged. */
 bool vmalloc_waits(const struct vmalloc *state, uint32_t id);
 
 /* Moves the large block in the slot, if any, to the catch-all list. */
 void vmalloc_empty_slot(struct vmalloc *state);
 
 /* Frees the blocks on the catch-all list and in the caches of sizes down to `least`. Returns
- * whether any were freed. */
+ * whether any block was freed. */
 bool vmalloc_reclaim(struct vmalloc *state, uint64_t least);
 
 ALWAYS_INLINE uint64_t size_of(const struct vmalloc *state, uint32_t id)
@@ -52,7 +52,8 @@ ALWAYS_INLINE bool is_tiny(const struct vmalloc *state, uint64_t size)
     return size < state->tiny_below;
 }
 
-/* Caches a block on a chain; the block is not counted as allocated. */
+/* Puts a block on a chain, or in the slot if the chain is NULL, as a cached block. The caller has
+ * not counted it as allocated. */
 ALWAYS_INLINE void wait_on(struct vmalloc *state, struct chain *chain, uint32_t id, uint32_t mark)
 {
     state->heap.blocks[id].index_slot = STATE_CACHED;
@@ -65,7 +66,8 @@ ALWAYS_INLINE void wait_on(struct vmalloc *state, struct chain *chain, uint32_t 
         chain_push(&state->links, chain, id);
 }
 
-/* Removes a waiting block from its chain or slot; it is then allocated, but not counted. */
+/* Removes a waiting block from its chain or the slot. The block is then in state allocated, but is
+ * not counted as allocated. */
 ALWAYS_INLINE void wait_no_more(struct vmalloc *state, uint32_t id)
 {
     struct block *block = &state->heap.blocks[id];
@@ -81,7 +83,8 @@ ALWAYS_INLINE void wait_no_more(struct vmalloc *state, uint32_t id)
     block->family_data = NOT_MARKED;
 }
 
-/* Removes a free block from its structure; it is then allocated, but not counted. */
+/* Removes a free block from its structure. The block is then in state allocated, but is not counted
+ * as allocated. */
 ALWAYS_INLINE void take_out(struct vmalloc *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
