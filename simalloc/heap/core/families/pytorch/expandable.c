@@ -1,4 +1,5 @@
-/* Ranges of addresses whose pages are mapped and unmapped. */
+/* Expandable segments of PyTorch's caching allocator: ranges of addresses whose pages are mapped
+ * and unmapped. */
 #include "families/pytorch/pytorch.h"
 
 #include "space/segment.h"
@@ -14,7 +15,7 @@ uint64_t pytorch_reach(const struct pytorch *state, uint32_t id)
 {
     const struct device *device = &state->device;
     const struct block *blocks = device->heap.blocks;
-    uint32_t above = blocks[id].next; /* an edge is a hole of no bytes */
+    uint32_t above = blocks[id].next; /* an edge of a segment is a hole of 0 bytes */
     return blocks[id].size + (device_is_hole(device, above) ? blocks[above].size : 0);
 }
 
@@ -33,8 +34,8 @@ static bool has_room(const struct device *device, uint32_t id, uint64_t size)
     return true;
 }
 
-/* Returns a new range of unmapped addresses. Returns NO_BLOCK if it is shorter than `size`; it is
- * then unmapped again, and its addresses are lost. */
+/* Returns a new range of unmapped addresses. If the range is shorter than `size`, unmaps it, loses
+ * its addresses, and returns NO_BLOCK. */
 static uint32_t new_range(struct pytorch *state, struct device_stream *stream, uint64_t size)
 {
     struct device *device = &state->device;
@@ -50,7 +51,8 @@ static uint32_t new_range(struct pytorch *state, struct device_stream *stream, u
     return id;
 }
 
-/* The first block from which free and unmapped ones reach far enough; NO_BLOCK if none does. */
+/* Returns the first block from which free and unmapped blocks provide `size` bytes, or a new range.
+ * Returns NO_BLOCK if neither exists. */
 static uint32_t start(struct pytorch *state, struct device_stream *stream, uint64_t size)
 {
     const struct device *device = &state->device;
@@ -64,7 +66,7 @@ static uint32_t start(struct pytorch *state, struct device_stream *stream, uint6
     return new_range(state, stream, size);
 }
 
-/* Maps whole pages from the beginning of a hole on; false if they are refused. */
+/* Maps whole pages from the beginning of a hole on. Returns false if the device refuses them. */
 static bool map(struct pytorch *state, uint32_t id, uint64_t size)
 {
     struct device *device = &state->device;
@@ -95,7 +97,8 @@ uint32_t pytorch_grow(struct pytorch *state, struct device_stream *stream, uint6
         !map(state, id, least(device->heap.blocks[id].size, size)))
         return NO_BLOCK;
     while (device->heap.blocks[id].size < size) {
-        uint32_t next = device->heap.blocks[id].next; /* mapping it absorbs the block before it */
+        /* mapping this block absorbs the previous one */
+        uint32_t next = device->heap.blocks[id].next;
         uint64_t missing = size - device->heap.blocks[id].size;
         if (!map(state, next, least(missing, device->heap.blocks[next].size)))
             return NO_BLOCK;
@@ -127,7 +130,7 @@ void pytorch_unmap(struct pytorch *state, uint32_t id)
     device_unmap(device, id);
     device_merge(device, id);
     if (segment_is(&device->heap, id))
-        heap_unmap_segment(&device->heap, id); /* the range is gone */
+        heap_unmap_segment(&device->heap, id); /* all of the range is unmapped */
     else
         device_put(device, id);
 }

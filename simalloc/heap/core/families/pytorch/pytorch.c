@@ -1,4 +1,4 @@
-/* PyTorch's caching allocator (policy/device/pytorch.md): allocation and free. */
+/* PyTorch's caching allocator (policy/device/pytorch.md): allocating and freeing. */
 #include "families/pytorch/pytorch.h"
 
 #include "space/segment.h"
@@ -26,8 +26,8 @@ static uint64_t segment_size(const struct pytorch *state, uint64_t size)
     return size < MIDDLE ? state->large_segment : round_up(size, GRANULE);
 }
 
-/* Makes the pools of a number, the small one first; NULL, with the heap's failure set, if they
- * cannot be. */
+/* Makes the two private pools of a number. Returns the large one, or NULL, with the heap's failure
+ * set, if memory is exhausted. */
 static struct device_pool *new_pools(struct pytorch *state, uint32_t number)
 {
     struct device *device = &state->device;
@@ -40,7 +40,8 @@ static struct device_pool *new_pools(struct pytorch *state, uint32_t number)
     return large;
 }
 
-/* The request's stream in the pool for blocks of a size; NULL as above. */
+/* Returns the request's stream in the pool for blocks of a size. Returns NULL, with the heap's
+ * failure set, if memory is exhausted. */
 static struct device_stream *stream_for(struct pytorch *state, uint64_t size)
 {
     const struct request *request = &state->device.heap.request;
@@ -54,7 +55,8 @@ static struct device_stream *stream_for(struct pytorch *state, uint64_t size)
     return pool == NULL ? NULL : device_stream(&state->device, pool, request->stream);
 }
 
-/* The best fit among the stream's free blocks, out of the pool, if it may be taken. */
+/* Removes and returns the best fit among the stream's free blocks. Returns NO_BLOCK if no block
+ * fits or if the best fit must not be used. */
 static uint32_t search(struct pytorch *state, struct device_stream *stream, uint64_t size)
 {
     struct device *device = &state->device;
@@ -77,7 +79,7 @@ static uint32_t search(struct pytorch *state, struct device_stream *stream, uint
     return id;
 }
 
-/* A free block of new memory, which is in no list; NO_BLOCK if the device refuses. */
+/* Returns a free block of new memory, which is in no list, or NO_BLOCK if the device refuses. */
 static uint32_t new_segment(struct pytorch *state, struct device_stream *stream, uint64_t size)
 {
     struct device *device = &state->device;
@@ -108,7 +110,7 @@ static void free_now(struct pytorch *state, uint32_t id)
                           (whole ? 0 : device->heap.blocks[id].size) - swallowed);
 }
 
-/* Frees the blocks that waited for other streams, which are done by now. */
+/* Frees the blocks that waited for other streams, which have finished with them. */
 static void free_waiting(struct pytorch *state)
 {
     uint32_t id = state->first_waiting;
@@ -120,7 +122,8 @@ static void free_waiting(struct pytorch *state)
     }
 }
 
-/* Requests memory from the device, and returns more and more to it until it grants the request. */
+/* Requests memory from the device. After each refusal, returns more memory to the device and
+ * repeats the request. Returns NO_BLOCK after the last refusal. */
 static uint32_t from_device(struct pytorch *state, struct device_stream *stream, uint64_t size)
 {
     pytorch_collect_garbage(state);
@@ -134,7 +137,8 @@ static uint32_t from_device(struct pytorch *state, struct device_stream *stream,
     return new_segment(state, stream, size);
 }
 
-/* Frees the high end of a block if it is as large as a remainder has to be. */
+/* Splits a block after `size` bytes and frees the high part, if that part is large enough for a
+ * remainder. */
 static void split(struct pytorch *state, uint32_t id, uint64_t size)
 {
     struct device *device = &state->device;
@@ -203,14 +207,14 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* record_stream. */
+/* Records a stream's use of a block (record_stream). */
 static void use(struct heap *heap, uint32_t id)
 {
     struct device_block *data = &((struct device *)heap)->data[id];
     data->is_shared |= heap->request.stream != data->stream->number;
 }
 
-/* empty_cache. */
+/* Returns all unused memory to the device (empty_cache). */
 static void give_back(struct heap *heap)
 {
     free_waiting((struct pytorch *)heap);

@@ -8,12 +8,13 @@
 enum { INTERVALS = 16 };
 
 struct pytorch {
-    struct device device; /* `family_data` of a waiting block is the next one */
-    struct device_pool *large, *small; /* the pools that are not private */
-    struct thread_table private_pools; /* large pools by number; the small pool is the `next` of the
-                                        * large */
-    uint32_t first_waiting, last_waiting; /* freed blocks that other streams use; or NO_BLOCK */
-    /* Parameters; NO_LIMIT without a limit. */
+    struct device device; /* `family_data` of a waiting block is the next waiting block */
+    struct device_pool *large, *small; /* pools that are not private */
+    /* large pools by number; `next` of a large pool is its small pool */
+    struct thread_table private_pools;
+    /* freed blocks that other streams still use, or NO_BLOCK */
+    uint32_t first_waiting, last_waiting;
+    /* Parameters. NO_LIMIT stands for no limit. */
     uint64_t divisions[INTERVALS];
     uint64_t max_split;
     uint64_t non_split_rounding;
@@ -21,23 +22,24 @@ struct pytorch {
     uint64_t allowed;
     uint64_t collected_above;
     uint64_t expandable;
-    uint64_t range; /* addresses, before rounding up to whole pages */
+    uint64_t range; /* bytes of addresses in a range, before rounding up to whole pages */
 };
 
-/* Returns a free block of at least `size`, made by mapping pages and in no list, or NO_BLOCK if the
- * device refuses. */
+/* Maps pages until a free block has at least `size` bytes. Returns that block, which is in no list,
+ * or NO_BLOCK if the device refuses. */
 uint32_t pytorch_grow(struct pytorch *state, struct device_stream *stream, uint64_t size);
-/* Unmaps the pages that lie wholly inside a free block. */
+/* Unmaps the pages that are entirely inside a free block. */
 void pytorch_unmap(struct pytorch *state, uint32_t id);
 /* Returns the size that a free block can grow to without moving. */
 uint64_t pytorch_reach(const struct pytorch *state, uint32_t id);
 
-/* Returns whole blocks, or pages, to the device, except those in private pools. */
+/* Returns whole segments, or unmaps pages, of all pools except private ones. */
 void pytorch_release_all(struct pytorch *state);
-/* Returns blocks that are never split to the device until a request has room. Returns false if it
- * has none. */
+/* Returns segments that are never split to the device, until enough bytes for a request are
+ * returned. Returns false if they do not suffice. */
 bool pytorch_release_oversize(struct pytorch *state, struct device_stream *stream, uint64_t size);
-/* Returns whole large blocks older than the average to the device, while too much is reserved. */
+/* Returns whole large segments of at least the average age to the device, while more memory is
+ * reserved than `collected_above`. */
 void pytorch_collect_garbage(struct pytorch *state);
 
 #endif

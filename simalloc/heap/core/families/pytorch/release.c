@@ -1,4 +1,4 @@
-/* Returns of memory to the device. */
+/* Returning memory of PyTorch's caching allocator to the device. */
 #include "families/pytorch/pytorch.h"
 
 #include "space/segment.h"
@@ -54,7 +54,7 @@ bool pytorch_release_oversize(struct pytorch *state, struct device_stream *strea
     return released >= wanted;
 }
 
-/* The whole blocks of the large pool, and how old they are together. */
+/* Number and total age of the whole segments in the large pool. */
 struct freeable {
     uint64_t count, ages;
 };
@@ -64,7 +64,7 @@ static uint64_t age_of(const struct pytorch *state, uint32_t id)
     return state->large->searches - state->device.data[id].entered;
 }
 
-/* Returns whole blocks of at least the average age to the device. Returns their bytes. */
+/* Returns whole segments of at least the average age to the device. Returns their total bytes. */
 static uint64_t collect_round(struct pytorch *state, struct freeable *freeable)
 {
     struct device *device = &state->device;
