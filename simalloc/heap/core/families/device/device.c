@@ -26,7 +26,8 @@ void device_report(const struct heap *heap, uint64_t *figures)
     device_copy_statistics(&((const struct device *)heap)->statistics, figures);
 }
 
-/* Lets there be as much beside the block table as it has. */
+/* Extends the tables that are parallel to the block table to its capacity. Returns false if memory
+ * is exhausted. */
 static bool follow_table(struct device *device)
 {
     uint32_t capacity = device->heap.capacity;
@@ -191,7 +192,7 @@ static struct treap tree_at(const struct device *device, const uint32_t *root)
     return (struct treap){(uint32_t *)root, device->nodes.nodes, device->heap.blocks};
 }
 
-/* The list that a block is in, or belongs into. */
+/* Returns the list that contains a block or that the block belongs in. */
 static struct treap tree_of(const struct device *device, uint32_t id)
 {
     const struct device_stream *stream = device->data[id].stream;

@@ -29,8 +29,8 @@ bool regions_reach(struct regions *regions, uint64_t size)
     return doubled;
 }
 
-/* A tenth less each time. Of nine units and fewer that is as much again, rounded up; the real
- * allocators ask for it for ever. */
+/* Requests a tenth less after each refusal. At nine units or fewer, rounding up yields the same
+ * size, which the real allocators request forever. */
 bool regions_take(struct regions *regions, uint64_t wanted, uint64_t size, uint64_t least)
 {
     struct device *device = &regions->device;
