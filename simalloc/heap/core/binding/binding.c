@@ -1,10 +1,10 @@
-/* simalloc.heap._core: the simulation for Python. */
+/* Python module simalloc.heap._core: the simulation in C. */
 #include "binding/find_family.h"
 #include "binding/simulation_type.h"
 #include "c/extension.h"
 #include "user_policies/user_policy.h"
 
-/* Figures of speed name the compiler. */
+/* Speed figures name the compiler. */
 #ifdef __clang__
 #define COMPILER __VERSION__
 #else

@@ -13,7 +13,7 @@
 #define TWICE(family) EITHER(family),
 #define ONCE(family) {&family, &family},
 
-/* Every family, for any processor and for those with AVX2. */
+/* All families, each compiled for any processor and for AVX2. */
 static const struct family *const families[][2] = {
 #include "families/all.h"
     {&user_policy, &user_policy},
@@ -25,7 +25,7 @@ static const struct core_functions core_functions = {
 #undef FUNCTION
 };
 
-/* The family in a capsule, or NULL with an exception set. */
+/* Returns the family in a capsule, or NULL with an exception set. */
 static const struct family *outside_family(PyObject *capsule)
 {
     const struct outside_family *outside = PyCapsule_GetPointer(capsule, OUTSIDE_CAPSULE);

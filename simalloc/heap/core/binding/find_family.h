@@ -1,4 +1,4 @@
-/* The one list of families, each compiled for any processor and for those with AVX2. */
+/* Look-up of families, each compiled for any processor and for AVX2. */
 #ifndef SIMALLOC_FIND_FAMILY_H
 #define SIMALLOC_FIND_FAMILY_H
 
@@ -9,8 +9,8 @@
 
 bool cpu_has_vectors(void);
 
-/* Returns a family by its name, or from a capsule. Returns NULL, with an exception set, for an
- * unknown family. */
+/* Returns the family with a name, or the family in a capsule. Returns NULL, with an exception set,
+ * if the family does not exist. */
 const struct family *find_family(PyObject *given, bool vectors);
 
 measure_function *find_measure(bool vectors);

@@ -53,7 +53,7 @@ static bool read_number(const struct parameter *parameter, PyObject *value, uint
     return false;
 }
 
-/* Parameters that are filled in, and the struct that has them. */
+/* Parameters to be set, and the struct that contains them. */
 struct filled {
     const char *name;
     const struct parameter *parameters;

@@ -1,4 +1,4 @@
-/* A simulation's parameters, given by Python by their names. */
+/* Parameters of a simulation, which Python passes by name. */
 #ifndef SIMALLOC_BINDING_PARAMETERS_H
 #define SIMALLOC_BINDING_PARAMETERS_H
 
@@ -7,13 +7,14 @@
 
 #include "families/family.h"
 
-/* Fills in a family's state, the setting in its heap, and pymalloc's if the description has it over
- * the family, from a dict: each value a number, a switch, one of the parameter's choices or a list
- * of numbers. Every parameter must be given, and no other. False, with an exception set, if
- * something else is there. */
+/* Sets the parameters of a family's state, of its heap's setting and, if the description has
+ * pymalloc above the family, of pymalloc. `given` is a dict whose values are numbers, switches,
+ * choices or lists of numbers. It must contain exactly the parameters. Returns false, with an
+ * exception set, otherwise. */
 bool fill_parameters(const struct family *family, void *state, PyObject *given);
 
-/* The number of a text in a list of `count`; false, with an exception set, if it is not there. */
+/* Finds the index of a text in a list of `count` choices. Returns false, with an exception set, if
+ * the list lacks the text. */
 bool find_choice(const char *name, PyObject *text, const char *const *choices, size_t count,
                  uint64_t *number);
 

@@ -1,11 +1,11 @@
-/* The results of a Simulation. */
+/* Methods of Simulation that return results. */
 #include "binding/simulation_type.h"
 
 #include <stdlib.h>
 
 #include "space/residence.h"
 
-/* A footprint as a dict. */
+/* Returns a footprint as a dict. */
 static PyObject *footprint_figures(const struct footprint *footprint)
 {
     const struct timeline *timeline = &footprint->timeline;
@@ -26,7 +26,7 @@ static PyObject *footprint_figures(const struct footprint *footprint)
         (Py_ssize_t)(timeline->begun * sizeof timeline->intervals[0]));
 }
 
-/* Returns the measures besides mapped bytes, as a list of dicts in the order of measures.h. */
+/* Returns all measures except mapped bytes, as a list of dicts in the order of measures.h. */
 static PyObject *series_figures(const struct measures *measures)
 {
     PyObject *list = PyList_New(0);
@@ -112,14 +112,16 @@ PyObject *simulation_unsearchable(PyObject *object, PyObject *unused)
     return Py_BuildValue("KK", (unsigned long long)blocks, (unsigned long long)bytes);
 }
 
-/* The edges of all segments, by address; the caller frees them. NULL: no memory. */
+/* Returns the edges of all segments in address order, or NULL if memory is exhausted. The caller
+ * frees them. */
 static uint32_t *sorted_segments(const struct heap *heap)
 {
     uint32_t *edges = malloc((heap->segment_count + 1) * sizeof *edges);
     if (edges == NULL)
         return NULL;
     edges[0] = NO_BLOCK;
-    for (uint32_t i = 0; i < heap->segment_count; i++) { /* nearly sorted: few move */
+    /* insertion sort: the segments are nearly sorted */
+    for (uint32_t i = 0; i < heap->segment_count; i++) {
         uint32_t place = i + 1;
         uint64_t address = heap->blocks[heap->segments[i]].address;
         for (; place > 1 && heap->blocks[edges[place - 1]].address > address; place--)
@@ -152,7 +154,7 @@ PyObject *simulation_block_count(PyObject *object, PyObject *unused)
     return replay == NULL ? NULL : PyLong_FromSsize_t(count_blocks(replay->heap));
 }
 
-/* The contents of a block, for Python: the slot of an object, or one of these. */
+/* Contents of a block, for Python: the slot of an object, or one of these values. */
 enum {
     HOLDS_NOTHING = -1,
     HOLDS_WASTE = -2,
@@ -179,7 +181,7 @@ static int64_t holds(const struct block *block, int64_t slot)
     }
 }
 
-/* The slot of the object that each block holds, by block id; 0 for those that hold none. */
+/* Returns the slot of the object in each block, by block id, or 0 for a block without an object. */
 static uint32_t *slots_by_block(const struct replay *replay)
 {
     uint32_t *slots = calloc((size_t)replay->heap->used + 1, sizeof *slots);
@@ -191,8 +193,8 @@ static uint32_t *slots_by_block(const struct replay *replay)
     return slots;
 }
 
-/* Fills columns of `room` items with the blocks by address, after the first `passed`. Returns the
- * number of blocks. */
+/* Fills columns of `room` items with the blocks in address order, after the first `passed` blocks.
+ * Returns the number of blocks written. */
 static Py_ssize_t fill_columns(const struct heap *heap, const uint32_t *edges,
                                const uint32_t *slots, Py_ssize_t passed, struct column *columns,
                                Py_ssize_t room)
@@ -252,7 +254,7 @@ static int floor_log2(uint64_t number)
     return 63 - __builtin_clzll(number);
 }
 
-/* The largest power of two, which may be a fraction, of bytes of the program that a block has. */
+/* Returns floor(log2(size / scale)), which may be negative. */
 static int power_of_size(uint64_t size, uint64_t scale)
 {
     int power = floor_log2(size) - floor_log2(scale);

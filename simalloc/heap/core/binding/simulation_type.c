@@ -40,18 +40,18 @@ static void free_replay(struct replay *replay)
 
 enum { MAX_PAGE = 1 << 30 };
 
-/* The requested measures besides mapped bytes. */
+/* Requested measures in addition to mapped bytes. */
 struct tracking {
-    uint64_t page;  /* bytes of the program */
-    bool resident;  /* true if residence of these pages is tracked */
+    uint64_t page;  /* bytes of a page, unscaled */
+    bool resident;  /* true if the residence of these pages is measured */
     bool keeps_mappings;
     uint64_t sizes; /* number of entries of `occupied` */
     uint64_t occupied[MAX_PAGE_SIZES];
     bool largest_free;
 };
 
-/* Reads the page sizes whose occupied bytes are requested. Returns false, with an exception set,
- * for an invalid size. */
+/* Reads the page sizes whose occupied bytes are measured. Returns false, with an exception set, if
+ * a size is invalid. */
 static bool read_sizes(PyObject *sizes, struct tracking *tracking)
 {
     Py_ssize_t count = PyTuple_Size(sizes);
@@ -71,7 +71,8 @@ static bool read_sizes(PyObject *sizes, struct tracking *tracking)
     return true;
 }
 
-/* Starts the requested measures besides mapped bytes. Returns false if memory is exhausted. */
+/* Starts the requested measures in addition to mapped bytes. Returns false if memory is
+ * exhausted. */
 static bool begin_series(struct replay *replay, const struct tracking *tracking, uint64_t events)
 {
     struct measures *measures = &replay->measures;
@@ -93,7 +94,7 @@ static bool begin_series(struct replay *replay, const struct tracking *tracking,
            (!tracking->resident || residence_init(replay->heap, replay->heap->setting.page));
 }
 
-/* Makes a family's empty heap; false, with an exception set, if that cannot be. */
+/* Creates the empty heap of a family. Returns false, with an exception set, if this fails. */
 static bool make_heap(struct replay *replay, const struct family *family, uint64_t scale,
                       uint64_t events, const struct tracking *tracking, PyObject *parameters,
                       PyObject *decider)
@@ -117,7 +118,7 @@ static bool make_heap(struct replay *replay, const struct family *family, uint64
     uint64_t capacity = heap->setting.capacity;
     heap->limit = capacity == 0 ? UINT64_MAX : capacity * scale;
     heap->may_refuse = capacity > 0 || family->refuses;
-    heap->same_for = family->refuses ? 0 : UINT64_MAX; /* a pool sets its own */
+    heap->same_for = family->refuses ? 0 : UINT64_MAX; /* a pool sets its own value */
     replay->heap = heap;
     if (begin_series(replay, tracking, events) && heap_init(heap) &&
         (family->init == NULL || family->init(heap)) &&
@@ -207,7 +208,8 @@ struct replay *simulation_idle(PyObject *object)
     return NULL;
 }
 
-/* The columns of events: mandatory ones, optional ones, results; and columns of another length. */
+/* Columns of events: mandatory columns, optional columns, results, and two columns of other
+ * lengths. */
 enum {
     OP, SIZE, SLOT, LIVE,
     ALIGNMENT, TIME, THREAD, SITE, STREAM, DEVICE_POOL, UNWRITTEN,
@@ -215,8 +217,8 @@ enum {
     SPANS, FIGURES, EVENT_COLUMNS,
 };
 
-/* Gets the buffers of the columns of some events; those to be filled in go to `sight`. False, with
- * an exception set, if that fails. */
+/* Gets the buffers of the columns of events. Result columns are stored in `sight`. Returns false,
+ * with an exception set, on failure. */
 static bool hold_events(const Simulation *self, struct column *columns, PyObject *const *arrays,
                         struct events *events, struct sight *sight)
 {
@@ -272,7 +274,7 @@ static bool hold_events(const Simulation *self, struct column *columns, PyObject
     return false;
 }
 
-/* Looks up the optional columns, and the columns to fill, by name; None for a missing column. */
+/* Gets the optional columns and the result columns by name. A missing column is None. */
 static void find_columns(const struct column *columns, PyObject **arrays, PyObject *optional)
 {
     for (size_t i = ALIGNMENT; i < EVENT_COLUMNS; i++) {
@@ -283,10 +285,11 @@ static void find_columns(const struct column *columns, PyObject **arrays, PyObje
     }
 }
 
-/* The parts of a heap that a run begins with. */
+/* Number of parts of a heap with which a run begins. */
 enum { START_PARTS = 7 };
 
-/* Raises the error of a run that cannot begin with its heap, which had a failure or NULL. */
+/* Raises the error of a run that cannot begin with its heap. `failure` is the failure of the heap,
+ * or NULL. */
 static void refuse_start(const char *failure)
 {
     if (failure == NULL)
@@ -376,7 +379,7 @@ static PyObject *simulation_replay(PyObject *object, PyObject *args)
     Py_END_ALLOW_THREADS
     ((Simulation *)object)->busy = false;
     columns_release(columns, EVENT_COLUMNS);
-    if (PyErr_Occurred() != NULL) /* raised by a policy in Python */
+    if (PyErr_Occurred() != NULL) /* an exception of a policy in Python */
         return NULL;
     return Py_BuildValue("nz", (Py_ssize_t)done, replay->heap->failure);
 }

@@ -1,4 +1,4 @@
-/* Simulation: struct replay for Python. */
+/* Python type Simulation, which contains a struct replay. */
 #ifndef SIMALLOC_SIMULATION_TYPE_H
 #define SIMALLOC_SIMULATION_TYPE_H
 
@@ -7,17 +7,18 @@
 
 typedef struct {
     PyObject ob_base;
-    struct replay *replay; /* never NULL in an object that Python has */
+    struct replay *replay; /* not NULL in any object that Python can use */
     uint64_t events;       /* maximum number of events */
-    bool busy;             /* a replay runs without the GIL; nothing else may touch it */
+    /* true while a replay runs without the GIL; nothing else may use the replay then */
+    bool busy;
 } Simulation;
 
 extern PyType_Spec simulation_spec;
 
-/* The replay of an object that no other thread is using just now; or NULL, with an exception set. */
+/* Returns the replay of an object that no other thread is using, or NULL with an exception set. */
 struct replay *simulation_idle(PyObject *object);
 
-/* Methods (simulation_results.c). */
+/* Methods that are defined in simulation_results.c. */
 PyObject *simulation_figures(PyObject *object, PyObject *unused);
 PyObject *simulation_largest_free(PyObject *object, PyObject *unused);
 PyObject *simulation_mappings(PyObject *object, PyObject *unused);

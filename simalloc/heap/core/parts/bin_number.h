@@ -2,8 +2,8 @@
  *
  *   number of a size = first + (size >> shift), for the first range with size < end
  *
- * Sizes of two ranges share a bin if their numbers are equal. For example, Lea's sizes from 40,960 to
- * 43,519 share number 120 with the sizes from 43,520 to 65,535. */
+ * Sizes of two ranges share a bin if their numbers are equal. For example, Lea's sizes from 40,960
+ * to 43,519 share number 120 with the sizes from 43,520 to 65,535. */
 #ifndef SIMALLOC_BIN_NUMBER_H
 #define SIMALLOC_BIN_NUMBER_H
 

@@ -1,4 +1,4 @@
-/* The events of a program. */
+/* Events of a program. */
 #ifndef SIMALLOC_EVENTS_H
 #define SIMALLOC_EVENTS_H
 
@@ -8,45 +8,45 @@
 
 enum { ADDRESS_NONE = -1, ADDRESS_REFUSED = -2 };
 
-/* A run of events in columns. An optional column is NULL unless the trace has it and the family
- * uses it. */
+/* Consecutive events in columns. An optional column is NULL unless the trace has the column and the
+ * family uses it. */
 struct events {
     size_t count;
     const uint8_t *op;
-    const int64_t *size; /* 0 of a free */
+    const int64_t *size; /* bytes, 0 for a free */
     const uint32_t *slot;
-    const int64_t *live; /* bytes of the program that are live after each event */
+    const int64_t *live; /* live bytes after each event, unscaled */
     const struct live_span *spans; /* totals of the first `span_count` whole batches */
     size_t span_count;
-    const int64_t *alignment; /* 0 for none */
+    const int64_t *alignment; /* bytes, or 0 without an alignment */
     const int64_t *time;      /* nanoseconds */
     const uint32_t *thread;
     const uint32_t *site;
     const uint32_t *stream;
     const uint32_t *pool;
-    const int64_t *unwritten; /* bytes of the object, its last ones, that nobody ever writes */
-    int64_t *address; /* filled with the object's address after each event, or ADDRESS_NONE or
+    const int64_t *unwritten; /* number of bytes at the end of the object that are never written */
+    int64_t *address; /* result column of the object's address after each event, ADDRESS_NONE or
                        * ADDRESS_REFUSED; may be NULL */
-    const struct sight *sight; /* further columns to fill; NULL: none */
-    size_t first;              /* index of the first event among the events of the sight */
+    const struct sight *sight; /* further result columns, or NULL */
+    size_t first;              /* row of the first event in the columns of `sight` */
 };
 
-/* Results for each event and the heap after it, in columns with an entry an event. */
+/* Result columns for each event and for the heap after it, with one entry per event. */
 struct sight {
     int64_t *mapped;   /* scaled bytes */
-    int64_t *resident; /* scaled bytes; 0 if residence is not tracked */
-    int64_t *live;     /* bytes of the program */
-    int64_t *largest_free; /* scaled bytes of the largest free block; 0 if not measured */
-    int64_t *free_blocks; /* cached ones too */
-    int64_t *region;   /* region of the object, from the family (struct location) */
+    int64_t *resident; /* scaled bytes, or 0 if residence is not measured */
+    int64_t *live;     /* live bytes, unscaled */
+    int64_t *largest_free; /* scaled bytes of the largest free block, or 0 if it is not measured */
+    int64_t *free_blocks; /* number of free blocks, with cached blocks */
+    int64_t *region;   /* location of the object by the family (struct location) */
     int64_t *number;
     int64_t *offset;
-    uint64_t *figures; /* a row an event, with the figures that the family reports; or NULL */
+    uint64_t *figures; /* figures that the family reports, one row per event; or NULL */
 };
 
 #define PART_OF(column, first) ((column) == NULL ? NULL : &(column)[first])
 
-/* At most `most` of the events from number `first` on. */
+/* Returns at most `most` of the events from index `first` on. */
 ALWAYS_INLINE struct events events_from(const struct events *events, size_t first, size_t most)
 {
     size_t left = events->count - first;

@@ -20,7 +20,7 @@ static void measure_change(struct footprint *footprint, const struct byte_change
 }
 
 /* Measures `count` events with the same bytes after each, in one interval of the timeline.
- * `max_live` is the peak of live bytes before them, which they may raise. */
+ * `max_live` is the peak of the live bytes before these events, and is raised by them. */
 static void measure_span(struct footprint *footprint, const struct live_span *span, size_t count,
                          uint64_t scale, uint64_t *max_live)
 {
@@ -35,7 +35,8 @@ static void measure_span(struct footprint *footprint, const struct live_span *sp
     timeline_note(&footprint->timeline, (uint64_t)span->low, (uint64_t)span->high, count);
 }
 
-/* Measures the bytes after each event of a batch. Leaves the computed live bytes in `live`. */
+/* Measures the bytes after each event of a batch. Stores the live bytes that were computed in
+ * `live`. */
 static void measure_footprint(const struct measures *measures, struct footprint *footprint,
                               const struct changes *changes, const struct batch *batch,
                               const struct events *events, struct live_span *live)
@@ -52,7 +53,8 @@ static void measure_footprint(const struct measures *measures, struct footprint 
                            (uint64_t)events->live[start]);
             change++;
         }
-        if (measures->events + start == 0) { /* should live, or the bytes, stay at 0 */
+        /* initial values, in case the live bytes or the bytes remain 0 */
+        if (measures->events + start == 0) {
             footprint->at_max_live = footprint->lowest = footprint->bytes;
             footprint->live_at_peak = (uint64_t)events->live[start];
         }

@@ -1,6 +1,7 @@
 /* Measures of a heap and its objects after each event.
  *
- * Events store the necessary values, which are measured by the batch, in loops over arrays. */
+ * Each event stores the necessary values. They are measured once per batch, in loops over
+ * arrays. */
 #ifndef SIMALLOC_MEASURES_H
 #define SIMALLOC_MEASURES_H
 
@@ -9,38 +10,41 @@
 
 struct measures {
     uint64_t scale;  /* scale of the heap's bytes */
-    uint64_t events; /* done so far */
-    uint64_t live;   /* bytes of the program, now */
+    uint64_t events; /* number of events so far */
+    uint64_t live;   /* current live bytes, unscaled */
     uint64_t max_live;
-    uint64_t events_without_live; /* means of ratios to the live bytes are over the others */
-    uint64_t allocated_bytes; /* program bytes of all events, weights of the other means */
+    /* number of events after which no byte is live; means of ratios to live bytes exclude them */
+    uint64_t events_without_live;
+    /* requested bytes of all events: the total weight of means by bytes */
+    uint64_t allocated_bytes;
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;
     struct footprint mapped;
-    /* Requested extras: resident bytes, bytes of occupied pages, the largest free block. */
+    /* Requested additional measures: resident bytes, bytes of occupied pages, the largest free
+     * block. */
     struct byte_series *series;
     size_t series_count;
 };
 
-/* A number of bytes that is measured as the mapped ones are. */
+/* A number of bytes that is measured like the mapped bytes. */
 struct byte_series {
     struct footprint footprint;
     struct changes changes; /* changes in the current batch */
 };
 
-/* Events that were carried out and are to be measured. */
+/* Values of executed events that are not measured yet. */
 struct batch {
     size_t events;
-    uint32_t free_blocks[BATCH]; /* after the event */
+    uint32_t free_blocks[BATCH]; /* number of free blocks after each event */
     struct changes mapped;
-    bool has_series; /* true if the other series have changes in the batch */
+    bool has_series; /* true if `series` have changes in the batch */
 };
 
 _Static_assert((int)BATCH == (int)SPAN_EVENTS, "what a whole batch comes to is looked up");
 
 struct events;
 
-/* Measures a batch of these events. */
+/* Measures a batch of executed events. */
 typedef void measure_function(struct measures *measures, const struct batch *batch,
                               const struct events *events);
 measure_function measure, measure_avx2;

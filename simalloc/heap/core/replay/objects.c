@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* Makes slots up to number `slot`; false when memory is exhausted. */
+/* Enlarges the table to more than `slot` slots. Returns false if memory is exhausted. */
 static bool grow(struct objects *objects, uint32_t slot)
 {
-    /* Unused room costs memory if the table is large; copying costs time if it is small. */
+    /* A large table grows by an eighth, to save memory. A small table doubles, to save copying. */
     uint64_t count = objects->count + objects->count / (objects->count < 1 << 16 ? 1 : 8) + 64;
     if (count <= slot)
         count = (uint64_t)slot + 1;
@@ -29,7 +29,8 @@ static uint32_t highest(const uint32_t *slots, size_t count)
 
 bool objects_reserve(struct objects *objects, const uint32_t *slots, size_t count)
 {
-    uint32_t bits = 0; /* all slots together: no less than the highest, and found faster */
+    /* bitwise OR of all slots: at least the highest slot, and faster to compute */
+    uint32_t bits = 0;
     for (size_t i = 0; i < count; i++)
         bits |= slots[i];
     if (LIKELY(bits < objects->count))

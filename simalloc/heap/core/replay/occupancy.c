@@ -23,7 +23,8 @@ void occupancy_release(struct occupancy *occupancy)
     table_release(occupancy->extents);
 }
 
-/* The objects that begin or end in a page; NULL when memory is exhausted. */
+/* Returns the counter of the objects that begin or end in a page, or NULL if memory is
+ * exhausted. */
 static uint32_t *count_of(struct occupied_pages *occupied, uint64_t page)
 {
     struct page_group *group = page_table_group(&occupied->counts, page / PAGES_OF_GROUP);
@@ -52,8 +53,8 @@ static bool leave(struct occupied_pages *occupied, uint64_t page)
     return true;
 }
 
-/* Enters an object into its pages, or removes it. The pages between its first and its last belong
- * to it alone. */
+/* Adds an object to its pages, or removes it. The pages between its first and last page contain no
+ * other object. */
 static bool change(struct occupied_pages *occupied, const struct live_extent *extent,
                    bool (*to)(struct occupied_pages *occupied, uint64_t page))
 {

@@ -1,5 +1,5 @@
-/* Requests that are refused for lack of memory. The program ends at the first, or continues without
- * the objects that it did not get. */
+/* Requests that are refused for lack of memory. The program ends at the first refusal, or continues
+ * without the refused objects. */
 #ifndef SIMALLOC_REFUSALS_H
 #define SIMALLOC_REFUSALS_H
 
@@ -7,19 +7,20 @@
 
 struct refusals {
     bool goes_on;
-    bool is_latest;  /* was the request of the latest event refused? */
-    bool is_over; /* the allocator cannot go on */
+    bool is_latest;  /* true if the latest event was refused */
+    bool is_over; /* true if the allocator cannot continue */
     uint64_t count;
-    uint64_t first;  /* the number of the first refused event, from 1 on; 0: none was */
+    uint64_t first;  /* number of the first refused event, counted from 1, or 0 without a refusal */
     uint64_t largest_free; /* scaled bytes of the largest free block after that event */
-    uint64_t *sizes; /* bytes of the program that are live in each slot */
+    uint64_t *sizes; /* by slot: live bytes, unscaled */
     uint32_t slots;
-    int64_t live; /* program bytes, without the objects that the program did not get */
+    int64_t live; /* live bytes, unscaled, without refused objects */
     int64_t live_after[BATCH]; /* `live` after each event of a batch */
-    int64_t granted[BATCH]; /* bytes of the program that each event of a batch has got */
+    int64_t granted[BATCH]; /* unscaled bytes that were allocated by each event of a batch */
 };
 
-/* Returns the scaled bytes of the largest free block, with the room to grow beside it. */
+/* Returns the scaled bytes of the largest free block, or of the memory that the capacity still
+ * allows if that is larger. */
 ALWAYS_INLINE uint64_t family_largest_free(const struct family *family, const struct heap *heap)
 {
     if (family->largest_free == NULL)
@@ -27,11 +28,11 @@ ALWAYS_INLINE uint64_t family_largest_free(const struct family *family, const st
     return heap_with_room(heap, family->largest_free(heap), false);
 }
 
-/* Reserves `slots` slots. Returns false if memory is exhausted. */
+/* Ensures `slots` slots. Returns false if memory is exhausted. */
 bool refusals_reserve(struct refusals *refusals, uint64_t slots);
 void refusals_release(struct refusals *refusals);
 
-/* Notes that the request under way was refused, and counts it if it `counts`. */
+/* Records that the current request was refused. Counts the refusal if `counts` is set. */
 ALWAYS_INLINE void refusals_note(struct refusals *refusals, const struct family *family,
                                  const struct heap *heap, bool counts)
 {
@@ -45,7 +46,7 @@ ALWAYS_INLINE void refusals_note(struct refusals *refusals, const struct family 
     refusals->largest_free = family_largest_free(family, heap);
 }
 
-/* Notes how many bytes are live in a slot after an event of the batch. */
+/* Records the live bytes of a slot after an event of the batch. */
 ALWAYS_INLINE void refusals_note_live(struct refusals *refusals, uint32_t slot, uint64_t size)
 {
     refusals->live += (int64_t)(size - refusals->sizes[slot]);

@@ -43,7 +43,7 @@ uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, 
     return block;
 }
 
-/* Writes the results for an event, and for the heap after it. */
+/* Writes the results of an event, and of the heap after it. */
 static void note(const struct replay *replay, const struct events *event, uint32_t block)
 {
     const struct heap *heap = replay->heap;
@@ -71,7 +71,8 @@ static void note(const struct replay *replay, const struct events *event, uint32
         family->report(heap, &sight->figures[row * report_width(family, heap)]);
 }
 
-/* Verifies the heap after an event that has taken `taken` new block ids. */
+/* Verifies the heap after an event that has used `taken` new block ids. Returns a description of
+ * the fault, or NULL. */
 static const char *verify(const struct replay *replay, uint32_t taken)
 {
     struct heap *heap = replay->heap;
@@ -86,7 +87,7 @@ static const char *verify(const struct replay *replay, uint32_t taken)
         heap_with_room(heap, largest_free_size(heap), !heap->new_memory_is_apart) !=
             heap_largest_free(heap))
         wrong = "the index of the largest free block has another size for it";
-    /* An aligned allocation is one, and two frees. */
+    /* An aligned allocation consists of one allocation and up to two frees. */
     uint32_t steps = heap->request.alignment > 0 ? 3 : 1;
     if (wrong == NULL && taken > steps * family->blocks_an_event + heap->reserved)
         wrong = "an event has made more blocks than its family says";
@@ -99,7 +100,7 @@ static bool is_watched(const struct replay *replay, const struct events *events)
     return events->address != NULL || events->sight != NULL || replay->checked;
 }
 
-/* Computes the results that are collected only on request, after one event. */
+/* Computes the results of one event that are only collected on request. */
 static void watch(const struct replay *replay, const struct events *event, uint32_t taken)
 {
     struct heap *heap = replay->heap;
@@ -116,13 +117,13 @@ static void watch(const struct replay *replay, const struct events *event, uint3
         heap->failure = verify(replay, taken);
 }
 
-/* Asks for the memory that a batch of events will touch, when the heap has outgrown the nearest
- * caches: all of it at once, and not one piece after the other. */
+/* Prefetches the memory that a batch of events will touch, all at once, because the heap no longer
+ * fits in the nearest caches. */
 static void prefetch_blocks(const struct replay *replay, const struct events *events)
 {
     const uint32_t *objects = replay->objects.blocks;
     const struct block *blocks = replay->heap->blocks;
-    uint32_t given[BATCH]; /* the blocks of objects that are live already */
+    uint32_t given[BATCH]; /* blocks of objects that are live before the batch */
     size_t count = 0;
     for (size_t i = 0; i < events->count; i++)
         __builtin_prefetch(&objects[events->slot[i]]);
@@ -147,12 +148,12 @@ static void prefetch(const void *memory, size_t bytes)
         __builtin_prefetch((const char *)memory + at);
 }
 
-/* Asks for the columns of the batch that begins at an event, if one does: quick families go through
- * them faster than the processor asks by itself. */
+/* Prefetches the columns of the batch that begins at event `first`. The hardware prefetcher is too
+ * slow for fast families. */
 static void prefetch_columns(const struct events *events, size_t first)
 {
     if (first % BATCH != 0 || first >= events->count)
-        return; /* replays that are watched go event by event */
+        return; /* a watched replay begins a batch at each event */
     struct events batch = events_from(events, first, BATCH);
     prefetch(batch.size, batch.count * sizeof *batch.size);
     prefetch(batch.slot, batch.count * sizeof *batch.slot);
@@ -190,7 +191,7 @@ size_t replay_all(struct replay *replay, const struct events *events)
 {
     struct heap *heap = replay->heap;
     size_t done = 0;
-    heap->request = (struct request){0}; /* the events before may have had other columns */
+    heap->request = (struct request){0}; /* earlier events may have had other columns */
     heap->heap_changed &= (uint8_t)~PAGES_MAY_CHANGE;
     while (done < events->count && heap->failure == NULL && !refusals_end(&replay->refusals)) {
         const struct layer *layer = replay->family->next_layer(heap);

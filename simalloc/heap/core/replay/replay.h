@@ -1,7 +1,7 @@
-/* Carrying out a trace's events on a heap.
+/* Execution of a trace's events on a heap.
  *
- * replay_events() is inlined into every family with that family's own functions, so that the whole
- * of an event is one piece of straight code. */
+ * replay_events() is inlined into every family with the functions of the family, so that the code
+ * of an event has no indirect calls. */
 #ifndef SIMALLOC_REPLAY_H
 #define SIMALLOC_REPLAY_H
 
@@ -19,39 +19,39 @@ enum realloc_rule { REALLOC_FREE_FIRST, REALLOC_MOVE, REALLOC_IN_PLACE };
 
 struct replay {
     const struct family *family;
-    struct heap *heap; /* the family's state begins with it */
+    struct heap *heap; /* first member of the family's state */
     enum realloc_rule realloc_rule;
-    bool checked; /* verify the whole heap after each event */
-    bool is_trial; /* the first refused request is all that is wanted: measure nothing */
-    measure_function *measure; /* the variant for this processor, independent of the family's
-                                * variant */
-    bool measures_largest_free; /* the last of the series */
+    bool checked; /* true if the whole heap is verified after each event */
+    bool is_trial; /* true if the run ends at the first refused request and measures nothing */
+    measure_function *measure; /* variant for this processor, which may differ from the variant of
+                                * the family */
+    bool measures_largest_free; /* true if the last of the series is the largest free block */
     struct objects objects;
     struct occupancy occupancy;
-    struct refusals refusals; /* refusals of a family that refuses */
+    struct refusals refusals; /* refusals, if the family or a capacity can refuse requests */
     struct measures measures;
 };
 
-/* Reallocates block `old` by the rule in force and returns the block that takes its place. Not
- * inlined: it would be a second and a third copy of the layer's functions. */
+/* Reallocates block `old` by the realloc rule. Returns the new block. The function is not inlined,
+ * to avoid further copies of the layer's functions. */
 uint32_t reallocate(const struct replay *replay, uint32_t old, uint64_t size,
                     const struct layer *layer);
 
-/* Makes ready for the batch that begins at event `first`, which is returned in `part`: of one event
- * if each is watched. False, with the heap's failure set, when memory is exhausted. */
+/* Prepares the batch that begins at event `first` and stores its events in `part`: one event if
+ * each event is watched. Returns false, with the heap's failure set, if memory is exhausted. */
 bool replay_begin(struct replay *replay, const struct events *events, size_t first,
                   reserve_function *reserve, struct events *part);
-/* Measures the stored values of a batch; `used` block ids were in use before it. Returns the number
- * of events of the batch. */
+/* Measures the stored values of a batch. `used` is the number of used block ids before the batch.
+ * Returns the number of events in the batch. */
 size_t replay_end(struct replay *replay, const struct events *part, struct batch *batch,
                   uint32_t used);
 
-/* Carries out an event other than malloc, free and realloc. Returns the block of its object. */
+/* Executes an event other than malloc, free and realloc. Returns the block of its object. */
 uint32_t replay_seldom(const struct replay *replay, uint8_t op, uint32_t block, uint64_t size,
                        const struct layer *layer);
 
-/* Allocates an object's block, or reallocates the one that it has; NO_BLOCK, with the heap's
- * failure set, if that cannot be. */
+/* Allocates or reallocates the block of an object. Returns NO_BLOCK if the heap refuses the memory
+ * or fails. */
 ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *heap, uint8_t op,
                                       uint32_t block, uint64_t size, allocate_function *allocate,
                                       const struct layer *layer)
@@ -68,16 +68,17 @@ ALWAYS_INLINE uint32_t replay_request(const struct replay *replay, struct heap *
     return reallocate(replay, block, size, layer);
 }
 
-/* Begins a batch of a heap that keeps track of its pages: each event is noted. */
+/* Begins a batch of a heap whose residence is measured. replay_note() is then called after each
+ * event. */
 void replay_begin_pages(struct replay *replay);
-/* Stores the change of the heap by an event. If residence is measured, also stores the pages of the
- * object's block that were written, and the resident bytes. Returns false if the heap has failed.
- */
+/* Stores the change of the heap by an event. If residence is measured, also records the written
+ * pages of the object's block and stores the resident bytes. Returns false if the heap has
+ * failed. */
 bool replay_note(struct replay *replay, const struct events *events, struct batch *batch,
                  size_t event);
 
-/* Carries out the events of a batch, or less if the heap fails. `free_may_shrink`: also a free may
- * change the heap or its pages, or fail. */
+/* Executes the events of a batch, or fewer if the heap fails. `free_may_shrink` is true if a free
+ * may change the heap or its pages, or fail. */
 ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *events,
                                 struct batch *batch, allocate_function *allocate,
                                 free_function *release, const struct layer *layer,
@@ -96,7 +97,8 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
         uint32_t *object = &blocks[events->slot[i]];
         uint8_t op = events->op[i];
         uint32_t block = *object;
-        if (op == OP_FREE) { /* asked first: it is known sooner than the block */
+        /* tested first, because the operation is known earlier than the block */
+        if (op == OP_FREE) {
             if (UNLIKELY(block == NO_BLOCK)) {
                 heap_fail(heap, INVALID_EVENTS);
                 break;
@@ -140,7 +142,7 @@ ALWAYS_INLINE size_t replay_events(struct replay *replay, const struct events *e
     return done;
 }
 
-/* Carries out events batch by batch, each by the layer that is due before it. */
+/* Executes events in batches. Each batch uses the layer that the family chooses before it. */
 size_t replay_all(struct replay *replay, const struct events *events);
 
 #endif

@@ -25,7 +25,7 @@ bool requests_are_needed(const struct replay *replay, const struct events *event
            (heap->setting.memalign && events->alignment != NULL);
 }
 
-/* The scaled alignment that an event asks for; 0: none. */
+/* Returns the scaled alignment of an event, or 0. */
 static uint64_t alignment_of(const struct heap *heap, const struct events *events, size_t event)
 {
     if (events->alignment == NULL || events->alignment[event] <= 1)
@@ -33,7 +33,7 @@ static uint64_t alignment_of(const struct heap *heap, const struct events *event
     return (uint64_t)events->alignment[event] * heap->setting.scale;
 }
 
-/* Takes what an event asks for; without columns all else is 0 already. */
+/* Stores the request of an event in the heap. Without columns, all other fields are already 0. */
 static void take_request(const struct replay *replay, const struct events *events, size_t event,
                          bool has_columns)
 {
@@ -41,7 +41,7 @@ static void take_request(const struct replay *replay, const struct events *event
     if (!has_columns) {
         heap->request.size = (uint64_t)events->size[event];
         heap->request.event = replay->measures.events + event;
-        heap->request.unwritten = 0; /* the family may have set it for another object */
+        heap->request.unwritten = 0; /* the family may have set it for an earlier object */
         heap->request.is_zeroed = events->op[event] == OP_CALLOC;
         heap->request.is_freed = false;
         return;
@@ -62,7 +62,8 @@ static void take_request(const struct replay *replay, const struct events *event
     };
 }
 
-/* Allocates an object's block, where it asks to be if the family leaves that to aligning.c. */
+/* Allocates the block of an object. An alignment is honoured by the family, or else by
+ * aligning.c. */
 static uint32_t allocate(const struct replay *replay, uint64_t size)
 {
     struct heap *heap = replay->heap;
@@ -87,7 +88,8 @@ static uint32_t request_block(struct replay *replay, uint8_t op, uint32_t block)
     return NO_BLOCK;
 }
 
-/* Notes what of an object's block is written: its headers, and what the program writes. */
+/* Records the bytes of an object's block that are written: its header and footer, and the bytes
+ * that the program writes. */
 static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
 {
     struct heap *heap = replay->heap;
@@ -108,9 +110,9 @@ static void write_block(const struct replay *replay, uint8_t op, uint32_t id)
         heap_touch(heap, block->address + payload, size * setting->scale);
 }
 
-/* Takes the block that a request got. The searches of a refused request are not counted. A refused
- * realloc leaves the object as it was. If the object was freed first, it is allocated again with its
- * old size, which may move it. */
+/* Stores the block of a request. A refused request does not count its searches. A refused realloc
+ * does not change the object. If the realloc had freed the object first, the object is allocated
+ * again with its old size, which may move it. */
 static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint32_t got,
                        uint64_t old_size, const struct counters *before)
 {
@@ -134,8 +136,8 @@ static void take_block(struct replay *replay, uint8_t op, uint32_t *object, uint
         write_block(replay, op, got);
 }
 
-/* Carries out an event of an object of `old_size` bytes. A trial ends with the first refusal, so it
- * does not keep the counters before an event. */
+/* Executes an event of an object of `old_size` bytes. A trial ends at the first refusal and
+ * therefore does not save the counters. */
 ALWAYS_INLINE void carry_out(struct replay *replay, uint8_t op, uint32_t *object, uint64_t old_size,
                              bool is_trial)
 {
@@ -163,7 +165,7 @@ ALWAYS_INLINE void carry_out(struct replay *replay, uint8_t op, uint32_t *object
     }
 }
 
-/* Notes where the object of a slot is now, for the pages that it keeps. */
+/* Records the present extent of the object in a slot, for the occupied pages. */
 static void note_extent(struct replay *replay, uint8_t op, uint32_t slot)
 {
     struct heap *heap = replay->heap;
@@ -180,7 +182,7 @@ static void note_extent(struct replay *replay, uint8_t op, uint32_t slot)
     heap_needs(heap, occupancy_move(&replay->occupancy, slot, now));
 }
 
-/* Begins a batch of the series that are measured besides the mapped bytes. */
+/* Begins a batch of the additional series. */
 static void begin_series(struct measures *measures)
 {
     for (size_t i = 0; i < measures->series_count; i++)
@@ -196,7 +198,7 @@ static void note_series(struct byte_series *series, size_t event, uint64_t bytes
         changes->at[changes->count++] = (struct byte_change){event, bytes, allocated};
 }
 
-/* Notes the resident bytes after an event, if they are others than before. */
+/* Stores the resident bytes after an event, if they have changed. */
 static void note_resident(struct replay *replay, size_t event)
 {
     const struct heap *heap = replay->heap;
@@ -215,7 +217,7 @@ void replay_begin_pages(struct replay *replay)
     replay->heap->heap_changed |= PAGES_MAY_CHANGE;
 }
 
-/* Notes that the heap has changed; false if it has failed. */
+/* Stores the change of the heap by an event. Returns false if the heap has failed. */
 static bool note_change(struct batch *batch, size_t event, struct heap *heap)
 {
     if (heap->failure != NULL)
@@ -256,7 +258,7 @@ uint64_t replay_largest_free(const struct replay *replay)
                : heap_with_room(heap, largest_free_size(heap), !heap->new_memory_is_apart);
 }
 
-/* Notes what all series have after an event. */
+/* Stores the values of all series after an event. */
 static void note_all_series(struct replay *replay, size_t event)
 {
     const struct heap *heap = replay->heap;
@@ -274,15 +276,16 @@ static void note_all_series(struct replay *replay, size_t event)
         note_series(series, event, replay_largest_free(replay), allocated);
 }
 
-/* Returns whether the object of an event does not exist: it was refused to a program that continues
- * without it, or a realloc to 0 bytes has freed it. */
+/* Returns whether the object of an event does not exist, because it was refused to a program that
+ * continues without it, or a realloc to 0 bytes has freed it. */
 static bool is_left_out(const struct replay *replay, uint8_t op, uint32_t block)
 {
     return (replay->refusals.count > 0 || replay->family->is_pool) && block == NO_BLOCK &&
            (op == OP_FREE || op == OP_REALLOC || op == OP_USE);
 }
 
-/* Stores the result of an event and the live bytes after it, without refused objects. */
+/* Stores the granted bytes of an event and the live bytes after it, both without refused
+ * objects. */
 static void note_live(struct replay *replay, const struct events *events, size_t event,
                       bool left_out)
 {
@@ -297,7 +300,8 @@ static void note_live(struct replay *replay, const struct events *events, size_t
     refusals->granted[event] = left_out || refusals->is_latest ? 0 : events->size[event];
 }
 
-/* Ends the run before the event under way, for which the allocator got no memory for itself. */
+/* Ends the run before the current event, because the allocator was refused memory for its own
+ * tables. */
 static void end_exhausted(struct replay *replay)
 {
     struct heap *heap = replay->heap;
@@ -307,8 +311,8 @@ static void end_exhausted(struct replay *replay)
     replay->refusals.is_over = true;
 }
 
-/* Carries out an event. Returns false if the run ends before it, for lack of memory for the
- * allocator itself. */
+/* Executes an event. Returns false if the run ends before the event, because the allocator was
+ * refused memory for its own tables. */
 ALWAYS_INLINE bool carry_out_event(struct replay *replay, const struct events *events, size_t event,
                                    bool has_columns, bool is_trial)
 {
@@ -356,8 +360,8 @@ static void carry_out_batch(struct replay *replay, const struct events *events, 
     batch->events = i;
 }
 
-/* Carries out the events of a batch up to the first refused request, without measures. Returns the
- * number of events. */
+/* Executes the events of a batch up to the first refused request, without measures. Returns the
+ * number of executed events. */
 static size_t try_batch(struct replay *replay, const struct events *events)
 {
     struct heap *heap = replay->heap;
@@ -394,7 +398,7 @@ size_t replay_requests(struct replay *replay, const struct events *events)
             continue;
         }
         carry_out_batch(replay, &part, &batch);
-        if (refusals->count > 0) { /* the live bytes differ from the trace's */
+        if (refusals->count > 0) { /* the live bytes differ from the live bytes of the trace */
             part.live = refusals->live_after;
             part.size = refusals->granted;
             part.span_count = 0;

@@ -1,6 +1,7 @@
-/* Carries out events that need more than size and object: alignment, thread, time, written bytes.
+/* Execution of events that need more than a size and an object: alignment, thread, time or written
+ * bytes.
  *
- * This is one loop for all families, which calls the functions of their layer. The other loop,
+ * One loop serves all families and calls the functions of their layer. The other loop,
  * replay_batch(), is inlined into each family. */
 #ifndef SIMALLOC_REQUESTS_H
 #define SIMALLOC_REQUESTS_H
@@ -10,14 +11,14 @@
 /* Returns whether the events need this loop. */
 bool requests_are_needed(const struct replay *replay, const struct events *events);
 
-/* Returns the scaled bytes of the largest free block of a replay that measures it, as
- * heap_largest_free() does. */
+/* Returns the scaled bytes of the largest free block, like heap_largest_free(), of a replay that
+ * measures it. */
 uint64_t replay_largest_free(const struct replay *replay);
 
 size_t replay_requests(struct replay *replay, const struct events *events);
 
-/* The layer of a family that refuses requests, which only this loop handles, and its next_layer().
- * Further entries of the layer follow. */
+/* Defines next_layer() and the layer of a family that refuses requests, which only this loop
+ * supports. Further members of the layer follow the functions. */
 #define REFUSING_LAYER(allocate_, release_, resize_, reserve_, ...) \
     static const struct layer *next_layer(struct heap *heap)        \
     {                                                               \

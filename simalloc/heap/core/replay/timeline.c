@@ -1,6 +1,6 @@
 #include "replay/timeline.h"
 
-/* The lowest live bytes of an interval in which nothing has happened yet. */
+/* Lowest live bytes of an interval without events. */
 #define NO_EVENT UINT64_MAX
 
 void timeline_init(struct timeline *timeline, uint64_t events)

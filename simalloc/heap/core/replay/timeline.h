@@ -1,6 +1,7 @@
-/* Live bytes and heap over time in a fixed number of intervals that keep their extremes.
+/* Extremes of the live bytes and of the heap over time, in a fixed number of intervals.
  *
- * An interval is 2**k events, the fewest with which the intervals are enough. */
+ * An interval has 2**k events, with the smallest k for which the number of intervals is
+ * sufficient. */
 #ifndef SIMALLOC_TIMELINE_H
 #define SIMALLOC_TIMELINE_H
 
@@ -17,9 +18,11 @@ struct interval {
 
 struct timeline {
     struct interval intervals[TIMELINE_INTERVALS];
-    uint32_t begun;   /* the last of these is being filled */
-    uint64_t length;  /* events in an interval */
-    uint64_t left;    /* events still to come in the current one, which is empty if all are */
+    uint32_t begun;   /* number of intervals begun so far; the last one is current */
+    uint64_t length;  /* number of events in an interval */
+    /* number of events that are missing in the current interval; equal to `length` in an empty
+     * interval */
+    uint64_t left;
 };
 
 /* Initialises a timeline for up to `events` events. */
@@ -37,7 +40,7 @@ ALWAYS_INLINE uint64_t timeline_room(struct timeline *timeline, uint64_t events,
     return events < timeline->left ? events : timeline->left;
 }
 
-/* Notes the extremes of the live bytes after some events, all in the current interval. */
+/* Records the extremes of the live bytes after `events` events, all in the current interval. */
 ALWAYS_INLINE void timeline_note(struct timeline *timeline, uint64_t low, uint64_t high,
                                  uint64_t events)
 {
@@ -49,7 +52,7 @@ ALWAYS_INLINE void timeline_note(struct timeline *timeline, uint64_t low, uint64
     timeline->left -= events;
 }
 
-/* Notes a heap that has changed, before the live bytes after the same event. */
+/* Records a change of the heap, before the live bytes after the same event are recorded. */
 void timeline_note_heap(struct timeline *timeline, uint64_t heap);
 
 #endif

@@ -10,7 +10,7 @@ static bool is_list(const struct free_index *index)
     return index->order < BEST_LIFO;
 }
 
-/* Of an order by size: how equals are kept. */
+/* Returns the order of equal blocks in an order by size. */
 static enum bin_kind kind_of(const struct free_index *index)
 {
     return index->sizes.tables.kind;
@@ -70,7 +70,7 @@ void free_index_insert(struct free_index *index, uint32_t id, const struct block
     index->shadow.blocks[id] = (struct block){
         .address = block->address,
         .size = block->size,
-        .index_slot = STATE_ALLOCATED, /* allocated until it has its place */
+        .index_slot = STATE_ALLOCATED, /* until the block has its place */
     };
     if (!is_list(index)) {
         insert_by_size(index, id, entered);
@@ -161,7 +161,7 @@ struct found_block free_index_largest(struct free_index *index, bool backwards)
 {
     struct block_list *list = &index->list;
     struct found_block found = {NO_BLOCK, list->blocks};
-    /* The list may promise more than there is; a search that is disappointed lowers the promise. */
+    /* The bound of the list may be too high. A search that finds nothing lowers the bound. */
     while (list->blocks > 0 && found.block == NO_BLOCK) {
         uint64_t size = largest_of(list, list->height, list->root);
         found.block = free_index_first(index, size, NO_BLOCK, backwards).block;

@@ -116,7 +116,7 @@ void open_heap_let_go(struct open_heap *open, uint32_t id)
     heap_count_free(&open->heap, id);
 }
 
-/* Counts free and listed blocks, and compares the indexes' copies with the blocks. */
+/* Counts free blocks and listed blocks. Compares the copies in the indexes with the blocks. */
 static const char *check_blocks(const struct open_heap *open)
 {
     const struct heap *heap = &open->heap;

@@ -1,9 +1,9 @@
-/* The indexes of an open heap, opened at their first use, and again for another unit. */
+/* Indexes of an open heap. They are opened at their first use, and again when the unit changes. */
 #include <stdlib.h>
 
 #include "user_policies/open_heap.h"
 
-/* A listed block and the key of its place in the order. */
+/* A listed block, and its sort key in the order. */
 struct placed {
     uint64_t place;
     uint32_t block;
@@ -16,7 +16,8 @@ static int compare_places(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The listed blocks in the order in which a new index takes them in; NULL: no memory. */
+/* Returns the listed blocks in the order in which they enter a new index, or NULL if memory is
+ * exhausted. */
 static struct placed *place(const struct open_heap *open, enum free_order order)
 {
     const struct heap *heap = &open->heap;
@@ -34,7 +35,7 @@ static struct placed *place(const struct open_heap *open, enum free_order order)
     return placed;
 }
 
-/* The blocks of an open index in its own order; NULL: no memory. */
+/* Returns the blocks of an open index in their present order, or NULL if memory is exhausted. */
 static struct placed *keep_places(const struct open_heap *open, struct free_index *index)
 {
     if (index->order >= BEST_LIFO)
@@ -53,7 +54,8 @@ static struct placed *keep_places(const struct open_heap *open, struct free_inde
     return NULL;
 }
 
-/* Takes all listed blocks into an empty index as they are placed. */
+/* Inserts all listed blocks into an empty index in the given order. Returns false if memory is
+ * exhausted. */
 static bool fill(struct open_heap *open, struct free_index *index, const struct placed *placed)
 {
     for (uint64_t i = 0; i < open->listed; i++) {
@@ -89,7 +91,8 @@ struct free_index *open_heap_index(struct open_heap *open, enum free_order order
     return LIKELY(index != NULL) ? index : open_new(open, order);
 }
 
-/* Opens an index again, for another unit, with its blocks and its rover where they are. */
+/* Opens an index again for another unit. Its blocks and its rover keep their places. Returns false
+ * if memory is exhausted. */
 static bool reopen(struct open_heap *open, struct free_index *index)
 {
     bool roving = index->roving;

@@ -1,4 +1,4 @@
-/* Argument checks and results of the methods of a Heap. */
+/* Argument checks and results of Heap methods. */
 #include "user_policies/user_policy.h"
 
 struct user_policy *acting(PyObject *self)

@@ -1,4 +1,4 @@
-/* simalloc.heap._core.Block: a block of the heap, as a policy in Python sees it. */
+/* Python type simalloc.heap._core.Block: a block of the heap for a policy in Python. */
 #include "user_policies/user_policy.h"
 
 PyTypeObject *block_type;
@@ -67,7 +67,7 @@ bool as_block(struct user_policy *policy, PyObject *object, uint32_t *id)
     return true;
 }
 
-/* The policy of a Block that is still there, or NULL with an exception set. */
+/* Returns the policy of a Block whose block exists, or NULL with an exception set. */
 static const struct user_policy *policy_of(PyObject *self)
 {
     const struct user_policy *policy = ((struct block_object *)self)->policy;

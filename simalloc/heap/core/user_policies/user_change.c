@@ -1,7 +1,6 @@
 /* Methods of simalloc.heap._core.Heap that change blocks.
  *
- * Every method checks its arguments before any change, so that the heap stays sound whatever a
- * policy does. */
+ * Every method checks its arguments before any change, so that no policy can corrupt the heap. */
 #include "user_policies/user_policy.h"
 
 static PyObject *split(PyObject *self, PyObject *const *args, Py_ssize_t count, bool high)
@@ -55,7 +54,7 @@ static bool is_listed(const struct user_policy *policy, uint32_t id)
     return id != NO_BLOCK && block_at_id(policy, id)->family_data == LISTED;
 }
 
-/* Merges a block with its listed neighbours; it is unsearchable afterwards. */
+/* Merges a block with its listed neighbours. The result is unsearchable. */
 static void merge(struct user_policy *policy, uint32_t id)
 {
     if (is_listed(policy, id))
@@ -122,7 +121,7 @@ PyObject *heap_remove(PyObject *self, PyObject *object)
     return answer(policy, step, id);
 }
 
-/* Raises the break; NO_BLOCK if the capacity does not allow that, or with an exception set if
+/* Raises the break. Returns NO_BLOCK if the capacity does not allow it, or with an exception set if
  * addresses or memory are exhausted. */
 static uint32_t extend(struct user_policy *policy, uint64_t size)
 {
@@ -139,7 +138,7 @@ static uint32_t extend(struct user_policy *policy, uint64_t size)
     return id;
 }
 
-/* Returns the block of a growth, None if it was refused, or NULL with the exception that is set. */
+/* Returns the Block of a growth, None if the growth was refused, or NULL with an exception set. */
 static PyObject *answer_growth(struct user_policy *policy, struct step *step, uint32_t id)
 {
     if (id != NO_BLOCK)

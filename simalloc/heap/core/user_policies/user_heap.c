@@ -1,4 +1,4 @@
-/* simalloc.heap._core.Heap: the heap, as a policy in Python sees it. */
+/* Python type simalloc.heap._core.Heap: the heap for a policy in Python. */
 #include "user_policies/user_policy.h"
 
 PyTypeObject *heap_type;

@@ -1,7 +1,8 @@
-/* The family of policies in Python: malloc and free are a Python object's methods.
+/* Family of the policies in Python: malloc and free are methods of a Python object.
  *
- * The replay takes the GIL for its whole stretch. When a method raises, or returns what cannot be,
- * the heap's failure stops the replay and the exception goes to whoever called it. */
+ * The replay holds the GIL while it executes events. If a method raises an exception or returns an
+ * invalid result, the heap's failure stops the replay, and the caller of the replay gets the
+ * exception. */
 #include "user_policies/user_policy.h"
 
 #include <string.h>
@@ -27,8 +28,8 @@ static PyObject *extent_tuple(struct extent extent)
                                             (unsigned long long)extent.size);
 }
 
-/* The calls of the event: (method, block or None, number or 0, answer or None), blocks as
- * (address, size). */
+/* Returns the calls of the event as a list of (method, block or None, number or 0, answer or None).
+ * Blocks are (address, size). */
 static PyObject *steps_of(const struct user_policy *policy)
 {
     PyObject *steps = PyList_New(0);
@@ -45,7 +46,8 @@ static PyObject *steps_of(const struct user_policy *policy)
     return steps;
 }
 
-/* Puts an exception that says where and after what in place of the one that is set. */
+/* Replaces the current exception by one that names the event, the method and the calls before
+ * it. */
 static void explain(const struct user_policy *policy, const char *method, uint64_t size)
 {
     PyObject *type;
@@ -76,17 +78,17 @@ static void explain(const struct user_policy *policy, const char *method, uint64
     Py_DECREF(type);
 }
 
-/* Ends the replay with the exception that is set. */
+/* Ends the replay with the current exception. */
 static void fail(struct user_policy *policy, const char *method, uint64_t size)
 {
-    if (!PyErr_Occurred()) /* memory ran out, and the policy has caught the exception */
+    if (!PyErr_Occurred()) /* the policy has caught a MemoryError */
         PyErr_NoMemory();
     heap_fail(&policy->open.heap, "the policy has failed");
     explain(policy, method, size);
 }
 
-/* Returns the columns of the request that a policy's malloc names, as keyword arguments, or NULL
- * with an exception set. */
+/* Returns the columns of the request that the policy's malloc has as parameters, as keyword
+ * arguments. Returns NULL with an exception set on failure. */
 static PyObject *named_columns(const struct heap *heap)
 {
     const struct request *request = &heap->request;
@@ -109,7 +111,7 @@ static PyObject *named_columns(const struct heap *heap)
     return named;
 }
 
-/* Calls the policy's malloc, with what of the request it names. */
+/* Calls the policy's malloc with the columns that it has as parameters. */
 static PyObject *decide_named(struct user_policy *policy, uint64_t size)
 {
     PyObject *named = named_columns(&policy->open.heap);
@@ -125,7 +127,8 @@ static PyObject *decide_named(struct user_policy *policy, uint64_t size)
     return answer;
 }
 
-/* Calls a method of the policy with one or two arguments, which it takes over. */
+/* Calls a method of the policy with one or two arguments. Steals the references to the
+ * arguments. */
 static PyObject *decide(struct user_policy *policy, PyObject *method, PyObject *first,
                         PyObject *second)
 {
@@ -141,8 +144,8 @@ static PyObject *decide(struct user_policy *policy, PyObject *method, PyObject *
     return answer;
 }
 
-/* Gives an object the block that a policy returned, or NO_BLOCK for None; false, with an exception set, if that cannot
- * be. */
+/* Gives the block that a policy returned to the object; None means NO_BLOCK. Returns false, with an
+ * exception set, if the block is not valid. */
 static bool accept(struct user_policy *policy, PyObject *answer, uint64_t size, uint32_t *id)
 {
     if (answer == Py_None) {
@@ -171,7 +174,7 @@ static bool accept(struct user_policy *policy, PyObject *answer, uint64_t size, 
 static uint32_t allocate(struct heap *heap, uint64_t size)
 {
     struct user_policy *policy = (struct user_policy *)heap;
-    if (UNLIKELY(heap->failure != NULL)) /* the free before it in a realloc failed */
+    if (UNLIKELY(heap->failure != NULL)) /* the free of the same realloc has failed */
         return NO_BLOCK;
     open_heap_begin(&policy->open);
     PyObject *answer =
@@ -191,7 +194,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
 static void release(struct heap *heap, uint32_t id)
 {
     struct user_policy *policy = (struct user_policy *)heap;
-    if (UNLIKELY(heap->failure != NULL)) /* the malloc before it in a realloc failed */
+    if (UNLIKELY(heap->failure != NULL)) /* the malloc of the same realloc has failed */
         return;
     uint64_t size = heap->blocks[id].size;
     open_heap_let_go(&policy->open, id);
@@ -201,7 +204,8 @@ static void release(struct heap *heap, uint32_t id)
     Py_XDECREF(answer);
 }
 
-/* Sees what has become of a block that was to be resized, and gives it to its object again. */
+/* Checks the block of a resize, and gives it back to its object. Returns false, with an exception
+ * set, if the result is not valid. */
 static bool accept_resized(struct user_policy *policy, PyObject *answer, PyObject *object,
                            uint64_t size)
 {
@@ -260,7 +264,7 @@ static const struct layer layer = {.replay = replay,
                                    .resize = resize,
                                    .reserve = reserve};
 
-/* Replays events one at a time, since the policy may ask which it is at. */
+/* Replays one event at a time, because the policy can read the number of the event. */
 static size_t replay_singly(struct replay *replay, const struct events *events,
                             replay_function *replay_one)
 {
@@ -286,7 +290,7 @@ static size_t replay(struct replay *replay, const struct events *events)
     return replay_singly(replay, events, replay_one);
 }
 
-/* The replay of events if the policy uses more of their columns, or if more is measured. */
+/* Replays events if the policy uses further columns, or if more is measured. */
 static size_t replay_with_requests(struct replay *replay, const struct events *events)
 {
     return replay_singly(replay, events, replay_requests);
@@ -303,7 +307,7 @@ static bool init(void *memory)
     struct user_policy *policy = memory;
     if (!open_heap_init(&policy->open))
         return false;
-    policy->event = UINT64_MAX; /* none yet */
+    policy->event = UINT64_MAX; /* before the first event */
     policy->resized = NO_BLOCK;
     policy->decide_malloc = PyObject_GetAttrString(policy->decider, "malloc");
     policy->decide_free = PyObject_GetAttrString(policy->decider, "free");

@@ -1,8 +1,9 @@
-/* Declarations shared by the files that let a policy in Python act on an open heap.
+/* Declarations of the files that connect a policy in Python with an open heap.
  *
- * A policy gets a Heap and Blocks. A Block is made when it is first handed out and stays the same
- * object until its block is joined to another. Then, and when the simulation ends, it is detached,
- * so that further use of it raises an exception. All of this runs with the GIL held. */
+ * A policy gets a Heap and Blocks. A Block is created when it is first returned to the policy. It
+ * remains the same object until its block is joined to another block. Then, or at the end of the
+ * simulation, the Block is detached, and further use raises an exception. All this code runs with
+ * the GIL held. */
 #ifndef SIMALLOC_USER_POLICY_H
 #define SIMALLOC_USER_POLICY_H
 
@@ -17,82 +18,85 @@ enum { STEPS = 16, POOL = 64 };
 
 struct extent {
     uint64_t address;
-    uint64_t size; /* bytes, or 0 for no extent */
+    uint64_t size; /* bytes, or 0 without an extent */
 };
 
-/* A call of one of the heap's methods, recorded to explain a later fault. */
+/* A call of a Heap method, recorded to explain a later fault. */
 struct step {
     const char *method;
-    uint64_t number; /* number given as an argument, or 0 */
-    struct extent block; /* block given as an argument, as it was then */
+    uint64_t number; /* number that was an argument, or 0 */
+    struct extent block; /* block that was an argument, as it was at the call */
     struct extent answer;
 };
 
 struct user_policy {
-    struct open_heap open; /* begins with its struct heap */
-    PyObject *decider;       /* policy's object, set by the binding */
-    PyObject *decide_malloc; /* policy's own methods */
+    struct open_heap open; /* first member, which begins with its struct heap */
+    PyObject *decider;       /* object of the policy, set by the binding */
+    PyObject *decide_malloc; /* methods of the policy */
     PyObject *decide_free;
     PyObject *decide_resize;
     PyObject *heap_object;
-    PyObject **handles; /* by id: Block that has been handed out, or NULL */
-    uint32_t capacity;  /* entries of `handles` */
+    PyObject **handles; /* by id: Block that the policy has got, or NULL */
+    uint32_t capacity;  /* number of entries of `handles` */
     PyObject *pool[POOL]; /* unused Blocks for reuse */
     int pooled;
     bool acting;      /* true within an event, when the policy may use the heap */
-    uint32_t resized; /* block that resize() acts on, still held by its object; or NO_BLOCK */
+    /* block on which resize() acts, and which its object still holds; or NO_BLOCK */
+    uint32_t resized;
     uint64_t event; /* number of the event, from 0 */
-    struct step steps[STEPS]; /* latest of the `stepped` calls in this event, call i in i % STEPS */
+    /* latest of the `stepped` calls in this event; call i is in entry i % STEPS */
+    struct step steps[STEPS];
     uint64_t stepped;
 };
 
 struct block_object {
     PyObject ob_base;
-    struct user_policy *policy; /* NULL once the block does not exist */
+    struct user_policy *policy; /* NULL if the block no longer exists */
     uint32_t id;
 };
 
 struct heap_object {
     PyObject ob_base;
-    struct user_policy *policy; /* NULL after the simulation */
+    struct user_policy *policy; /* NULL after the end of the simulation */
 };
 
 extern const struct family user_policy;
 
-/* These are made when the module is imported. */
+/* Objects that are created when the module is imported. */
 extern PyTypeObject *block_type;
 extern PyTypeObject *heap_type;
 extern PyObject *policy_error;
 
 bool add_block_type(PyObject *module);
 bool add_heap_type(PyObject *module);
-/* Makes the types and constants that policies in Python need. */
+/* Creates the types and constants for policies in Python. Returns false, with an exception set, on
+ * failure. */
 bool add_user_policy(PyObject *module);
 
-/* Returns a new reference to the Block of an id; NULL with an exception set. */
+/* Returns a new reference to the Block of an id, or NULL with an exception set. */
 PyObject *block_of(struct user_policy *policy, uint32_t id);
 /* Detaches the Block of an id that becomes invalid. */
 void forget_block(struct user_policy *policy, uint32_t id);
-/* Stores the block that an argument is. Returns false, with an exception set, if it is not a block
- * of this heap. */
+/* Stores the id of a Block in `id`. Returns false, with an exception set, if the object is not a
+ * Block of this heap. */
 bool as_block(struct user_policy *policy, PyObject *object, uint32_t *id);
 
 /* Returns the policy of a Heap that is deciding an event, or NULL with an exception set. */
 struct user_policy *acting(PyObject *heap);
-/* Ends the simulation; returns NULL with an exception set. */
+/* Ends the simulation. Returns NULL with an exception set. */
 PyObject *out_of_memory(struct user_policy *policy);
-/* Begins the record of a call. */
+/* Starts the record of a call. */
 struct step *note(struct user_policy *policy, const char *method, uint32_t block,
                   uint64_t number);
-/* Records a call's result and returns it to Python: a Block, or None for NO_BLOCK. */
+/* Records the result of a call. Returns the result to Python: a Block, or None for NO_BLOCK. */
 PyObject *answer(struct user_policy *policy, struct step *step, uint32_t id);
 
-/* Check or convert arguments. They return false, with an exception set, if an argument is wrong. */
+/* Check or convert arguments. Return false, with an exception set, if an argument is wrong. */
 bool takes(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most, const char *method);
 bool as_size(PyObject *object, const char *name, uint64_t least, uint64_t *size);
 bool as_free_block(struct user_policy *policy, PyObject *object, uint32_t *id);
 bool as_order(PyObject *object, enum order *order);
-bool intern_orders(void); /* for as_order() */
+bool intern_orders(void); /* creates the strings that as_order() compares */
 
 /* Methods of Heap. */
 PyObject *heap_first_fit(PyObject *self, PyObject *const *args, Py_ssize_t count);

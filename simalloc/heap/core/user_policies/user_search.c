@@ -1,7 +1,7 @@
-/* The searches of simalloc.heap._core.Heap. */
+/* Searches of simalloc.heap._core.Heap. */
 #include "user_policies/user_policy.h"
 
-/* Arguments of a search: the size and the order. */
+/* Arguments of a search. */
 struct query {
     struct user_policy *policy;
     uint64_t size;
@@ -21,7 +21,7 @@ static bool as_query(PyObject *self, PyObject *const *args, Py_ssize_t count, Py
     return true;
 }
 
-/* Counts the blocks that a search visited; a repeated search after a growth does not count. */
+/* Returns the result of a search. Counts the visited blocks, unless the search follows a growth. */
 static PyObject *found_by(const struct query *query, const char *method, struct found_block found)
 {
     struct open_heap *open = &query->policy->open;
@@ -122,7 +122,8 @@ PyObject *heap_free_blocks(PyObject *self, PyObject *const *args, Py_ssize_t cou
     if (policy == NULL || !takes(count, 0, 1, "free_blocks") ||
         (count > 0 && !as_order(args[0], &order)))
         return NULL;
-    PyObject *list = PyList_New(0); /* may run other Python code, which must not come in between */
+    /* this call may run other Python code, so it precedes the search */
+    PyObject *list = PyList_New(0);
     if (list != NULL && list_of(policy, list, order) == NULL)
         Py_CLEAR(list);
     return list;
