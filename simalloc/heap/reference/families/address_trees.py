@@ -22,7 +22,7 @@ class AddressTreesHeap(ClassedHeap):
         self._nodes: dict[int, Node] = {}
 
     def free(self, address: int) -> None:
-        """Insert the block; make the trees anew if it is time to."""
+        """Insert the block; rebuild the trees after every `rebalance` deallocations."""
         super().free(address)
         self._deallocations += 1
         if self._rebalance and self._deallocations % self._rebalance == 0:
@@ -54,7 +54,7 @@ class AddressTreesHeap(ClassedHeap):
         return (None if node is None else node.address), searched
 
     def _enter(self, address: int) -> int:
-        """Insert a block, again after each merging that takes it to another tree."""
+        """Insert a block; insert it again after each merge that moves it to another tree."""
         visited = 0
         while True:
             size = self.block_size(address)

@@ -8,7 +8,7 @@ from simalloc.policy.families.binary_buddy import BinaryBuddy
 
 
 class BinaryBuddyHeap(BuddyHeap):
-    """Sizes of 16 * 2**N at multiples of themselves.
+    """Sizes of 16 * 2**N by default, at multiples of the size.
 
     Johnstone & Wilson 1998, section 2.3.1; policy/families/binary_buddy.md.
     """
@@ -45,7 +45,7 @@ class BinaryBuddyHeap(BuddyHeap):
         return aligned + 2 * size
 
     def _is_free_from(self, address: int) -> bool:
-        """Say whether all of the heap from `address` to the break is free."""
+        """Return whether the whole heap from `address` to the break is free."""
         at: int | None = address
         while at is not None:
             if self.blocks.state.get(at) is not State.FREE:
@@ -54,7 +54,7 @@ class BinaryBuddyHeap(BuddyHeap):
         return True
 
     def _cut_aligned(self, address: int) -> int | None:
-        """Cut new memory down to the largest aligned block; return the rest, if any is."""
+        """Cut new memory to the largest aligned block at its start; return the rest, or None."""
         length = self.block_size(address)
         largest = 1 << (length.bit_length() - 1)
         while address % largest:

@@ -19,12 +19,13 @@ class BinnedFitHeap(CoalescingHeap):
         super().__init__(description, description.growth)
         self._may_use_remainder = description.last_remainder
         self._small = description.small
-        # All bins in one: (size, time of entry, address), so oldest first among equals.
+        # All bins in one list of (size, time of entry, address): the oldest of equal sizes is
+        # first.
         self._bins: SortedList[tuple[int, int, int]] = SortedList()
         self._entered: dict[int, int] = {}
         self._clock = 0
         self._last_remainder: int | None = None
-        # The free block that ends at the break: None if that one is not free.
+        # Free block that ends at the break, or None.
         self._wilderness: int | None = None
 
     def malloc(self, size: int) -> int:
@@ -40,7 +41,11 @@ class BinnedFitHeap(CoalescingHeap):
         return found
 
     def free(self, address: int) -> None:
-        """Merge with free neighbours; the result is what the most special of them was."""
+        """Merge with free neighbours; the result is wilderness, last remainder or binned.
+
+        A block that ends at the break is the wilderness. Another block is the last remainder if
+        that was a neighbour. All others enter the bins.
+        """
         beside_remainder = self._last_remainder in self.blocks.free_neighbours(address)
         merged = self._merge(address)
         if self.blocks.after(merged) is None:
@@ -77,7 +82,7 @@ class BinnedFitHeap(CoalescingHeap):
         return first
 
     def _use_last_remainder(self, size: int) -> int | None:
-        """Take step 2: use the last remainder if that may be and is large enough; else bin it."""
+        """Take step 2: the last remainder if it is usable and large enough; else bin it."""
         remainder = self._last_remainder
         if remainder is None:
             return None
@@ -116,7 +121,7 @@ class BinnedFitHeap(CoalescingHeap):
         return found
 
     def _take(self, address: int, size: int) -> None:
-        """Allocate the low end. The remainder keeps its role, or enters the bins."""
+        """Allocate the low end. The remainder keeps the block's role, or enters the bins."""
         was_remainder = address == self._last_remainder
         was_wilderness = address == self._wilderness
         self._leave(address)

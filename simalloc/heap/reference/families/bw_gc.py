@@ -13,13 +13,13 @@ from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.families.bw_gc import BwGc
 
 INDEXED: Final = 1024
-"""Number of pages in a stretch, which are the entries of one index."""
+"""Number of pages in a stretch, and of entries in its index."""
 STRETCHES: Final = 65536
-"""Number of stretches that can have an index."""
+"""Maximum number of stretches with an index."""
 ONE_BY_ONE: Final = 8
-"""Maximum number of indexes that are taken one by one; further ones are taken together."""
+"""Maximum number of indexes that are allocated one by one; further ones are allocated together."""
 AVOIDED_PAGES: Final = 2048
-"""The bytes of a table of pages that are not to be used for fear of false pointers."""
+"""Bytes of a table of pages that are avoided because of false pointers."""
 
 
 @dataclass(eq=False)
@@ -32,7 +32,7 @@ class ObjectPage:
     live: int = 0
     """Number of objects that the program has not freed."""
     dead: set[int] = field(default_factory=set)
-    """The addresses of the others: garbage, or free."""
+    """Addresses of the other objects: garbage or free."""
     unmarked: list[int] = field(default_factory=list)
     """Objects that were dead at the latest collection, the lowest first."""
 
@@ -44,9 +44,9 @@ class SizeLists:
     free: list[int] = field(default_factory=list)
     """Free objects, taken from the end."""
     fresh: ObjectPage | None = None
-    """The page whose unused objects follow, from the highest down."""
+    """Page whose unused objects are taken after `free`, from the highest down."""
     unswept: list[ObjectPage] = field(default_factory=list)
-    """Then the pages that a collection left, swept from the end."""
+    """Pages left by the latest collection, which are swept last, from the end of the list."""
 
 
 class BwGcHeap(PagedHeap):
@@ -61,18 +61,18 @@ class BwGcHeap(PagedHeap):
         self._increment = description.increment
         self._max = description.most
         self._tables = description.mechanism
-        # Bytes left of the memory taken for tables, and the headers and the maps in that memory.
+        # Unused bytes of the memory for tables, number of headers, and sizes that have a map.
         self._table_bytes = 0
         self._headers = 0
         self._mapped: set[int] = set()
-        # The stretches of pages that have an index.
+        # Stretches of pages with an index.
         self._indexed: set[int] = set()
         self._collected_bytes = 0
         self._pages: dict[int, ObjectPage] = {}
         self._sizes: dict[int, SizeLists] = {}
-        # Objects of whole pages, and whether the program has freed them.
+        # Objects of whole pages; the value is False once the program has freed the object.
         self._large: dict[int, bool] = {}
-        # The run that the next search starts behind; None is before the lowest.
+        # Run behind which the next search starts, or None to start at the lowest run.
         self._position: int | None = None
         # Words allocated and freed explicitly since the latest collection.
         self._allocated_since = 0
@@ -96,7 +96,7 @@ class BwGcHeap(PagedHeap):
         return self._take_object(lists)
 
     def free(self, address: int) -> None:
-        """Leave the object as garbage: only a collection gives it back."""
+        """Mark the object as garbage, which only a collection reclaims."""
         self.blocks.mark(address, State.CACHED)
         page = self._pages.get(self._page_of(address))
         if page is None:
@@ -106,7 +106,7 @@ class BwGcHeap(PagedHeap):
             page.dead.add(address)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Stay, or move and give the old object back at once: the collector's own realloc does."""
+        """Stay, or move and free the old object immediately, as the collector's realloc does."""
         if self.reallocate_in_place(address, size):
             return address
         moved = self.front.malloc(size)
@@ -126,7 +126,7 @@ class BwGcHeap(PagedHeap):
         return size <= held and size - self._slop >= held // 2
 
     def rounded(self, size: int) -> int:
-        """Return the size of the object: words, of few sizes above eight, or pages."""
+        """Return the object size: words, in few sizes above eight words, or whole pages."""
         words = -(-size // self._word)
         step = 1
         while words > 8 * step:
@@ -138,7 +138,7 @@ class BwGcHeap(PagedHeap):
         return words * self._word
 
     def cached(self) -> list[int]:
-        """Return all objects that are garbage or free, those never used of a page as one."""
+        """Return all garbage and free objects; the unused objects of a page count as one."""
         large = [address for address, live in self._large.items() if not live]
         uncut = [page.uncut for page in self._pages.values() if page.uncut is not None]
         return [*large, *uncut, *(at for p in self._pages.values() for at in p.dead)]
@@ -154,7 +154,7 @@ class BwGcHeap(PagedHeap):
                 assert address in page.dead, "what is free is not live"
 
     def _begin(self) -> None:
-        """Take the tables that there are from the first, and the first pages."""
+        """Take the initial tables and the first pages."""
         if self._tables:
             for _ in range(3):
                 self._take_table(AVOIDED_PAGES)
@@ -177,7 +177,7 @@ class BwGcHeap(PagedHeap):
         return run
 
     def _has_free(self, lists: SizeLists, size: int) -> bool:
-        """Say whether there is a free object, after sweeping pages and cutting a new one."""
+        """Return whether a free object exists, after sweeping pages or cutting a new page."""
         while not lists.free and lists.fresh is None and lists.unswept:
             self._sweep(lists, lists.unswept.pop())
         if lists.free or lists.fresh is not None:
@@ -195,7 +195,7 @@ class BwGcHeap(PagedHeap):
         return True
 
     def _take_object(self, lists: SizeLists) -> int:
-        """Take the free object that comes next."""
+        """Take the next free object."""
         self.visited += 1
         if lists.free:
             address = lists.free.pop()
@@ -215,13 +215,13 @@ class BwGcHeap(PagedHeap):
         return address
 
     def _sweep(self, lists: SizeLists, page: ObjectPage) -> None:
-        """Free what the collection found dead in a page; the highest is then taken first."""
+        """Free the dead objects that the collection found in a page; the highest is taken first."""
         lists.free += page.unmarked
         if page.uncut is not None:
             lists.fresh = page
 
     def _find_run(self, size: int) -> int | None:
-        """Take a run by next fit; one that is followed by a smaller one that fits is passed by."""
+        """Take a run by next fit; skip a run if the run after it is smaller and fits."""
         runs = list(self._from_position())
         for place, run in enumerate(runs):
             self.visited += 1
@@ -251,7 +251,7 @@ class BwGcHeap(PagedHeap):
             raise
 
     def _from_position(self) -> Iterator[int]:
-        """Run over the free runs by address, around, beginning behind the position."""
+        """Iterate around the free runs in address order, starting behind the position."""
         start = 0 if self._position is None else self._runs.index(self._position) + 1
         yield from self._runs[start:]
         yield from self._runs[:start]
@@ -263,7 +263,7 @@ class BwGcHeap(PagedHeap):
         self._position = None
 
     def _collect_or_expand(self, needed: int) -> None:
-        """Collect if enough was allocated since the last time; else raise the break.
+        """Collect if enough was allocated since the latest collection; else raise the break.
 
         `needed` and the increments are in pages.
         """
@@ -278,7 +278,7 @@ class BwGcHeap(PagedHeap):
         self._increment = min(self._increment * 3 // 2, self._max)
 
     def _expand(self, pages: int) -> None:
-        """Raise the break, by one more page that is lost to alignment, and free the new pages."""
+        """Raise the break and free the new pages."""
         if pages > 2 * self._increment:
             self._increment = pages // 2
         address = self._grow_aligned(pages * self._page)
@@ -291,7 +291,7 @@ class BwGcHeap(PagedHeap):
             self._position = None
 
     def _grow_aligned(self, size: int) -> int:
-        """Raise the break; with mechanism by a page more, which is lost to alignment."""
+        """Raise the break; with mechanism by one page more, which is lost to alignment."""
         address = self._grow(size + (self._page if self._tables else 0))
         if self._tables:
             self.blocks.mark(self.blocks.cut(address, size), State.WASTE)
@@ -312,19 +312,19 @@ class BwGcHeap(PagedHeap):
         return 2 * self._page // self._word
 
     def _map(self, size: int) -> None:
-        """Take a map of a page's objects of a size that has none; large objects are size 0."""
+        """Take a map of the objects of a size that has no map; large objects count as size 0."""
         if size not in self._mapped:
             self._take_table(self._map_bytes)
             self._mapped.add(size)
 
     def _describe_runs(self) -> None:
-        """Take a header for each run, in use or free, the new one too, that none is left for."""
+        """Take a header for each run without one: runs in use, free runs and the new run."""
         while self._headers < len(self._pages) + len(self._large) + len(self._runs) + 1:
             self._take_table(5 * self._word + -(-self._page // self._word // 8))
             self._headers += 1
 
     def _index(self, address: int, size: int) -> None:
-        """Take an index for each stretch that the pages lie in and that has none."""
+        """Take an index for each stretch that contains these pages and has no index."""
         stretch = INDEXED * self._page
         end = min((address + size - 1) // stretch + 1, STRETCHES)
         new = sorted(set(range(address // stretch, end)) - self._indexed)
@@ -336,7 +336,7 @@ class BwGcHeap(PagedHeap):
             self._take_table((len(new) - ONE_BY_ONE) * INDEXED * self._word)
 
     def _turn(self, address: int) -> tuple[int, int]:
-        """Return the order in which the collector visits a page: by index, each index downwards."""
+        """Return the sort key of a collector's visit: ascending by index, descending within it."""
         return address // (INDEXED * self._page), -address
 
     def _collect(self) -> None:

@@ -16,7 +16,7 @@ _NODES = 512
 
 @dataclass(eq=False, slots=True)
 class _Node:
-    """A free block in the tree: higher up the larger, from left to right by address."""
+    """A free block in the tree: larger blocks are higher, lower addresses are to the left."""
 
     address: int
     size: int
@@ -25,7 +25,7 @@ class _Node:
 
 
 class CartesianHeap(Heap):
-    """Better fit through a Cartesian tree (Stephenson 1983), its nodes outside of the blocks."""
+    """Better fit in a Cartesian tree (Stephenson 1983), whose nodes are outside the blocks."""
 
     counts_frees = True
 
@@ -39,11 +39,11 @@ class CartesianHeap(Heap):
         self._root: _Node | None = None
         self._nodes = 0
         self._spare = 0
-        # Nodes on the paths of blocks that entered or left the tree by their address.
+        # Number of nodes visited while blocks entered or left the tree by address.
         self._nodes_visited = 0
 
     def malloc(self, size: int) -> int:
-        """Go down from the root, to the smaller child that fits, until none does."""
+        """Descend from the root to the smaller child that fits, until neither child fits."""
         if _weight(self._root) < size:
             self._more(size)
         parent, node = None, self._root
@@ -67,7 +67,7 @@ class CartesianHeap(Heap):
         return address
 
     def free(self, address: int) -> None:
-        """Merge with both neighbours, which leave the tree, and put the result into it."""
+        """Merge with both neighbours, and insert the result into the tree."""
         visited, coalescings = self._nodes_visited, self.coalescings
         self._give(address)
         self.count_deallocation(
@@ -75,7 +75,7 @@ class CartesianHeap(Heap):
         )
 
     def _give(self, address: int) -> None:
-        """Put a block into the tree, merged with both neighbours, which leave it."""
+        """Insert a block into the tree, merged with its free neighbours, which leave the tree."""
         self._insert(self._merge_freed(address, self._remove))
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
@@ -107,7 +107,7 @@ class CartesianHeap(Heap):
         self._check_merged()
 
     def _more(self, size: int) -> None:
-        """Raise the break by whole units, whatever is free at its end."""
+        """Raise the break by whole units, regardless of free memory at the heap's end."""
         if not self._nodes:
             self._need_node()
             self._spare += 1
@@ -123,7 +123,7 @@ class CartesianHeap(Heap):
         self._spare -= 1
 
     def _insert(self, address: int) -> None:
-        """Put a free block where the first smaller one stands, which is split below it."""
+        """Insert a free block above the first smaller node on its path; divide that subtree."""
         with needed_by_allocator():
             self._need_node()
         new = _Node(address, self.block_size(address))
@@ -136,7 +136,7 @@ class CartesianHeap(Heap):
         self._hang(parent, new, address)
 
     def _remove(self, address: int) -> None:
-        """Take a block out of the tree; its subtrees merge in its place."""
+        """Remove a block from the tree; its merged subtrees take its place."""
         parent, node = None, self._root
         self._nodes_visited += 1
         while node is not None and node.address != address:
@@ -176,15 +176,16 @@ def _weight(node: _Node | None) -> int:
 
 
 def _better(node: _Node, size: int) -> _Node | None:
-    """Return the smaller child that fits, the left one of equals; None if neither fits."""
+    """Return the smaller child that fits, the left one of equals, or None."""
     fitting = [child for child in (node.left, node.right) if child and child.size >= size]
     return min(fitting, key=_weight, default=None)
 
 
 def _merged(left: _Node | None, right: _Node | None, last: _Node | None = None) -> _Node | None:
-    """Make one tree of two, the left one wholly below the right one; of equals the left is up.
+    """Merge two trees, the left one wholly below the right one; of equal roots the left is higher.
 
-    If `last` is given, nodes that are larger end above it, and the remaining nodes below it.
+    If `last` is given, nodes larger than `last` are placed above it, and the remaining nodes below
+    it.
     """
     top = _Node(0, 0)
     hook, is_left = top, True
@@ -205,7 +206,7 @@ def _merged(left: _Node | None, right: _Node | None, last: _Node | None = None) 
 
 
 def _divided(node: _Node | None, address: int) -> tuple[_Node | None, _Node | None]:
-    """Divide a tree into what lies below and what lies above an address."""
+    """Divide a tree into the nodes below and the nodes above an address."""
     low, high = _Node(0, 0), _Node(0, 0)
     low_hook, high_hook = low, high
     while node is not None:

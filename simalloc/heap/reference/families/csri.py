@@ -18,11 +18,11 @@ class CsriHeap(Heap):
         self._min = max(description.applied_overhead.minimum, description.minimum_split)
         self._tags = description.mechanism
         self._bins = [Ring() for _ in range(8)]
-        # The word at the very end that looks like the tag of an allocated block.
+        # Address of the word at the heap's end that looks like the tag of an allocated block.
         self._end_tag: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Search the bins from the request's on, each from its rover; else raise the break."""
+        """Search the bins from the request's upwards, each from its rover; else raise the break."""
         self.visited = 0
         found = self._search(size)
         if found is None:
@@ -31,9 +31,10 @@ class CsriHeap(Heap):
         return found
 
     def free(self, address: int) -> None:
-        """Merge with both neighbours; the block enters its bin before the rover, and is the rover.
+        """Merge with both neighbours; enter the bin before its rover, and become the rover.
 
-        A block that only grew over a free successor, and stays in its bin, keeps its place there.
+        If the block merges with a free successor and stays in the successor's bin, it takes the
+        successor's place there instead.
         """
         self.blocks.mark(address, State.FREE)
         below, above = self.blocks.before(address), self.blocks.after(address)
@@ -57,7 +58,7 @@ class CsriHeap(Heap):
         ring.rover = address
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Split off the excess, or take the low end of a free successor if that is enough."""
+        """Split off the excess, or add the low end of a free successor that is large enough."""
         missing = size - self.block_size(address)
         if missing <= 0:
             if -missing >= self._min:
@@ -83,14 +84,17 @@ class CsriHeap(Heap):
         self._check_merged()
 
     def _bin(self, size: int) -> Ring:
-        """Return the bin of a size: 8 words, 16, and so on to 512, and one for all above."""
+        """Return the bin of a size: at most 8 words, 16, and so on to 512, or larger."""
         number, most = 0, 8 * self._word
         while size > most and number < len(self._bins) - 1:
             number, most = number + 1, 2 * most
         return self._bins[number]
 
     def _search(self, size: int) -> int | None:
-        """Return the first block that is large enough; no rover moves."""
+        """Return the first block that is large enough; no rover moves.
+
+        If a rover's block ends at the top, the search of its bin starts with the next block.
+        """
         for ring in self._bins[self._bins.index(self._bin(size)) :]:
             if ring.rover is None:
                 continue
@@ -105,13 +109,13 @@ class CsriHeap(Heap):
 
     @property
     def _top(self) -> int:
-        """End of the memory that blocks are cut from."""
+        """End of the memory from which blocks are cut."""
         return self.brk if self._end_tag is None else self._end_tag
 
     def _take(self, block: int, size: int) -> None:
         """Allocate the low end. The remainder keeps its place, or enters its bin before the rover.
 
-        In another bin it does not become the rover.
+        A remainder that enters another bin does not become the rover.
         """
         ring = self._bin(self.block_size(block))
         left = self.block_size(block) - size

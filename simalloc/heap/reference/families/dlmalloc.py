@@ -12,7 +12,7 @@ from simalloc.policy.families.dlmalloc import Dlmalloc
 
 
 class DlmallocHeap(Heap):
-    """Lists of small sizes, best fit in trees for the rest, a designated victim and a top."""
+    """Lists of small sizes, best fit in trees for larger sizes, a designated victim and a top."""
 
     def __init__(self, description: Dlmalloc) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class DlmallocHeap(Heap):
         self._mapped: set[int] = set()
 
     def malloc(self, size: int) -> int:
-        """Take steps 1 to 5 until one has found a block."""
+        """Try steps 1 to 5 until one of them finds a block."""
         self.visited = 0
         search = self._search_small if size <= self._small_up_to else self._search_large
         found = search(size)
@@ -48,7 +48,7 @@ class DlmallocHeap(Heap):
         return self._ask_system(size) if found is None else found
 
     def free(self, address: int) -> None:
-        """Merge the block with its free neighbours; a large top is lowered."""
+        """Merge the block with its free neighbours; lower the break if the top is large."""
         if address in self._mapped:
             self._mapped.remove(address)
             self.blocks.unmap_segment(address)
@@ -56,13 +56,13 @@ class DlmallocHeap(Heap):
             self._lower_top()
 
     def reallocate(self, address: int, size: int) -> int:
-        """Stay if possible; a segment is resized unless the request is small."""
+        """Stay if possible; a mapped segment is remapped unless the request is small."""
         if address in self._mapped and size > self._small_up_to:
             return self._remap(address, size)
         return super().reallocate(address, size)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Grow into the top, the victim or a free block behind; merge the remainder."""
+        """Grow into the top, the victim or a free successor; merge the remainder."""
         if address in self._mapped:
             return False
         after = self.blocks.after(address)
@@ -86,7 +86,7 @@ class DlmallocHeap(Heap):
         return [*small, *self._large, *special]
 
     def _search_small(self, size: int) -> int | None:
-        """Take step 1: a list of the size or the next; if the victim is too small, a best fit."""
+        """Take step 1: the list of the size or the next; if the victim is too small, a best fit."""
         for have in (size, size + self._next_list):
             if self._small[have]:
                 self.visited += 1
@@ -144,7 +144,7 @@ class DlmallocHeap(Heap):
         return found
 
     def _ask_system(self, size: int) -> int:
-        """Take step 5: a segment for a large request; else let the top grow."""
+        """Take step 5: map a segment for a large request; else raise the break for the top."""
         if self._map and size >= self._map and self._top is not None:
             address = self._map_block(size)
             self.growths += 1
@@ -172,7 +172,7 @@ class DlmallocHeap(Heap):
         return round_up(size + self._map_extra, self._growth)
 
     def _remap(self, address: int, size: int) -> int:
-        """Resize a segment, if it is too small or far too large."""
+        """Map a segment again if it is too small or far too large."""
         over = self.block_size(address) - size - self._map_extra
         if 0 <= over <= 2 * self._growth:
             return address
@@ -197,7 +197,7 @@ class DlmallocHeap(Heap):
         return address
 
     def _lower_top(self) -> None:
-        """Give whole pages of a large top back."""
+        """Return whole pages of a large top to the system."""
         assert self._top is not None, "a block has just become part of it"
         size = self.block_size(self._top)
         if self._trim and size > self._trim:
@@ -206,7 +206,7 @@ class DlmallocHeap(Heap):
                 self._lower(pages)
 
     def _replace_victim(self, address: int) -> None:
-        """Make a remainder the victim; the one before it enters its list."""
+        """Make a remainder the victim; the previous victim enters its list."""
         if self._victim is not None:
             self._enter(self._victim)
         self._victim = address

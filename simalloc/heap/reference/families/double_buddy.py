@@ -1,4 +1,4 @@
-"""Two buddy systems side by side, each in growths of its own."""
+"""Two buddy systems side by side; each growth belongs to one of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simalloc.policy.families.double_buddy import DoubleBuddy
 
 
 class DoubleBuddyHeap(BuddyHeap):
-    """Sizes of 16 * 2**N and of 24 * 2**N.
+    """Sizes of 16 * 2**N and of 24 * 2**N by default.
 
     Johnstone & Wilson 1998, section 2.3.2; policy/families/double_buddy.md.
     """
@@ -19,7 +19,7 @@ class DoubleBuddyHeap(BuddyHeap):
         super().__init__(description.order, base, base * 3 // 2)
         self._growth = description.growth
         self._growth_3x = description.growth_3x
-        # Start and length of every growth, by address: they tile the heap.
+        # Start and length of every growth, by address. The growths tile the heap.
         self._territories: SortedDict[int, int] = SortedDict()
 
     def check(self) -> None:
@@ -40,7 +40,7 @@ class DoubleBuddyHeap(BuddyHeap):
         return [address + size if is_low_half else address - size]
 
     def _grow_for(self, size: int) -> None:
-        """Raise the break by the unit or, if that is larger, the block; it is one free block."""
+        """Raise the break by the unit or the block's size, if larger; it is one free block."""
         unit = self._growth_3x if size % 3 == 0 else self._growth
         length = max(unit, size)
         start = self._grow(length)
@@ -48,6 +48,6 @@ class DoubleBuddyHeap(BuddyHeap):
         self.free(start)
 
     def _territory(self, address: int) -> tuple[int, int]:
-        """Return start and length of the growth that a block came from."""
+        """Return start and length of the growth that contains a block."""
         start, length = self._territories.peekitem(self._territories.bisect_right(address) - 1)
         return int(start), int(length)

@@ -13,10 +13,10 @@ from simalloc.policy.families.gnu import Gnu
 
 @dataclass(eq=False)
 class FragmentPage:
-    """A page of fragments of one size, and which of them are free.
+    """A page of fragments of one size.
 
-    They are taken from the end of `freed`, and then from the high end of what has never been cut,
-    which begins with the page's second fragment.
+    Free fragments are taken from the end of `freed`, and then from the high end of `uncut`. The
+    block `uncut` was never cut and begins with the page's second fragment.
     """
 
     address: int
@@ -31,21 +31,21 @@ class GnuHeap(PagedHeap):
     def __init__(self, description: Gnu) -> None:
         super().__init__(description.page, description.smallest_fragment)
         self._returned = description.returned
-        # The bytes that describe a page, in the table at the heap's start; 0 without mechanism.
+        # Bytes per page in the table at the heap's start; 0 without mechanism.
         self._entry = 3 * description.word if description.mechanism else 0
         self._table: int | None = None
-        # Number of pages that the table was made for; its last page may have room for more.
+        # Number of pages for which the table was made; its last page may have space for more.
         self._entries = 1024
         self._pages: dict[int, FragmentPage] = {}
-        # For each size of fragment the pages with a free one; they are taken from the last.
+        # Pages with a free fragment, by fragment size. The last page of a size is used first.
         self._with_room: dict[int, dict[int, FragmentPage]] = {}
-        # The run where the next search starts; None is before the lowest run.
+        # Run where the next search starts, or None to start at the lowest run.
         self._index: int | None = None
-        # The end of the pages that the allocator knows; a table above them is not among them.
+        # End of the pages that the allocator knows; a table above them is excluded.
         self._limit = 0
 
     def malloc(self, size: int) -> int:
-        """Take a fragment, or whole pages; the very first call makes the table."""
+        """Take a fragment or whole pages; the first call makes the table."""
         if self._entry and self._table is None:
             self._table = self._new_table()
         self.visited = 0
@@ -60,7 +60,7 @@ class GnuHeap(PagedHeap):
             self._free_fragment(page, address)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Stay if possible; pages that must grow are freed first, and may grow where they are."""
+        """Stay if possible. Pages that must grow are freed first, and may be extended in place."""
         if self.reallocate_in_place(address, size):
             return address
         if self._page_of(address) not in self._pages and size > self._page // 2:
@@ -72,7 +72,7 @@ class GnuHeap(PagedHeap):
         return moved
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay with a fragment of the same size; of pages those that are no longer needed go."""
+        """Keep a fragment of the same size, or pages if they suffice; free the excess pages."""
         held = self.block_size(address)
         if self._page_of(address) in self._pages:
             return held // 2 < size <= held
@@ -119,13 +119,13 @@ class GnuHeap(PagedHeap):
         return run
 
     def _from_index(self) -> Iterator[int]:
-        """Run over the free runs by address, around from the index."""
+        """Iterate around the free runs in address order, starting at the index."""
         start = 0 if self._index is None else self._runs.index(self._index)
         yield from self._runs[start:]
         yield from self._runs[:start]
 
     def _known_end(self, run: int) -> bool:
-        """Say whether a run ends where both the pages that are known and the heap end."""
+        """Return whether a run ends both at the end of the known pages and at the break."""
         return run + self.block_size(run) == self._limit == self.brk
 
     def _demand_growth(self, address: int, size: int) -> None:
@@ -148,7 +148,7 @@ class GnuHeap(PagedHeap):
         self.blocks.take_room(size + (self._table_bytes(entries) if grows else 0))
 
     def _more_pages(self, size: int) -> int:
-        """Raise the break; a table that has too few entries is replaced by one twice as long."""
+        """Raise the break; replace the table by a longer one if it has too few entries."""
         self._demand_room(size)
         entries = self._entries_for(self.brk + size)
         address = self._grow(size)
@@ -161,7 +161,7 @@ class GnuHeap(PagedHeap):
         return address
 
     def _entries_for(self, end: int) -> int:
-        """Return the entries of a table for a heap up to `end`: doubled until there are enough."""
+        """Return the number of table entries for a heap up to `end`: doubled until sufficient."""
         entries = self._entries
         while end // self._page + 1 > entries:
             entries *= 2
@@ -176,7 +176,7 @@ class GnuHeap(PagedHeap):
         return table
 
     def _free_pages(self, address: int, *, give_back: bool = True) -> None:
-        """Free a run; if it is the last one and long, lower the break by all of it."""
+        """Free a run; if it is the last run and long enough, lower the break by all of it."""
         run = self._free_run(address)
         size = self.block_size(run)
         self._index = run
@@ -186,7 +186,7 @@ class GnuHeap(PagedHeap):
             self._index = self._runs[-1] if self._runs else None
 
     def _allocate_fragment(self, size: int) -> int:
-        """Take the first free fragment of the page that came last to have one."""
+        """Take the first free fragment of the page that most recently began to have one."""
         pages = self._with_room.setdefault(size, {})
         if not pages:
             address = self._allocate_pages(self._page)
@@ -203,7 +203,7 @@ class GnuHeap(PagedHeap):
         return fragment
 
     def _next_fragment(self, page: FragmentPage) -> int:
-        """Take out the free fragment of a page that comes first."""
+        """Remove and return the next free fragment of a page."""
         if page.freed:
             return page.freed.pop()
         assert page.uncut is not None, "the page has a free fragment"
@@ -214,7 +214,10 @@ class GnuHeap(PagedHeap):
         return self.blocks.cut(fragment, self.block_size(fragment) - page.size)
 
     def _free_fragment(self, page: FragmentPage, fragment: int) -> None:
-        """Put a fragment behind the page's first free one; a full page becomes the first page."""
+        """Free a fragment behind the page's first free one; a full page becomes the first page.
+
+        An entirely free page is freed.
+        """
         self.blocks.mark(fragment, State.CACHED)
         pages = self._with_room[page.size]
         room = self._room(page)

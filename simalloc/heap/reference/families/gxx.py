@@ -15,10 +15,11 @@ _SMALL_BELOW = 144
 
 
 class GxxHeap(Heap):
-    """Freed blocks wait on one list; bins of dirty and of clean blocks; merging only on demand.
+    """Freed blocks wait on a list, then in dirty and clean bins; merging only on demand.
 
-    A waiting block is cached. Dirty blocks have been freed and not merged, but others may merge
-    with them; clean blocks are remainders or have merged.
+    A returned block waits on the list and is cached. Dirty blocks were freed and have not been
+    merged, but another block may merge with them. Clean blocks are remainders or results of
+    merging.
     """
 
     def __init__(self, description: Gxx) -> None:
@@ -38,7 +39,7 @@ class GxxHeap(Heap):
         self._previous = 0
 
     def malloc(self, size: int) -> int:
-        """Take steps 1 to 8 until one has found a block."""
+        """Try steps 1 to 8 until one of them finds a block."""
         self.visited = 0
         own = bin_of(size)
         found = self._use_returned(size)
@@ -60,12 +61,12 @@ class GxxHeap(Heap):
         return found
 
     def free(self, address: int) -> None:
-        """Put the block on the list of the returned ones."""
+        """Put the block on the list of returned blocks."""
         self.blocks.mark(address, State.CACHED)
         self._returned.append(address)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Grow over free blocks behind, or move; what has been grown over stays with the block."""
+        """Grow over free successors, or move; joined successors stay with the old block."""
         if self.reallocate_in_place(address, size):
             return address
         new = self.front.malloc(round_up(size + self._tags, self._alignment))
@@ -73,7 +74,7 @@ class GxxHeap(Heap):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Make the returned blocks dirty, take all free blocks behind, free the remainder."""
+        """Make the returned blocks dirty, join all free successors, free the remainder."""
         self._bin_last_remainder()
         while self._returned:
             self._make_dirty(self._returned.pop())
@@ -111,7 +112,7 @@ class GxxHeap(Heap):
         return None
 
     def _exact(self, size: int, own: int) -> int | None:
-        """Take step 2: an exact fit from the own bin; one that has none is consolidated."""
+        """Take step 2: an exact fit from the own bin; else consolidate its dirty blocks."""
         if size < _SMALL_BELOW:
             for bins, newest in ((self._dirty, True), (self._clean, False)):
                 for found in bins.blocks(own, newest_first=newest):
@@ -152,7 +153,7 @@ class GxxHeap(Heap):
         return found
 
     def _use_clean(self, size: int, own: int) -> int | None:
-        """Take steps 5 and 6: the oldest clean block that fits, of the own bin or the next."""
+        """Take steps 5 and 6: the oldest clean block that fits, in the own bin or the next."""
         for found in self._clean.blocks(own, newest_first=False):
             self.visited += 1
             if self.block_size(found) >= size:
@@ -179,7 +180,7 @@ class GxxHeap(Heap):
         return None
 
     def _emptied(self, number: int) -> Iterator[int]:
-        """Merge the dirty blocks of a bin one after the other, the oldest first."""
+        """Merge the dirty blocks of a bin one after the other, the oldest first; yield each."""
         while True:
             oldest = next(self._dirty.blocks(number, newest_first=False), None)
             if oldest is None:
@@ -188,7 +189,7 @@ class GxxHeap(Heap):
             yield self._consolidate(oldest)
 
     def _extend(self, size: int) -> int:
-        """Take step 8: raise the break, whatever is free at its end, and merge with that."""
+        """Take step 8: raise the break by the whole request, and merge with a free block below."""
         tail = self.blocks.before(self.brk)
         new = self._grow(round_up(size + self._ends, self._growth))
         if self._ends and tail is None:
@@ -220,7 +221,7 @@ class GxxHeap(Heap):
         self.blocks.mark(address, State.ALLOCATED)
 
     def _clean_bin(self, number: int) -> None:
-        """Merge the dirty blocks of a bin, then all returned ones."""
+        """Merge the dirty blocks of a bin, then all returned blocks."""
         self._bin_last_remainder()
         for block in self._emptied(number):
             self._clean.enter(block, self.block_size(block))
@@ -231,7 +232,7 @@ class GxxHeap(Heap):
             self._clean.enter(block, self.block_size(block))
 
     def _consolidate(self, address: int) -> int:
-        """Merge a free block with all free ones before and behind it; return its address."""
+        """Merge a free block with all free blocks before and behind it; return its address."""
         before = self.blocks.before(address)
         while self.blocks.is_free(before):
             self._leave(before)
@@ -250,7 +251,7 @@ class GxxHeap(Heap):
         self._dirty.enter(address, self.block_size(address))
 
     def _bin_last_remainder(self) -> None:
-        """Put the last remainder among the clean blocks; it must not merge before."""
+        """Move the last remainder to the clean blocks, without merging it."""
         if self._last_remainder is not None:
             self._clean.enter(self._last_remainder, self.block_size(self._last_remainder))
             self._last_remainder = None
@@ -268,11 +269,11 @@ class _Bins:
         self._numbers: list[int] = []
 
     def __iter__(self) -> Iterator[int]:
-        """Run over all addresses."""
+        """Iterate over all addresses."""
         return iter(self._bin)
 
     def __contains__(self, address: int) -> bool:
-        """Say whether the block is in a bin."""
+        """Return whether the block is in a bin."""
         return address in self._bin
 
     def enter(self, address: int, size: int) -> None:
@@ -285,7 +286,7 @@ class _Bins:
         self._blocks[number][address] = None
 
     def leave(self, address: int) -> None:
-        """Take a block out of its bin."""
+        """Remove a block from its bin."""
         number = self._bin.pop(address)
         del self._blocks[number][address]
         if not self._blocks[number]:
@@ -293,7 +294,7 @@ class _Bins:
             self._numbers.remove(number)
 
     def blocks(self, number: int, *, newest_first: bool) -> Iterator[int]:
-        """Run over the blocks of a bin."""
+        """Iterate over the blocks of a bin."""
         inside = self._blocks.get(number, {})
         return reversed(inside) if newest_first else iter(inside)
 
@@ -303,13 +304,13 @@ class _Bins:
         return self._numbers[place] if place < len(self._numbers) else None
 
     def downwards(self, start: int) -> list[int]:
-        """Return the bins that have blocks now, from `start` down and round to just above it."""
+        """Return the nonempty bins in descending order, from `start` and around to above it."""
         below = bisect_right(self._numbers, start)
         return [*reversed(self._numbers[:below]), *reversed(self._numbers[below:])]
 
 
 def bin_of(size: int) -> int:
-    """Return the number of a size's bin: of its own below 144 bytes, four a power of two above."""
+    """Return the bin number of a size: one per size below 144 bytes, four per doubling above."""
     if size < _SMALL_BELOW:
         return size
     eighths, number = size >> 3, _SMALL_BELOW

@@ -9,7 +9,7 @@ from simalloc.policy.families.kingsley import Kingsley, Variant
 from simalloc.policy.parts import Order
 
 REFILL = 2048
-"""The least that 4.2BSD's heap grows by, in bytes."""
+"""Minimum growth of 4.2BSD's heap, in bytes."""
 
 
 class KingsleyHeap(RefilledHeap):
@@ -22,7 +22,7 @@ class KingsleyHeap(RefilledHeap):
         self._header = description.applied_overhead.header
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay if the new size takes the same size of block, or in 4.2BSD nearly the same."""
+        """Keep the block if the new size needs its size, or in 4.2BSD nearly its size."""
         block = self.block_size(address)
         if self._has_pages:
             return self.rounded(size) == block
@@ -30,13 +30,13 @@ class KingsleyHeap(RefilledHeap):
         return self._header <= half < size <= block
 
     def rounded(self, size: int) -> int:
-        """Return the size of block: a power of two; in 4.4BSD, a page more if it is large."""
+        """Return the block size: a power of two; in 4.4BSD, a page more if it is large."""
         if self._has_pages and size > self._page // 2:
             return smallest_size(size - self._page, self._page) + self._page
         return super().rounded(size)
 
     def _refill(self, size: int) -> int:
-        """Grow, and cut the new memory into blocks; return the lowest, the others enter."""
+        """Grow, and cut the new memory into blocks; return the lowest, and free the others."""
         if self._has_pages and self._header % self._page and not self.brk:
             self.blocks.mark(self._grow(-self._header % self._page), State.WASTE)
         lowest = self._grow(max(self._page if self._has_pages else REFILL, size))

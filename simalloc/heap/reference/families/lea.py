@@ -10,11 +10,11 @@ from simalloc.heap.reference.space import State
 from simalloc.policy.families.lea import Lea
 
 _MAX_MAPPED = 64
-"""Maximum number of blocks with their own segments at a time."""
+"""Maximum number of separately mapped blocks at a time."""
 
 
 class LeaHeap(Heap):
-    """Bins by size, a last remainder that goes before a better fit, and a top (2.6.6, 2000)."""
+    """Bins by size, a last remainder that is tried before a best fit, and a top (2.6.6, 2000)."""
 
     def __init__(self, description: Lea) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class LeaHeap(Heap):
         self._mapped: set[int] = set()
 
     def malloc(self, size: int) -> int:
-        """Take steps 1 to 5 until one has found a block."""
+        """Try steps 1 to 5 until one of them finds a block."""
         self.visited = 0
         for step in (self._exact_fit, self._use_last_remainder, self._best_fit, self._use_top):
             found = step(size)
@@ -107,7 +107,11 @@ class LeaHeap(Heap):
         return [*self._bins, *(address for address in special if address is not None)]
 
     def _exact_fit(self, size: int) -> int | None:
-        """Take step 1: the oldest of the smallest blocks that fit, if it has nothing to spare."""
+        """Take step 1: the oldest of the smallest blocks that fit, if it fits almost exactly.
+
+        A block fits almost exactly if no block could remain, and its size exceeds a request below
+        504 bytes by at most 8 bytes, or shares the bin of a larger request.
+        """
         found = self._bins.first(size)
         if found is None:
             return None
@@ -148,14 +152,14 @@ class LeaHeap(Heap):
         return self._take(self._top, size)
 
     def _map_block(self, size: int) -> int:
-        """Take step 5 for a large request: a segment of its own."""
+        """Take step 5 for a large request: map a segment."""
         address = self.blocks.map_segment(round_up(size + self._map_header, self._growth))
         self.growths += 1
         self._mapped.add(address)
         return address
 
     def _grow_top(self, size: int) -> int:
-        """Take step 5: raise the break, whatever the top has; return the top."""
+        """Take step 5: raise the break by the whole request; return the top."""
         new = self._grow(round_up(size + self._keep, self._growth))
         self.blocks.mark(new, State.FREE)
         if self._top is None:
@@ -165,7 +169,7 @@ class LeaHeap(Heap):
         return self._top
 
     def _lower_top(self) -> None:
-        """Give whole pages of a large top back, but never all of it."""
+        """Return whole pages of a large top to the system, but never all of it."""
         assert self._top is not None, "a block has just become part of it"
         size = self.block_size(self._top)
         if self._trim and size >= self._trim:
@@ -174,7 +178,7 @@ class LeaHeap(Heap):
                 self._lower(pages)
 
     def _move_down(self, address: int, size: int) -> int | None:
-        """Move into the free predecessor, with the free successor if that is needed."""
+        """Move into the free predecessor, with the free successor if needed."""
         before, after = self.blocks.before(address), self._free_after(address)
         if not self.blocks.is_free(before):
             return None
@@ -204,7 +208,7 @@ class LeaHeap(Heap):
             self.free(self._split(address, size))
 
     def _take(self, address: int, size: int) -> int:
-        """Allocate the low end of a free block; the rest of one that was binned is remainder."""
+        """Allocate the low end of a free block; the rest is the top or the last remainder."""
         was_top = address == self._top
         self._leave(address)
         if self.block_size(address) - size >= self._min:
@@ -217,7 +221,7 @@ class LeaHeap(Heap):
         return address
 
     def _leave(self, address: int) -> None:
-        """Take a free block out of where it is held."""
+        """Remove a free block from its bin or role."""
         if address == self._top:
             self._top = None
         elif address == self._last_remainder:

@@ -1,4 +1,4 @@
-"""Modified binary buddy: any two adjacent free blocks of a size merge."""
+"""Modified binary buddy: any two adjacent free blocks of equal size merge."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class ModifiedBuddyHeap(BuddyHeap):
         return self.blocks.free_neighbours(address)
 
     def _grow_for(self, size: int) -> None:
-        """Raise the break by the unit or, if that is larger, the block, which does not merge."""
+        """Raise the break by the unit or the block's size, if larger; the block does not merge."""
         self._enter(self._grow(max(size, self._growth)))

@@ -1,4 +1,4 @@
-"""Every request is a call to the device: what caching allocators are compared with."""
+"""Every request is a call to the device: the baseline for caching allocators."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ class NoCacheHeap(DeviceHeap):
         return None if address is None else self.hand_out(address, size)
 
     def release(self, address: int) -> None:
-        """Give the memory back."""
+        """Return the memory to the device."""
         self.take_back(address)
         self.give_segment_back(address)

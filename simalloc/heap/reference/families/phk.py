@@ -14,7 +14,8 @@ from simalloc.policy.families.phk import PageOrder, Phk
 class ChunkPage:
     """A page of chunks of one size.
 
-    Free are the chunks in `freed`, by address, and all from `uncut` on, which are one block still.
+    Free chunks are the chunks in `freed`, in address order, and all chunks from `uncut` on, which
+    are still one block.
     """
 
     address: int
@@ -23,7 +24,7 @@ class ChunkPage:
     uncut: int | None
     freed: list[int] = field(default_factory=list)
     descriptor: int | None = None
-    """The chunk elsewhere that describes the page, if that is not in the page itself."""
+    """Chunk in another page that describes this page, or None if the page describes itself."""
 
 
 class PhkHeap(PagedHeap):
@@ -36,16 +37,16 @@ class PhkHeap(PagedHeap):
         self._describes = description.mechanism
         self._word = description.word
         self._pages: dict[int, ChunkPage] = {}
-        # For each size of chunk the pages with a free chunk, in the order of a search.
+        # Pages with a free chunk, by chunk size, in the order of a search.
         self._with_room: dict[int, list[ChunkPage]] = {}
-        # The descriptors of the free runs, by the run's address, and the one that is spare.
+        # Descriptors of the free runs by the run's address, and the spare descriptor.
         self._descriptors: dict[int, int] = {}
         self._spare: int | None = None
-        # The segment that says what each page is, as many entries as fit in its pages.
+        # Segment with the directory: one entry per page, as many entries as fit in its pages.
         self._directory: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Take a chunk, or whole pages; the very first call makes the spare run descriptor."""
+        """Take a chunk or whole pages; the first call makes the spare run descriptor."""
         if self._describes and self._directory is None:
             self._map_directory(self._page)
             self._spare = self._new_descriptor(5 * self._word)
@@ -63,7 +64,7 @@ class PhkHeap(PagedHeap):
         self.visited = visited
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay if as many pages are needed, or a chunk of this size, by the original's test."""
+        """Keep pages if as many are needed, or a chunk by the original's test of its size."""
         held = self.block_size(address)
         if self._page_of(address) not in self._pages:
             return held - self._page < size <= held
@@ -89,7 +90,7 @@ class PhkHeap(PagedHeap):
         return self._allocate_chunk(size) if size < self._page else self._allocate_pages(size)
 
     def _allocate_pages(self, size: int) -> int:
-        """Take the lowest run that is large enough; else raise the break by all of it."""
+        """Take the lowest run that is large enough; else raise the break by the whole request."""
         run = self._first_fit(size)
         if run is None:
             return self._more_pages(size)
@@ -116,7 +117,7 @@ class PhkHeap(PagedHeap):
         return None
 
     def _more_pages(self, size: int) -> int:
-        """Raise the break; the directory moves to a larger segment when it has an entry too few."""
+        """Raise the break; the directory moves to a larger segment if it has too few entries."""
         directory = self._new_directory_bytes(self.brk + size)
         self.blocks.take_room(size + directory)
         address = self._grow(size)
@@ -125,7 +126,7 @@ class PhkHeap(PagedHeap):
         return address
 
     def _new_directory_bytes(self, end: int) -> int:
-        """Return the bytes of the larger directory that a heap up to `end` needs; 0: none."""
+        """Return the size of the larger directory that a heap up to `end` needs, or 0."""
         if self._directory is None:
             return 0
         # Its first entries are the heads of the lists of pages, one for each power of two.
@@ -157,7 +158,7 @@ class PhkHeap(PagedHeap):
         return chunk
 
     def _cut_page(self, size: int) -> ChunkPage:
-        """Make a page of chunks, described in its first ones or in a chunk of another page."""
+        """Make a page of chunks, described in its first chunks or in a chunk of another page."""
         address = self._allocate_pages(self._page)
         count = self._page // size
         page = ChunkPage(address, size, count, address)
@@ -180,7 +181,7 @@ class PhkHeap(PagedHeap):
         return page
 
     def _cut_chunk(self, page: ChunkPage) -> int:
-        """Cut the lowest chunk off what has never been cut."""
+        """Cut the lowest chunk off the uncut part."""
         chunk = page.uncut
         assert chunk is not None
         last = self.block_size(chunk) == page.size
@@ -202,7 +203,7 @@ class PhkHeap(PagedHeap):
             self._free_pages(page.address)
 
     def _place(self, pages: list[ChunkPage], address: int) -> int:
-        """Return a page's place in its list; the original stops one before the right place."""
+        """Return a page's place in its list; the original stops one place too early."""
         if self._order is PageOrder.NEWEST:
             return 0
         place = sum(page.address < address for page in pages)
@@ -214,9 +215,9 @@ class PhkHeap(PagedHeap):
         return place
 
     def _free_pages(self, address: int) -> None:
-        """Free a run, and lower the break if the last one has become larger than is kept.
+        """Free a run; lower the break if the last run has more bytes than are kept.
 
-        The pages are lost if memory for the descriptor of the run is refused.
+        The pages are lost if memory for the run's descriptor is refused.
         """
         if self._describes and self._spare is None:
             try:
@@ -233,9 +234,9 @@ class PhkHeap(PagedHeap):
             self.free(surplus)
 
     def _describe(self, run: int, freed: int) -> int | None:
-        """Settle which descriptor a run has after pages at `freed` joined it; return one too many.
+        """Assign a run's descriptor after pages at `freed` joined it; return a surplus one.
 
-        Of two runs that became one, the lower one's stays.
+        If two runs became one, the lower run's descriptor stays.
         """
         below = self._descriptors.get(run) if run < freed else None
         end = run + self.block_size(run)

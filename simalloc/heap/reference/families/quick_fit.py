@@ -28,14 +28,14 @@ class QuickFitHeap(GxxHeap):
         self._tail: int | None = None
 
     def rounded(self, size: int) -> int:
-        """Return the size of block for a request: whole words in a cell."""
+        """Return the block size for a request: a cell of whole words, or G++'s block."""
         data = size - self._cell_header
         if data <= self._up_to:
             return round_up(data, self._word) + self._cell_header
         return gross_size(data, self._large)
 
     def malloc(self, size: int) -> int:
-        """Return the cell of this size freed last, or cut one; a larger block is G++'s."""
+        """Return the cell of this size freed last, or cut one; G++ serves larger requests."""
         rounded = self.rounded(size)
         if not self._is_small(size):
             return super().malloc(rounded)
@@ -49,7 +49,7 @@ class QuickFitHeap(GxxHeap):
         return address
 
     def free(self, address: int) -> None:
-        """Put a cell on the list of its size; G++ takes a larger block."""
+        """Put a cell on the list of its size; pass a larger block to G++."""
         if address not in self._is_cell:
             super().free(address)
             return
@@ -57,24 +57,25 @@ class QuickFitHeap(GxxHeap):
         self._cells[self.block_size(address)].append(address)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Keep a cell of the same size; leave it to G++ where no cell is involved; else move."""
+        """Keep a cell of the same size; without cells apply G++'s rule; else move."""
         if self.reallocate_in_place(address, size):
             return address
         if address not in self._is_cell and not self._is_small(size):
-            # G++ asks itself for what holds the block with its tags, and adds them again.
+            # G++'s realloc requests the block size with its tags, and its malloc adds the tags
+            # again.
             size = round_up(self.rounded(size), self._alignment) + self._cell_header
         new = self.front.malloc(size)
         self.front.free(address)
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay if the block is a cell of the size that the request takes, or as G++ says."""
+        """Keep a cell if the request needs its size; without cells apply G++'s rule."""
         if address in self._is_cell or self._is_small(size):
             return address in self._is_cell and self.rounded(size) == self.block_size(address)
         return super().reallocate_in_place(address, self.rounded(size))
 
     def cached(self) -> Iterable[int]:
-        """Return the free cells, the tail of the area and what waits in G++."""
+        """Return the free cells, the tail of the area and the waiting blocks of G++."""
         cells = [address for blocks in self._cells.values() for address in blocks]
         return [*super().cached(), *cells, *([] if self._tail is None else [self._tail])]
 
@@ -91,7 +92,7 @@ class QuickFitHeap(GxxHeap):
         return tail
 
     def _new_area(self, cell: int) -> int:
-        """Ask G++ for an area, for a cell at least; its tags are G++'s table."""
+        """Allocate an area for at least one cell from G++; its tags become a table."""
         area = super().malloc(gross_size(max(self._area, cell), self._large))
         self.blocks.mark(area, State.CACHED)
         if not self._ends:

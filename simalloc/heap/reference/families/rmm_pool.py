@@ -12,7 +12,7 @@ UNIT: Final = 256
 
 
 class RmmPoolHeap(DeviceHeap):
-    """Best fit in a list for each stream; upstream memory goes back only below a maximum."""
+    """Best fit in a list for each stream; memory is returned upstream only below a maximum."""
 
     def __init__(self, description: RmmPool) -> None:
         super().__init__(description.available)
@@ -22,7 +22,7 @@ class RmmPoolHeap(DeviceHeap):
             self._expand(round_up(description.initial, UNIT), 0, 0)
 
     def allocate(self, size: int) -> int | None:
-        """Return the best fit of the stream, of the others, of all merged, or new memory."""
+        """Return the best fit of the stream, of other streams, of merged lists, or new memory."""
         rounded, stream = round_up(size, UNIT), self.request.stream
         block = self.take_best(self._pool, stream, rounded)
         if block is None:
@@ -37,7 +37,7 @@ class RmmPoolHeap(DeviceHeap):
         return self.hand_out(block, size)
 
     def _of_others(self, stream: int, size: int) -> int | None:
-        """Search the other streams' lists as they are, and then merged into the own one by one."""
+        """Search each other stream's list, then move the lists into the own one by one."""
         others = sorted({self.of[block].stream for block in self._pool.free} - {stream})
         for other in others:
             block = self.take_best(self._pool, other, size)
@@ -54,7 +54,7 @@ class RmmPoolHeap(DeviceHeap):
         return None
 
     def _extend(self, size: int, stream: int) -> bool:
-        """Take all available memory, or half of the remainder below a maximum."""
+        """Double the pool or, below a maximum, take half of the remainder; at least `size`."""
         wanted = max(size, self.blocks.mapped)
         if self._maximum:
             self._reclaim(size)
@@ -65,7 +65,7 @@ class RmmPoolHeap(DeviceHeap):
         return self._expand(wanted, size, stream)
 
     def _reclaim(self, size: int) -> None:
-        """Return entirely free blocks to the system until a request has room below the maximum."""
+        """Return entirely free segments to the system until a request fits below the maximum."""
         if size > self._maximum:
             return
         for block in sorted(self.whole_blocks(self._pool)):
@@ -75,7 +75,7 @@ class RmmPoolHeap(DeviceHeap):
             self.give_segment_back(block)
 
     def _expand(self, wanted: int, size: int, stream: int) -> bool:
-        """Take new memory, half of it each time the device refuses, but no less than `size`."""
+        """Take new memory; each time the device refuses, halve the size, down to `size`."""
         while (address := self.take_segment(self._pool, stream, wanted)) is None:
             if wanted == size:
                 return False

@@ -15,7 +15,7 @@ class SegregatedFitHeap(ClassedHeap):
         super().__init__(description, classes)
         self._fit = description.fit
         self._order = description.order
-        # The addresses of each class's free blocks, in list order.
+        # Addresses of the free blocks of each class, in list order.
         self._lists: list[list[int]] = [[] for _ in range(len(classes))]
 
     def listed(self) -> list[int]:
@@ -43,7 +43,7 @@ class SegregatedFitHeap(ClassedHeap):
         return None, len(blocks)
 
     def _enter(self, address: int) -> int:
-        """Enter at the front, or in front of the first block that is as large."""
+        """Enter at the front, or in front of the first block that is at least as large."""
         blocks = self._list_of(address)
         if self._order is ListOrder.LIFO:
             blocks.insert(0, address)
@@ -66,5 +66,5 @@ class SegregatedFitHeap(ClassedHeap):
         blocks[blocks.index(address)] = rest
 
     def _list_of(self, address: int) -> list[int]:
-        """Return the list of the class that a free block belongs to."""
+        """Return the list of a free block's class."""
         return self._lists[self._classes.of(self.block_size(address))]

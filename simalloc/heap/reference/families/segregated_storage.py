@@ -22,9 +22,9 @@ class SegregatedStorageHeap(RefilledHeap):
         self._growth_3x = description.growth_3x
 
     def _refill(self, size: int) -> int:
-        """Raise the break by a unit cut into blocks, or by one block that is larger than it.
+        """Raise the break by a unit cut into blocks, or by one block larger than the unit.
 
-        Returns the lowest block; the others enter so that the lowest comes next.
+        Returns the lowest block. The other blocks are freed so that the lowest is taken next.
         """
         unit = self._growth_3x if size % 3 == 0 else self._growth
         lowest = self._grow(max(unit, size))

@@ -28,7 +28,7 @@ class SequentialFitHeap(CoalescingHeap):
         self.merges_new_memory = description.coalescing is not CoalescingTime.NONE
         # Free blocks by address, in list order; for next fit the list is a circle.
         self._list: list[int] = []
-        # The block where the next search of next fit starts: in the list unless that is empty.
+        # Block where the next search of next fit starts; None only if the list is empty.
         self._rover: int | None = None
 
     def malloc(self, size: int) -> int:
@@ -44,12 +44,12 @@ class SequentialFitHeap(CoalescingHeap):
             self._grow_for(size)
             found, _ = self._search(size)
         assert found is not None, "the heap has grown enough"
-        self._rover = found  # from here it moves to the remainder, or to the next block
+        self._rover = found  # _take() moves it to the remainder or the next block
         self._take(found, size)
         return found
 
     def free(self, address: int) -> None:
-        """Merge with free neighbours if that is immediate; enter the list as a freed block."""
+        """Merge with free neighbours if coalescing is immediate; enter the list."""
         if self._coalescing is CoalescingTime.IMMEDIATE:
             address = self._merge(address)
         else:
@@ -57,10 +57,7 @@ class SequentialFitHeap(CoalescingHeap):
         self._enter(address)
 
     def walk_to(self, address: int) -> int:
-        """Walk a list in address order up to the block before which another one belongs.
-
-        policy/families/sequential_fit.md: Visited at free.
-        """
+        """Return the blocks visited to find a freed block's place in an address-ordered list."""
         if self._order is not Order.ADDRESS:
             return 0
         walk = self._from_the_start()
@@ -73,12 +70,12 @@ class SequentialFitHeap(CoalescingHeap):
         return len(walk)
 
     def listed(self) -> Sequence[int]:
-        """Return the list as it stands."""
+        """Return the list in its order."""
         return self._list
 
     @property
     def rover(self) -> int | None:
-        """The address of the block where next fit searches first; None if the list is empty."""
+        """Address of the block where next fit searches first, or None if the list is empty."""
         return self._rover
 
     def check(self) -> None:
@@ -101,7 +98,7 @@ class SequentialFitHeap(CoalescingHeap):
         sizes = self.blocks.size
         if self._fit in (Fit.BEST, Fit.WORST):
             fitting = (block for block in self._list if sizes[block] >= size)
-            # Both return the first of equals, hence the first in list order.
+            # min() and max() return the first of equals, hence the first in list order.
             choose = min if self._fit is Fit.BEST else max
             return choose(fitting, key=sizes.__getitem__, default=None), len(self._list)
         for visited, block in enumerate(self._from_the_start(), 1):
@@ -110,14 +107,14 @@ class SequentialFitHeap(CoalescingHeap):
         return None, len(self._list)
 
     def _from_the_start(self) -> list[int]:
-        """Return the list from where a search starts: its front, or for next fit the rover."""
+        """Return the list from the start of a search: its front, or for next fit the rover."""
         if self._fit is not Fit.NEXT or self._rover is None:
             return self._list
         start = self._list.index(self._rover)
         return self._list[start:] + self._list[:start]
 
     def _grow_for(self, size: int) -> None:
-        """Raise the break for a request; the new memory enters as a freed block does."""
+        """Raise the break for a request; the new memory enters like a freed block."""
         new = self._grow(self._growth_for(size))
         if self.merges_new_memory:
             new = self._merge(new)
@@ -139,7 +136,7 @@ class SequentialFitHeap(CoalescingHeap):
         self._merge_run(run)
 
     def _merge_run(self, run: list[int]) -> None:
-        """Make one block of several, which leave the list; it enters as a freed block does."""
+        """Merge several listed blocks into one, which enters the list like a freed block."""
         if len(run) < 2:
             return
         for address in run:

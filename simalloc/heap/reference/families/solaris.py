@@ -13,7 +13,7 @@ from simalloc.policy.families.solaris import Solaris
 
 
 class SolarisHeap(Heap):
-    """Frees that wait in a ring, exact lists of small cells, best fit, a bottom block."""
+    """A ring of waiting frees, exact lists of small cells, best fit, and a bottom block."""
 
     def __init__(self, description: Solaris) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class SolarisHeap(Heap):
         return round_up(size - self._tags, self._unit) + self._tags
 
     def malloc(self, size: int) -> int:
-        """Use the block freed last, or else a cell, or the best fit, or the bottom block."""
+        """Use the block freed last, or else a cell, the best fit or the bottom block."""
         size = self.rounded(size)
         self.visited = 0
         found = self._use_last_freed(size)
@@ -52,7 +52,7 @@ class SolarisHeap(Heap):
         return self._ordinary(size)
 
     def free(self, address: int) -> None:
-        """Let the block wait; the oldest in a full ring is really freed first."""
+        """Let the block wait in the ring; a full ring first frees its oldest block."""
         if len(self._waiting) == self._ring:
             self._really_free(self._waiting.popleft())
         self.blocks.mark(address, State.CACHED)
@@ -89,7 +89,7 @@ class SolarisHeap(Heap):
         return [*self._waiting, *self._cells.free_cells()]
 
     def _use_last_freed(self, size: int) -> int | None:
-        """Hand the block freed last out if it has this size, or cut it if it is larger."""
+        """Return the block freed last if it has this size, or its low end if both are large."""
         last = self._last_freed
         if last is None:
             return None
@@ -104,13 +104,13 @@ class SolarisHeap(Heap):
         return last
 
     def _free_waiting(self) -> None:
-        """Really free what waits, the newest first."""
+        """Free the waiting blocks, the newest first."""
         while self._waiting:
             self._really_free(self._waiting.pop())
         self._last_freed = None
 
     def _really_free(self, address: int) -> None:
-        """Put a cell into its list, and merge any other block with its free neighbours."""
+        """Put a cell into its list; merge any other block with its free neighbours."""
         if self._is_small(self.block_size(address)) and self._cells.free(address):
             return
         address = self._merge_freed(address, self._leave)
@@ -132,7 +132,7 @@ class SolarisHeap(Heap):
         return self._cells.take(size)
 
     def _ordinary(self, size: int) -> int:
-        """Return the best fit, or the low end of the bottom block, which grows if it must."""
+        """Return the best fit, or the low end of the bottom block, which grows if necessary."""
         found = self._tree.first(size)
         if found is None:
             found = self._bottom
@@ -145,7 +145,7 @@ class SolarisHeap(Heap):
         return found
 
     def _cut(self, address: int, size: int) -> None:
-        """Free the part beyond `size` without delay, if it is large enough for a block."""
+        """Free the part beyond `size` immediately, if it is large enough for a block."""
         if self.block_size(address) - size >= self._min:
             self._really_free(self._split(address, size))
 
@@ -166,7 +166,7 @@ class SolarisHeap(Heap):
         return self._bottom
 
     def _extend(self, address: int, size: int) -> None:
-        """Let an allocated block at the end of the heap grow."""
+        """Extend an allocated block at the end of the heap."""
         have = self.block_size(address) - self._table
         self._grow(round_up(size - have, self._growth))
         self.blocks.join(address)

@@ -13,7 +13,7 @@ from simalloc.policy.families.solaris_3x import Solaris3x
 
 @dataclass(eq=False)
 class HoldingBlock:
-    """Cells of one size; free are those in `freed`, the last first, and then the never used."""
+    """A block of cells of one size; `freed` is taken from its end, then `uncut`."""
 
     cell: int
     uncut: int | None
@@ -36,14 +36,14 @@ class Solaris3xHeap(Heap):
         self._tables = description.mechanism
         self._started = False
         self._queue = Ring()
-        # For each size of cell its holding blocks, and which of them each cell in use is from.
+        # Holding blocks by cell size, and the holding block of each cell in use.
         self._holders: dict[int, list[HoldingBlock]] = {}
         self._holder_of: dict[int, HoldingBlock] = {}
-        # The header at the very end, which resembles the header of an allocated block.
+        # Header at the heap's end, which resembles the header of an allocated block.
         self._end: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Take a cell of a holding block for a small request, an ordinary block for others."""
+        """Take a cell for a small request, an ordinary block for a larger request."""
         self.visited = 0
         if size - self._header > self._largest_cell:
             return self._ordinary(size)
@@ -54,7 +54,7 @@ class Solaris3xHeap(Heap):
         return self._allocate_cell(self.rounded(size))
 
     def free(self, address: int) -> None:
-        """Give a cell back to its holding block; put an ordinary block at the head of the queue."""
+        """Return a cell to its holding block; put an ordinary block at the head of the queue."""
         holder = self._holder_of.pop(address, None)
         if holder is not None:
             self.blocks.mark(address, State.CACHED)
@@ -68,7 +68,7 @@ class Solaris3xHeap(Heap):
         self._absorb(address)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Absorb the free blocks that follow, then split; a cell never stays."""
+        """Absorb the free blocks that follow, then split; a cell always moves."""
         if address in self._holder_of:
             return False
         self._absorb(address)
@@ -79,7 +79,7 @@ class Solaris3xHeap(Heap):
         return True
 
     def rounded(self, size: int) -> int:
-        """Return the size of the cell that a small request takes, or the request's own."""
+        """Return the cell size for a small request, or the size of a larger request."""
         if size - self._header > self._largest_cell:
             return size
         return round_up(size - self._header, self._grain) + self._header
@@ -95,7 +95,7 @@ class Solaris3xHeap(Heap):
         return [*uncut, *(cell for holder in holders for cell in holder.freed)]
 
     def _allocate_cell(self, size: int) -> int:
-        """Take the cell freed last of the first holding block that has one; else make one."""
+        """Take the cell freed last from the first holding block, or make a holding block."""
         holders = self._holders.setdefault(size, [])
         if holders and self._has_room(holders[0]):
             self.visited += 1
@@ -110,7 +110,7 @@ class Solaris3xHeap(Heap):
         return cell
 
     def _new_holder(self, size: int) -> HoldingBlock:
-        """Make an ordinary block of these cells, behind the holding block's own header."""
+        """Make a holding block: an ordinary block with a header and cells of this size."""
         kept = self._header + 6 * self._word if self._tables else 0
         cells = self._ordinary(round_up(kept + self._cells * size, self._grain if kept else 1))
         if kept:
@@ -120,7 +120,7 @@ class Solaris3xHeap(Heap):
         return HoldingBlock(size, cells)
 
     def _cut_cell(self, holder: HoldingBlock) -> int:
-        """Cut the lowest cell off those never used; a rest smaller than a cell goes with it."""
+        """Cut off the lowest unused cell; a rest smaller than a cell stays with it."""
         cell = holder.uncut
         assert cell is not None
         whole = self.block_size(cell) < 2 * holder.cell
@@ -134,7 +134,7 @@ class Solaris3xHeap(Heap):
     def _ordinary(self, size: int) -> int:
         """Take the first block from the queue's head on that is large enough after absorbing.
 
-        The next block becomes the head; the remainder of the block is placed in front of it.
+        The next block becomes the head; the block's remainder is placed in front of it.
         """
         block = self._search(size)
         if block is None:
@@ -161,7 +161,7 @@ class Solaris3xHeap(Heap):
                 return None
 
     def _absorb(self, block: int) -> None:
-        """Merge a block with the free ones that follow it, which leave the queue."""
+        """Merge a block with the free blocks that follow it, which leave the queue."""
         above = self.blocks.after(block)
         while self.blocks.is_free(above):
             self._queue.remove(above)
@@ -174,14 +174,14 @@ class Solaris3xHeap(Heap):
         self._queue.rover = block
 
     def _split_off(self, block: int, size: int) -> None:
-        """Cut off the excess, if it can be a block; it becomes the queue's head."""
+        """Cut off the excess, if it can be a block; the excess becomes the queue's head."""
         if self.block_size(block) - size >= self._min:
             rest = self._split(block, size)
             self.blocks.mark(rest, State.FREE)
             self._push(rest)
 
     def _new_memory(self, size: int) -> int:
-        """Raise the break; return a block of at least `size` that ends where memory ends."""
+        """Raise the break; return a block of at least `size` at the end of memory."""
         end = self.brk if self._end is None else self._end
         below = self.blocks.before(end)
         header = 4 * self._word if self._tables else 0

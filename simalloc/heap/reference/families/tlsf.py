@@ -23,16 +23,16 @@ class TlsfHeap(Heap):
         self._granule = description.word
         self._growth = description.growth
         self._table = description.table if description.mechanism else 0
-        # The blocks of a list, known by the size that it begins with, newest first.
+        # Lists by the smallest size of their blocks, the newest block first.
         self._lists = FreeLists(Order.LIFO)
         self._listed: SortedSet[int] = SortedSet()
-        # The free block at the break: the used part of what the pool has left.
+        # Free block at the break: the used part of the remaining pool.
         self._tail: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Take the newest block of the first list whose blocks are all large enough; else the tail.
+        """Take the newest block of the first list whose blocks all fit; else the tail.
 
-        The list that `size` itself belongs to is passed by, unless it begins with it.
+        The list of `size` itself is skipped unless `size` is its smallest size.
         """
         if self._table and not self.brk:
             self.blocks.mark(self._grow(self._table), State.TABLE)
@@ -49,11 +49,11 @@ class TlsfHeap(Heap):
         return block
 
     def free(self, address: int) -> None:
-        """Merge with both neighbours; the block is the newest of its list, or it is the tail."""
+        """Merge with both neighbours; the block becomes the newest of its list, or the tail."""
         self._enter(self._merge_freed(address, self._leave))
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Take a free successor whole if that is enough, then split; the last block may grow."""
+        """Join a whole free successor if it suffices, then split; the last block may grow."""
         held = self.block_size(address)
         if size > held:
             above = self.blocks.after(address)
@@ -83,30 +83,30 @@ class TlsfHeap(Heap):
         self._check_merged()
 
     def _list(self, size: int) -> int:
-        """Return the size that the list begins with which a block of `size` belongs to.
+        """Return the smallest size, without header, of the list for blocks of `size`.
 
-        Lists are a granule apart up to 32 granules, and then 32 to each doubling. Both are of what
-        a block holds, without its header.
+        Lists are one granule apart up to 32 granules. Above, each doubling has 32 lists. These
+        sizes exclude the header.
         """
         held = size - self._header
         return held - held % self._step(held)
 
     def _step(self, held: int) -> int:
-        """Return the distance between the sizes of consecutive lists near a block size."""
+        """Return the distance between neighbouring lists near a size."""
         step = self._granule
         while held >= 64 * step:
             step *= 2
         return step
 
     def _find(self, size: int) -> int | None:
-        """Return the newest block of the first list that has one, from the request's on."""
+        """Return the newest block of the first nonempty list whose blocks all fit, or None."""
         held = size - self._header
         start = round_up(held, self._step(held))
         place = self._listed.bisect_left(start)
         return self._lists.first(self._listed[place]) if place < len(self._listed) else None
 
     def _enter(self, block: int) -> None:
-        """Enter a free block in its list; the one at the break is the tail, and in none."""
+        """Enter a free block in its list; the block at the break is the tail, in no list."""
         if block + self.block_size(block) == self.brk:
             self._tail = block
             return
@@ -129,7 +129,7 @@ class TlsfHeap(Heap):
             self.free(self._split(block, size))
 
     def _extended_tail(self, size: int) -> int:
-        """Take the tail out, after the break was raised if that is too small."""
+        """Remove and return the tail; raise the break first if the tail is too small."""
         growth = self._growth_for(size)
         if self._tail is None:
             return self._grow(growth)
@@ -141,11 +141,11 @@ class TlsfHeap(Heap):
         return tail
 
     def _growth_for(self, size: int) -> int:
-        """Return the bytes by which the break rises so that the tail has `size` bytes."""
+        """Return the growth after which the tail has at least `size` bytes."""
         tail = 0 if self._tail is None else self.block_size(self._tail)
         return round_up(max(size - tail, 0), self._growth)
 
     def _grow_over(self, address: int, size: int) -> None:
-        """Let the last allocated block grow over the tail, and raise the break as needed."""
+        """Extend the last allocated block over the tail, and raise the break as needed."""
         self._extended_tail(size - self.block_size(address))
         self._coalesce(address)

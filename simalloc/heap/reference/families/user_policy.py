@@ -38,11 +38,11 @@ class UserPolicyHeap(Heap):
         return self._heap.hold(block, size)
 
     def free(self, address: int) -> None:
-        """Give the policy a block back."""
+        """Pass a block to the policy."""
         self._decide(self._policy.free, self._heap.let_go(address))
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Ask the policy whether it can."""
+        """Let the policy resize a block; return whether it succeeded."""
         block = self._heap.let_go(address)
         before = block.size
         self._heap.resized = block
@@ -59,7 +59,7 @@ class UserPolicyHeap(Heap):
         return resized
 
     def listed(self) -> list[int]:
-        """Return the free blocks, listed, or where the policy itself has them."""
+        """Return all free blocks; the policy may keep some of them outside the lists."""
         return [address for address, _ in self.free_blocks()]
 
     def check(self) -> None:

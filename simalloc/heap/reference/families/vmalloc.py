@@ -13,10 +13,10 @@ from simalloc.policy.families.vmalloc import Vmalloc
 
 
 class VmallocHeap(Heap):
-    """Frees wait in exact caches, a last-free slot and a catch-all list until they are needed.
+    """Freed blocks wait in exact caches, a last-free slot and a catch-all list until needed.
 
-    All that waits is cached. Free are the tiny blocks, by size and newest first, the tree, and the
-    wild block at the end of the heap.
+    All waiting blocks are cached. Free are the tiny blocks (by size, the newest first), the blocks
+    in the tree, and the wild block at the end of the heap.
     """
 
     def __init__(self, description: Vmalloc) -> None:
@@ -42,7 +42,7 @@ class VmallocHeap(Heap):
         self._wild: int | None = None
 
     def malloc(self, size: int) -> int:
-        """Take steps 1 to 5 until one has found a block."""
+        """Try steps 1 to 5 until one of them finds a block."""
         self.visited = 0
         if size < self._tiny_below and self._caches[size]:
             self.visited += 1
@@ -57,7 +57,7 @@ class VmallocHeap(Heap):
         return found
 
     def free(self, address: int) -> None:
-        """Let the block wait; a large one behind a free one has everything reclaimed."""
+        """Let the block wait; if a large block follows a free block, reclaim all waiting blocks."""
         self._wait(address)
         size = self.block_size(address)
         if size < self._tiny_below:
@@ -70,7 +70,7 @@ class VmallocHeap(Heap):
             self._reclaim(0)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Grow over free or waiting blocks behind the block; else move, with extra room."""
+        """Grow over free or waiting successors; else move, with extra space."""
         more = self._more(size)
         if self.reallocate_in_place(address, size):
             return address
@@ -80,7 +80,7 @@ class VmallocHeap(Heap):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Take free or waiting blocks behind the block; cut it only if it is far too large."""
+        """Join free or waiting successors; cut the block only if it is far too large."""
         if self.block_size(address) < size:
             self._merge_forward(address, size)
         have = self.block_size(address)
@@ -102,7 +102,7 @@ class VmallocHeap(Heap):
         return self._junk
 
     def _use_slot(self, size: int) -> int | None:
-        """Take step 2: the low end of the block freed last, if that is large enough."""
+        """Take step 2: the low end of the block freed last, if it is large enough."""
         found, self._slot = self._slot, None
         if found is None:
             return None
@@ -116,7 +116,7 @@ class VmallocHeap(Heap):
         return self._allocate(found)
 
     def _free_block(self, size: int) -> int | None:
-        """Take step 3: a tiny block or the best fit, reclaiming for as long as that helps."""
+        """Take step 3: a tiny block or the best fit; reclaim as long as blocks were waiting."""
         while True:
             fitting = [tiny for tiny, blocks in self._tiny.items() if blocks and tiny >= size]
             if fitting:
@@ -144,7 +144,7 @@ class VmallocHeap(Heap):
         return self._allocate(found)
 
     def _extend(self, size: int) -> int:
-        """Raise the break; return the new block, with the free block that it follows."""
+        """Raise the break; return the new block, merged with a free block below it."""
         need = round_up(size + self._margin, self._growth)
         if not self.brk:
             new = self._grow(need)
@@ -166,7 +166,7 @@ class VmallocHeap(Heap):
         return tail
 
     def _cut(self, address: int, size: int) -> None:
-        """Let the remainder of a block wait in the slot; at the end of the heap it may be wild."""
+        """Let a block's remainder wait in the slot; at the end of the heap it may become wild."""
         if self.block_size(address) - size < self._min:
             return
         rest = self._split(address, size)
@@ -178,10 +178,10 @@ class VmallocHeap(Heap):
             self._slot = rest
 
     def _reclaim(self, from_size: int, wanted: int | None = None) -> int:
-        """Merge the waiting blocks, the catch-all list first, then the caches down to a size.
+        """Merge the waiting blocks: the catch-all list first, then the caches down to a size.
 
-        Returns the number of entries of the lists. A cache whose block was merged on the way is
-        processed too. The block `wanted` then stays as it is, in no list.
+        Returns the number of entries of these lists. A cache is also processed if one of its blocks
+        was merged on the way. The block `wanted` enters no list.
         """
         if self._slot is not None:
             self._catch_all.append(self._slot)
@@ -207,9 +207,9 @@ class VmallocHeap(Heap):
         return count
 
     def _merge(self, address: int) -> tuple[int, int]:
-        """Free a waiting block, merge it backward and forward; also with others that wait.
+        """Free a waiting block; merge it with free neighbours and with waiting successors.
 
-        Returns the block, and the smallest size of those that waited.
+        Returns the block and the smallest size of the merged waiting blocks.
         """
         self.blocks.mark(address, State.FREE)
         self._junk.remove(address)
@@ -233,7 +233,7 @@ class VmallocHeap(Heap):
             self._coalesce(address)
 
     def _merge_forward(self, address: int, size: int) -> None:
-        """Join blocks behind an allocated one that are free or wait, until it is large enough."""
+        """Join free or waiting successors to an allocated block until it is large enough."""
         while self.block_size(address) < size:
             after = self.blocks.after(address)
             if after is None:
@@ -251,7 +251,7 @@ class VmallocHeap(Heap):
             self.blocks.join(address)
 
     def _let_wait_long(self, address: int) -> None:
-        """Put a block on the catch-all list, and the most recently freed one on top of it."""
+        """Put a block on the catch-all list, and the block in the slot on top of it."""
         self._wait(address)
         self._catch_all.append(address)
         if self._slot is not None:
@@ -259,14 +259,14 @@ class VmallocHeap(Heap):
             self._slot = None
 
     def _more(self, size: int) -> int:
-        """Return the extra room of a block after a realloc."""
+        """Return the extra bytes of a block after a realloc."""
         data = size - self._header
         if data < 2 * self._body:
             return data
         return data // 2 if data < 1024 else 1024
 
     def _enter(self, address: int) -> None:
-        """Put a block that has merged where it belongs; the tree takes it at the end."""
+        """Record a merged block as wild or tiny, or queue it for the tree."""
         size = self.block_size(address)
         if self._is_last(address):
             self._wild = address

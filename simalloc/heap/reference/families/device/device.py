@@ -1,4 +1,4 @@
-"""Base class of the allocators of device memory: the device, and its blocks by pool and stream."""
+"""Base class of the device allocators: the device, and its blocks by pool and stream."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from simalloc.policy.device.base import GRANULE
 
 
 class Pool:
-    """Free blocks by stream, size and address; and holes, by stream and address."""
+    """Free blocks by stream, size and address; holes by stream and address."""
 
     def __init__(self, heap: DeviceHeap, *, small: bool) -> None:
         self.small = small
         self.searches = 0
-        """Counted while garbage is collected."""
+        """Number of searches in the pool; counted only if garbage collection is on."""
         size, of = heap.blocks.size, heap.of
         self.free: SortedKeyList = SortedKeyList(key=lambda at: (of[at].stream, size[at], at))
         self.holes: SortedKeyList = SortedKeyList(key=lambda at: (of[at].stream, at))
@@ -28,25 +28,26 @@ class Pool:
 
 @dataclass(slots=True)
 class DeviceBlock:
-    """Data of a block in addition to the data of every heap's blocks."""
+    """Data of a device block in addition to the data of every heap's blocks."""
 
     pool: Pool
     stream: int
     origin: int = 0
-    """Start of the block's range of addresses, whose pages may be unmapped."""
+    """Start of the block's address range, in which pages can be unmapped."""
     requested: int = 0
-    """Bytes of the program, while it is in use."""
+    """Bytes that the program requested, while the block is in use."""
     entered: int = 0
-    """The searches of its pool when it entered it, while it is free."""
+    """Value of the pool's `searches` when the block entered the pool, while it is free."""
     users: set[int] = field(default_factory=set)
-    """Other streams that use it."""
+    """Other streams that use the block."""
 
 
 class DeviceHeap(Heap):
-    """A heap on a device that grants multiples of 2 MiB while its capacity lasts.
+    """A heap on a device that grants multiples of 2 MiB until its capacity is used up.
 
-    Each segment is located at the next higher address. `of` has the data of each block and hole. A
-    block that is neither in a list nor allocated is waste. The mapped bytes are the reserved bytes.
+    Each segment has the next higher address. `of` contains the data of each block and hole. A block
+    that is neither listed nor allocated is in the state WASTE. The mapped bytes are the reserved
+    bytes.
     """
 
     counts_frees = True
@@ -67,24 +68,24 @@ class DeviceHeap(Heap):
         return self.pools[-1]
 
     def malloc(self, size: int) -> int:
-        """Return a block; raises `Refused` if memory is out."""
+        """Return a block; raises `Refused` if memory is exhausted."""
         address = self.allocate(size)
         if address is None:
             raise Refused
         return address
 
     def allocate(self, size: int) -> int | None:
-        """Return a block for a request of at least a byte; None if memory is out."""
+        """Return a block for a request of at least one byte, or None if memory is exhausted."""
         raise NotImplementedError
 
     def free(self, address: int) -> None:
-        """Take a block back, and count whether it was merged."""
+        """Free a block, and count whether it was merged."""
         coalescings = self.coalescings
         self.release(address)
         self.count_deallocation(0, merged=self.coalescings > coalescings)
 
     def release(self, address: int) -> None:
-        """Take a block back: merge it with its free neighbours, and put it into its list."""
+        """Free a block: merge it with its free neighbours, and list the result."""
         self.take_back(address)
         merged, _ = self.merge(address)
         self.put(merged)
@@ -94,16 +95,16 @@ class DeviceHeap(Heap):
         return False
 
     def after_event(self) -> None:
-        """Keep what the bytes are for, if more is reserved than ever."""
+        """Record the use of the reserved bytes at a new peak."""
         self.statistics.note_peak()
 
     def figures(self) -> dict[str, int]:
-        """Return the counters and bytes by their names in the report."""
+        """Return the statistics by their names in the report."""
         return self.statistics.reported() | {"largest_free": self.largest_free}
 
     @property
     def largest_free(self) -> int:
-        """The bytes of the largest free block, for those that tell it."""
+        """Size of the largest free block; 0 for allocators that do not report it."""
         return 0
 
     def listed(self) -> Iterator[int]:
@@ -112,7 +113,7 @@ class DeviceHeap(Heap):
             yield from pool.free
 
     def check(self) -> None:
-        """Assert what holds after each event."""
+        """Assert every invariant of the heap."""
         super().check()
         statistics = self.statistics
         free = sum(size for _, size in self.free_blocks())
@@ -125,7 +126,7 @@ class DeviceHeap(Heap):
         return self.taken + round_up(size, GRANULE) <= self.capacity
 
     def take_segment(self, pool: Pool, stream: int, size: int) -> int | None:
-        """Return a new segment, a block in no list; None if the device refuses."""
+        """Return a new segment, a block in no list, or None if the device refuses."""
         if not self.has_room(size):
             return None
         address = self.blocks.map_segment(size)
@@ -137,13 +138,13 @@ class DeviceHeap(Heap):
         return address
 
     def give_segment_back(self, address: int) -> None:
-        """Give a segment back that is one block, in no list."""
+        """Return a segment to the device; it must be one block in no list."""
         self._count_freed(address)
         self.statistics.segment.change(-1, small=self.of[address].pool.small)
         self.drop_segment(address)
 
     def drop_segment(self, address: int) -> None:
-        """Give up the addresses of a segment."""
+        """Unmap the addresses of a segment."""
         self.blocks.unmap_segment(address)
         del self.of[address]
 
@@ -154,17 +155,17 @@ class DeviceHeap(Heap):
         return address
 
     def map(self, address: int) -> None:
-        """Map a hole that is in no list, for which there is room."""
+        """Map a hole that is in no list; the device must have room for it."""
         self.blocks.mark(address, State.WASTE)
         self._count_granted(address)
 
     def unmap(self, address: int) -> None:
-        """Make a hole of a block that is in no list."""
+        """Turn a block that is in no list into a hole."""
         self._count_freed(address)
         self.blocks.mark(address, State.HOLE)
 
     def put(self, address: int) -> None:
-        """Put a block, or a hole, into the list of its pool."""
+        """Add a block or a hole to the list of its pool."""
         block = self.of[address]
         if self.is_hole(address):
             block.pool.holes.add(address)
@@ -174,7 +175,7 @@ class DeviceHeap(Heap):
         block.pool.free.add(address)
 
     def take(self, address: int) -> None:
-        """Take a block, or a hole, out of its list."""
+        """Remove a block or a hole from its list."""
         pool = self.of[address].pool
         if self.is_hole(address):
             pool.holes.remove(address)
@@ -183,9 +184,10 @@ class DeviceHeap(Heap):
         self.blocks.mark(address, State.WASTE)
 
     def merge(self, address: int) -> tuple[int, int]:
-        """Merge a block, or a hole, with the neighbours of its kind and stream.
+        """Merge a block or a hole with the neighbours of its kind and stream.
 
-        It is in no list, and they are in theirs. Returns its new start, and the neighbours' bytes.
+        The block must be in no list, and its neighbours in their lists. Returns the new start, and
+        the bytes of the merged neighbours.
         """
         kind = State.HOLE if self.is_hole(address) else State.FREE
         whole = self.block_size(address)
@@ -203,18 +205,18 @@ class DeviceHeap(Heap):
         return address, self.block_size(address) - whole
 
     def cut(self, address: int, size: int) -> int:
-        """Shorten a block in no list; return the rest, a block with the same data."""
+        """Shorten a block in no list to `size`; return the rest, a block with the same data."""
         rest = self.blocks.cut(address, size)
         self.of[rest] = replace(self.of[address], users=set())
         return rest
 
     def split(self, address: int, size: int) -> None:
-        """Shorten a block in no list, and put the rest into its list."""
+        """Shorten a block in no list to `size`, and list the rest."""
         self.put(self.cut(address, size))
         self.splits += 1
 
     def hand_out(self, address: int, requested: int) -> int:
-        """Let a block in no list come into use; return its address."""
+        """Mark a block in no list as used; return its address."""
         self.blocks.mark(address, State.ALLOCATED)
         block = self.of[address]
         block.requested = requested
@@ -222,30 +224,30 @@ class DeviceHeap(Heap):
         return address
 
     def take_back(self, address: int) -> None:
-        """Take a block back that waits for nothing, into no list."""
+        """Take a block out of use, into no list; no stream may still use it."""
         block, size = self.of[address], self.block_size(address)
         self.blocks.mark(address, State.WASTE)
         self.statistics.take_back(size, block.requested)
 
     def best_fit(self, pool: Pool, stream: int, size: int) -> int | None:
-        """Return the stream's smallest free block of at least a size, the lowest of several."""
+        """Return the stream's smallest free block of at least `size`, the lowest of equals."""
         at = pool.free.bisect_key_left((stream, size, 0))
         found: int | None = pool.free[at] if at < len(pool.free) else None
         return found if found is not None and self.of[found].stream == stream else None
 
     def take_best(self, pool: Pool, stream: int, size: int) -> int | None:
-        """Take the best fit out of its list."""
+        """Remove the best fit from its list; return it, or None."""
         found = self.best_fit(pool, stream, size)
         if found is not None:
             self.take(found)
         return found
 
     def is_hole(self, address: int) -> bool:
-        """Say whether there is a hole at an address."""
+        """Return whether a block is a hole."""
         return self.blocks.state[address] is State.HOLE
 
     def whole_blocks(self, pool: Pool) -> list[int]:
-        """Return the free blocks of a pool, in order, that are all of their segments."""
+        """Return the free blocks of a pool that are whole segments, in order."""
         return [address for address in pool.free if self.blocks.is_segment(address)]
 
     def _count_granted(self, address: int) -> None:

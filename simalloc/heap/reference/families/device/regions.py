@@ -29,11 +29,15 @@ class _RegionsHeap(DeviceHeap):
 
     @property
     def largest_free(self) -> int:
-        """The bytes of the largest free chunk."""
+        """Size of the largest free chunk."""
         return max((size for _, size in self.free_blocks()), default=0)
 
     def _best_fit(self, size: int, requested: int) -> int | None:
-        """Split a chunk if it is twice as large, or the rest is large; hand out its low end."""
+        """Allocate the low end of the best fit, or all of it.
+
+        A chunk is split if it has at least twice the size, or if its rest has at least
+        `always_split` bytes.
+        """
         block = self.take_best(self._pool, 0, size)
         if block is None:
             return None
@@ -46,10 +50,11 @@ class _RegionsHeap(DeviceHeap):
         return (self._limit - self.blocks.mapped) // UNIT * UNIT
 
     def _new_region(self, wanted: int, size: int, least: int = 0) -> bool:
-        """Take a region, a tenth less each time the device refuses, down to `size` and `least`.
+        """Take a region; each time the device refuses, reduce its size by a tenth.
 
-        Of nine units and fewer a tenth less is as much again, rounded up. The real allocator asks
-        for that for ever; this one gives up.
+        The minimum is the larger of `size` and `least`. A tenth of at most nine units is lost by
+        rounding up, so that the size stays the same. The real allocator then repeats the request
+        forever; this model gives up.
         """
         while (address := self.take_segment(self._pool, 0, wanted)) is None:
             less = round_up(floor(np.float32(wanted) * _BACK_OFF), UNIT)
@@ -73,7 +78,7 @@ class BfcHeap(_RegionsHeap):
         self._step = min(_FIRST_STEP, self._limit) if description.growth else self._limit
 
     def allocate(self, size: int) -> int | None:
-        """Return the best fit, after an extension or a collection if need be."""
+        """Return the best fit, after an extension or a collection if needed."""
         rounded = round_up(size, UNIT)
         block = self._best_fit(rounded, size)
         if block is None and self._extend(rounded):
@@ -97,7 +102,7 @@ class BfcHeap(_RegionsHeap):
         return True
 
     def _collect(self, size: int) -> bool:
-        """Return all entirely free regions to the device, if that makes room for `size` bytes."""
+        """Return all entirely free regions to the device, if `size` bytes then fit."""
         whole = self.whole_blocks(self._pool)
         left = self._limit - self.blocks.mapped
         if not whole or size > left + sum(map(self.block_size, whole)):
@@ -119,7 +124,7 @@ class OrtArenaHeap(_RegionsHeap):
         """Start of the first region, which is never returned to the device."""
 
     def allocate(self, size: int) -> int | None:
-        """Return the best fit, after an extension if need be."""
+        """Return the best fit, after an extension if needed."""
         rounded = round_up(size, UNIT)
         block = self._best_fit(rounded, size)
         if block is None and self._extend(rounded):
@@ -127,7 +132,7 @@ class OrtArenaHeap(_RegionsHeap):
         return block
 
     def give_back(self) -> None:
-        """Return free regions to the device (shrink); the first one stays if regions double."""
+        """Return free regions to the device (shrink); keep the first region if regions double."""
         doubling = self._description.extend is Extend.NEXT_POWER_OF_TWO
         for block in self.whole_blocks(self._pool):
             if not (doubling and block == self._kept):

@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Gauge:
-    """A figure that rises and falls."""
+    """A number that rises and falls, and its peak."""
 
     now: int = 0
     peak: int = 0
 
     def add(self, amount: int) -> None:
-        """Change it."""
+        """Change the number by `amount`."""
         self.now += amount
         self.peak = max(self.peak, self.now)
 
 
 @dataclass
 class PooledGauge(Gauge):
-    """A figure of all pools, and of the large and the small ones apart."""
+    """A number for all pools, and separately for the large and the small pools."""
 
     large: Gauge = field(default_factory=Gauge)
     small: Gauge = field(default_factory=Gauge)
 
     def change(self, amount: int, *, small: bool) -> None:
-        """Change the figure of the large or the small pools, and of all."""
+        """Change the number of the large or the small pools, and the total."""
         (self.small if small else self.large).add(amount)
         self.add(amount)
 
@@ -44,18 +44,18 @@ class DeviceStatistics:
     oversize_allocations: Gauge = field(default_factory=Gauge)
     oversize_segments: Gauge = field(default_factory=Gauge)
     segments: int = 0
-    """Segments that were ever taken."""
+    """Number of segments ever taken."""
     largest: int = 0
-    """The largest block that was ever in use."""
+    """Size of the largest block ever in use."""
     retries: int = 0
     device_alloc: int = 0
-    """Calls that took memory: of segments, or of pages whatever their number."""
+    """Number of calls that took memory: a segment, or any number of pages."""
     device_free: int = 0
     at_peak: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Reserved, requested, active and inactive_split when reserved first had its peak."""
 
     def reported(self) -> dict[str, int]:
-        """Return all of it by the names under which it is reported."""
+        """Return all statistics by their names in the report."""
         gauges: dict[str, Gauge] = {
             "oversize_allocations": self.oversize_allocations,
             "oversize_segments": self.oversize_segments,
@@ -81,20 +81,20 @@ class DeviceStatistics:
         }
 
     def note_peak(self) -> None:
-        """Keep what the bytes are for, if more is reserved than ever."""
+        """Record the use of the reserved bytes at a new peak."""
         if self.reserved.now > self.at_peak[0]:
             gauges = self.reserved, self.requested, self.active, self.inactive_split
             self.at_peak = gauges[0].now, gauges[1].now, gauges[2].now, gauges[3].now
 
     def hand_out(self, size: int, requested: int, *, small: bool = False) -> None:
-        """Count a block that comes into use."""
+        """Count a block that becomes used."""
         self.allocated.change(size, small=small)
         self.active.change(size, small=small)
         self.requested.change(requested, small=small)
         self.largest = max(self.largest, size)
 
     def take_back(self, size: int, requested: int) -> None:
-        """Count a block that was freed and waits for no stream, without a distinction of pools."""
+        """Count a freed block that waits for no stream, without distinguishing pools."""
         self.allocated.change(-size, small=False)
         self.active.change(-size, small=False)
         self.requested.change(-requested, small=False)

@@ -1,1 +1,1 @@
-"""jemalloc, part by part; `jemalloc.py` is what the program calls."""
+"""The parts of jemalloc's model; `jemalloc.py` receives the program's calls."""

@@ -1,4 +1,4 @@
-"""An arena of jemalloc: its pages, its slabs, its large objects."""
+"""An arena of jemalloc: its pages, its slabs and its large objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIN_ALIGNMENT: Final = 64
 
 
 class Large:
-    """An object that has an extent of its own."""
+    """A large object, the only object in its extent."""
 
     def __init__(self, arena: Arena, extent: Extent, address: int, usable: int) -> None:
         self.arena = arena
@@ -26,7 +26,7 @@ class Large:
 
 
 class Arena:
-    """Places for objects; what an address holds is in `slabs` and `large`, which arenas share."""
+    """An arena. All arenas share the maps from addresses to slabs and to large objects."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Arena:
         self.number = number
         self.pages = pages
         self.threads = 0
-        # Bytes of objects, those in thread caches too, and of their extents.
+        # Bytes of objects, including those in thread caches, and bytes of their extents.
         self.allocated = 0
         self.active = 0
         self.bins = [Bin(number, self._new_slab) for number in range(len(SMALL_CLASSES))]
@@ -48,14 +48,14 @@ class Arena:
         self._slabs, self._large = objects
 
     def allocate_small(self, number: int) -> int:
-        """Take the lowest region of the slab in use; return its address."""
+        """Take the lowest free region of the current slab; return its address."""
         address = self.bins[number].find().take()
         self._blocks.mark(address, State.ALLOCATED)
         self.allocated += SMALL_CLASSES[number]
         return address
 
     def put_back(self, address: int) -> Slab | None:
-        """Take a region back; return its slab if that is empty, which is to be freed then."""
+        """Free a region; return its slab if the slab is empty and must be freed."""
         slab = self._slabs[address]
         self._blocks.mark(address, State.FREE)
         self.allocated -= slab.width
@@ -89,7 +89,7 @@ class Arena:
         self._free_extent(large.extent)
 
     def resize(self, large: Large, usable: int) -> bool:
-        """Make a large object of another size where it is; say whether that could be."""
+        """Resize a large object in place; return whether this succeeded."""
         change = usable - large.usable
         self._make_plain(large.extent)
         grown = change <= 0 or self.pages.expand(large.extent, change)
@@ -118,7 +118,7 @@ class Arena:
         return slab
 
     def _lay_out(self, large: Large) -> None:
-        """Make blocks of a large object's extent: the object, and waste around it."""
+        """Cut a large object's extent into blocks: the object, and waste around it."""
         blocks, extent = self._blocks, large.extent
         blocks.mark(extent.address, State.WASTE)
         if large.address > extent.address:
@@ -134,7 +134,7 @@ class Arena:
         self.pages.free(extent)
 
     def _make_plain(self, extent: Extent) -> None:
-        """Make one block, waste, of all that an extent was cut into."""
+        """Join all blocks of an extent into one waste block."""
         while self._blocks.size[extent.address] < extent.size:
             self._blocks.join(extent.address)
         self._blocks.mark(extent.address, State.WASTE)

@@ -1,4 +1,4 @@
-"""The arenas of jemalloc, and which of them serves whom."""
+"""jemalloc's arenas, and the choice of an arena for each thread and request."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from simalloc.heap.reference.space import Blocks
 from simalloc.policy.families.jemalloc import Version
 
 _EAGER_FROM: Final = 8 << 20
-"""Extents of arena 0 that large are purged when they are freed, whatever the option, in 5.3.0."""
+"""Minimum bytes of extents that are purged when freed, in arena 0 of 5.3.0 or without an oversize
+arena."""
 
 
 class _Tables(NamedTuple):
     """Bytes of metadata."""
 
     arena: int
-    """Of each arena."""
+    """Metadata of each arena."""
     program: int
-    """Of what the first arena has besides."""
+    """Additional metadata of the first arena."""
     statistics: int
-    """Of each table of statistics, which the first mallctl makes."""
+    """Each table of statistics, which the first mallctl makes."""
     control: int
-    """Of what else that makes."""
+    """Other metadata that the first mallctl makes."""
     lost: int
-    """By alignment, behind what mallctl made and before the first thread's cache."""
+    """Alignment loss between the first mallctl's metadata and the first thread's cache."""
     unread: int
-    """Of what mallctl made, never written as long as no decay goes by the clock."""
+    """Part of the first mallctl's metadata that is not written unless dirty pages decay by the
+    clock."""
     unwritten: tuple[int, ...]
-    """Pages of an arena that are not written without mallctl."""
+    """Pages of an arena's metadata that are not written without mallctl."""
 
 
 _TABLES: Final = {
@@ -45,9 +47,9 @@ _TABLES: Final = {
 
 
 class Arenas:
-    """All arenas by number: the threads' arenas, then the huge one.
+    """All arenas by number: the threads' arenas, then the oversize arena.
 
-    `slabs` and `large` have the slab or the large object at each address.
+    `slabs` and `large` map each address to its slab or large object.
     """
 
     def __init__(self, space: JemallocSpace, blocks: Blocks) -> None:
@@ -61,37 +63,37 @@ class Arenas:
         self._huge_from = threshold if threshold >= SMALLEST_LARGE else None
 
     def __iter__(self) -> Iterator[Arena]:
-        """Run over the arenas that have been made."""
+        """Iterate over the arenas made so far."""
         return iter(self._arenas.values())
 
     def __getitem__(self, number: int) -> Arena:
-        """Return the arena of a number; it is made if it is not there yet."""
+        """Return the arena of a number; make it if it does not exist."""
         if number not in self._arenas:
             self._arenas[number] = self._make(number)
         return self._arenas[number]
 
     def of(self, address: int) -> Arena:
-        """Return the arena that an object lies in."""
+        """Return the arena that contains an object."""
         return self._arenas[self.extent(address).pages.arena]
 
     def extent(self, address: int) -> Extent:
-        """Return the extent that an object lies in."""
+        """Return the extent that contains an object."""
         if address in self.large:
             return self.large[address].extent
         return self.slabs[address].extent
 
     def usable(self, address: int) -> int:
-        """Return the bytes of an object."""
+        """Return the usable size of an object."""
         if address in self.large:
             return self.large[address].usable
         return self.slabs[address].width
 
     def for_size(self, size: int, own: Arena) -> Arena:
-        """Return the arena that serves a request: the thread's own, or the huge one."""
+        """Return the arena for a request: the thread's own arena, or the oversize arena."""
         return own if self._huge_from is None or size < self._huge_from else self[self._count]
 
     def for_thread(self) -> Arena:
-        """Return the arena with the fewest threads, or a new one if all have some."""
+        """Return the arena with the fewest threads, or a new one if every arena has threads."""
         others = [arena for arena in self if 0 < arena.number < self._count]
         least = min([self[0], *others], key=lambda arena: (arena.threads, arena.number))
         missing = [number for number in range(self._count) if number not in self._arenas]
@@ -111,7 +113,7 @@ class Arenas:
         return Arena(number, pages, self._space, self._blocks, (self.slabs, self.large))
 
     def _make_metadata(self, number: int) -> Metadata:
-        """Make an arena's tables; the first has more, also the leaves of the tree of addresses."""
+        """Make an arena's metadata; the first arena's also contains the address tree's leaves."""
         description = self._space.description
         if not description.mechanism:
             return NoMetadata()

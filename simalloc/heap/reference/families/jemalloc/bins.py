@@ -41,15 +41,15 @@ class Slab:
         return self.extent.address + lowest * self.width
 
     def put_back(self, address: int) -> None:
-        """Take a region back."""
+        """Free a region."""
         self.free.add((address - self.extent.address) // self.width)
 
 
 class Bin:
-    """The slabs of one class in an arena: a current one, and others that are not full."""
+    """The slabs of one class in an arena: a current slab, and other slabs that are not full."""
 
     def __init__(self, number: int, new_slab: Callable[[int], Slab]) -> None:
-        """`new_slab` gets one for the class."""
+        """`new_slab` returns a new slab of the class."""
         self._number = number
         self._new_slab = new_slab
         self.current: Slab | None = None
@@ -57,14 +57,14 @@ class Bin:
 
     @property
     def next_slab(self) -> Slab | None:
-        """The current slab, or else the first that is not full."""
+        """Current slab, or else the first slab that is not full, or None."""
         if self.current is None and self._nonfull:
             first: Slab = self._nonfull[0]
             return first
         return self.current
 
     def find(self) -> Slab:
-        """Make current a slab that is not full; return it."""
+        """Return a slab that is not full, which becomes the current slab."""
         if self.current is None or self.current.is_full:
             if self._nonfull:
                 self.current = self._nonfull.pop(0)
@@ -73,7 +73,7 @@ class Bin:
         return self.current
 
     def put_back(self, slab: Slab, address: int) -> bool:
-        """Take a region back; say whether the slab is empty and has left."""
+        """Free a region; return whether its slab is empty and has left the bin."""
         was_full = slab.is_full
         slab.put_back(address)
         if slab.is_empty:

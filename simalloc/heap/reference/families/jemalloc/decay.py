@@ -35,7 +35,7 @@ class Random:
         return self._state >> (64 - count)
 
     def below(self, limit: int) -> int:
-        """Return a number below `limit`; those that are not are drawn again."""
+        """Return a number below `limit`; larger numbers are drawn again."""
         count = (limit - 1).bit_length()
         if count == 0:
             return 0
@@ -51,7 +51,7 @@ class Ticker:
         self._left = _TICKS
 
     def count(self, ticks: int, random: Random) -> bool:
-        """Count ticks; say whether it is time to look."""
+        """Count ticks; return whether the clock is to be checked."""
         if ticks <= self._left:
             self._left -= ticks
             return False
@@ -60,7 +60,7 @@ class Ticker:
 
 
 class Decay:
-    """Maximum number of an arena's dirty or muzzy pages over time."""
+    """Maximum number of an arena's dirty or muzzy pages (`limit`), which decays over time."""
 
     def __init__(self, milliseconds: int, seed: int, now: int) -> None:
         self.milliseconds = milliseconds
@@ -75,7 +75,7 @@ class Decay:
             self._set_deadline()
 
     def advance(self, now: int, pages: int) -> bool:
-        """Let time pass; say whether an interval has ended. Then `limit` pages may stay."""
+        """Advance to `now`; return whether an interval ended. `limit` then has a new value."""
         if now < self.deadline:
             return False
         intervals = (now - self._epoch) // self._interval

@@ -1,4 +1,4 @@
-"""jemalloc's extents, and the caches that hold those not in use."""
+"""jemalloc's extents, and the caches of unused extents."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.jemalloc.page_allocator import Pages
 
 _MAX_EXAMINED: Final = 32
-"""Maximum number of extents that a search visits in a bin whose extents do not all fit."""
+"""Maximum number of extents visited in a bin whose extents do not all fit."""
 
 
 class Use(Enum):
-    """The state of an extent."""
+    """States of an extent."""
 
     ACTIVE = "active"
     DIRTY = "dirty"
@@ -28,7 +28,7 @@ class Use(Enum):
 
 
 class Mapping:
-    """Addresses got from the system at once; `place` is where Linux would have put them."""
+    """Addresses mapped at once. `place` is the address that Linux would have chosen."""
 
     def __init__(self, number: int, address: int, size: int, place: int) -> None:
         self.number = number
@@ -38,7 +38,7 @@ class Mapping:
 
 
 class Extent:
-    """A run of pages of one mapping in one use."""
+    """A run of pages of one mapping, all in one state."""
 
     def __init__(self, pages: Pages, mapping: Mapping, address: int, size: int) -> None:
         self.pages = pages
@@ -59,39 +59,39 @@ class Extent:
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """Address behind the extent."""
         return self.address + self.size
 
     def aligned(self, alignment: int) -> int:
-        """Return its first address that Linux would have given as a multiple of `alignment`."""
+        """Return the extent's first address that is a multiple of `alignment` under Linux."""
         shift = self.mapping.place - self.mapping.address
         return round_up(self.address + shift, alignment) - shift
 
     def holds(self, size: int, alignment: int) -> bool:
-        """Say whether `size` bytes at a multiple of `alignment` lie in it."""
+        """Return whether the extent contains `size` bytes at a multiple of `alignment`."""
         return self.aligned(alignment) + size <= self.end
 
 
 class ExtentCache:
-    """An arena's extents of one use, in bins by size, and in the order in which they came."""
+    """An arena's extents in one state, in bins by size and in the order in which they entered."""
 
     def __init__(self, use: Use, sizes: Sizes, most: int | None = None) -> None:
-        """With `most`, extents this power of two times larger than asked are not found."""
+        """With `most`, extents more than 2**`most` times as large as the request are not used."""
         self.use = use
         self.pages = 0
         self._sizes = sizes
         self._max = most
         self._bins: defaultdict[int, PairingHeap[Extent]] = defaultdict(PairingHeap)
-        # The key of the first extent of each bin that has one.
+        # Key of the first extent of each nonempty bin.
         self._first: dict[int, tuple[int, int]] = {}
         self._order: OrderedDict[Extent, None] = OrderedDict()
 
     def __iter__(self) -> Iterator[Extent]:
-        """Run over the extents, the oldest first."""
+        """Iterate over the extents, the oldest first."""
         return iter(self._order)
 
     def insert(self, extent: Extent) -> None:
-        """Put an extent in, as the newest."""
+        """Insert an extent as the newest."""
         extent.use = self.use
         name = self._sizes.bin_of(extent.size)
         self._first[name] = min(self._first.get(name, extent.key), extent.key)
@@ -100,7 +100,7 @@ class ExtentCache:
         self.pages += extent.size // PAGE
 
     def remove(self, extent: Extent) -> None:
-        """Take an extent out."""
+        """Remove an extent."""
         name = self._sizes.bin_of(extent.size)
         found = self._bins[name]
         found.remove(extent)
@@ -113,14 +113,14 @@ class ExtentCache:
         self.pages -= extent.size // PAGE
 
     def find(self, size: int, alignment: int) -> Extent | None:
-        """Return the extent to use for `size` bytes at a multiple of `alignment`."""
+        """Return the extent to use for `size` bytes at a multiple of `alignment`, or None."""
         found = self._fit(size + max(alignment, PAGE) - PAGE)
         if found is None and alignment > PAGE:
             found = self._fit_aligned(size, alignment)
         return found
 
     def _fit(self, size: int) -> Extent | None:
-        """Return the first of all extents that fit, whatever their size."""
+        """Return the fitting extent with the lowest key, regardless of its size."""
         best = min(self._below(size), key=lambda extent: extent.key, default=None)
         for name in self._bins_from(self._sizes.first_bin(size)):
             if self._max is not None and name >> self._max > size:
@@ -130,7 +130,10 @@ class ExtentCache:
         return best
 
     def _fit_aligned(self, size: int, alignment: int) -> Extent | None:
-        """Return an extent that fits without need for more: of each bin only the first is tried."""
+        """Return an extent that fits only because of its address; of most bins the first is tried.
+
+        In the bin below the first bin whose extents all fit, each examined extent is tried.
+        """
         below = (extent for extent in self._below(size) if extent.holds(size, alignment))
         found = next(below, None)
         end = self._sizes.first_bin(size + alignment - PAGE)
@@ -142,7 +145,7 @@ class ExtentCache:
         return found
 
     def _below(self, size: int) -> list[Extent]:
-        """Return those that fit of the bin below the first whose extents all do."""
+        """Return the fitting extents of the bin below the first bin whose extents all fit."""
         name = self._sizes.bin_of(size)
         if not self._sizes.page_multiples or name == self._sizes.first_bin(size):
             return []

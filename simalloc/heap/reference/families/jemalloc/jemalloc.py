@@ -1,4 +1,4 @@
-"""jemalloc (simalloc/policy/families/jemalloc.md): what the program calls, threads, arenas."""
+"""jemalloc (simalloc/policy/families/jemalloc.md): the program's calls, threads and arenas."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.jemalloc import Jemalloc
 
 _FREES_BEFORE_CACHE: Final = 128
-"""A thread of 5.3.1 that only frees gets a cache at this one."""
+"""Number of frees after which a thread of 5.3.1 without allocations gets a cache."""
 _POOL_OF_EXCEPTIONS: Final = 72704
 """Bytes that the C++ library allocates when it is loaded."""
 
 _POOL_WRITTEN: Final = 16
-"""The bytes of that which it writes then."""
+"""Bytes of this pool that the library writes at that time."""
 
 _BYTES_OF_THREAD: Final = 288
 """Bytes that the C library allocates when a thread is started."""
 _THREAD_SEED_STEP: Final = 1 << 23
-"""The seeds of threads are this far apart."""
+"""Distance between the seeds of consecutive threads."""
 
 
 class Thread:
-    """State of jemalloc for a thread."""
+    """jemalloc's state of a thread."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -52,7 +52,7 @@ class Thread:
 
     @property
     def own_arena(self) -> Arena:
-        """The arena that it is attached to, as it is from its first allocation on."""
+        """Arena to which the thread is attached from its first allocation on."""
         assert self.arena is not None, "the thread has begun"
         return self.arena
 
@@ -70,7 +70,7 @@ class JemallocHeap(Heap):
         self._events = 0
 
     def malloc(self, size: int) -> int:
-        """Return an object out of the thread's cache, or of an arena."""
+        """Return an object from the thread's cache or from an arena."""
         self.visited = 0
         thread = self._begin(allocates=True)
         alignment = power_above(self.request.alignment)
@@ -84,14 +84,14 @@ class JemallocHeap(Heap):
         return address
 
     def free(self, address: int) -> None:
-        """Put an object in the thread's cache, or give it back to its arena."""
+        """Put an object in the thread's cache, or free it in its arena."""
         thread = self._begin(allocates=False)
         usable = self._arenas.usable(address)
         self._free(thread, address)
         self._count(thread, freed=usable)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Resize a large object in place if that can be; else move, if the size is another."""
+        """Resize a large object in place if possible; else move it if the size class changes."""
         thread = self._begin(allocates=True)
         have, usable = self._arenas.usable(address), self._space.sizes.usable(size)
         if not self._resize_in_place(thread, address, usable):
@@ -102,12 +102,12 @@ class JemallocHeap(Heap):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Resize where it is, if that can be."""
+        """Resize in place if possible; return whether it succeeded."""
         thread = self._begin(allocates=True)
         return self._resize_in_place(thread, address, self._space.sizes.usable(size))
 
     def end_thread(self) -> None:
-        """Let the thread leave its arena, empty its cache, and purge an arena without threads."""
+        """Detach the thread, flush its cache, and purge its arena if no thread is left there."""
         thread = self._begin(allocates=False)
         del self._threads[self.request.thread]
         arena = thread.arena
@@ -128,7 +128,7 @@ class JemallocHeap(Heap):
             arena.pages.look()
 
     def rounded(self, size: int) -> int:
-        """Return the size of the object that is given for `size` bytes."""
+        """Return the usable size of the object for `size` bytes."""
         return self._space.sizes.usable(size)
 
     def listed(self) -> list[int]:
@@ -179,7 +179,7 @@ class JemallocHeap(Heap):
         return extent.pages.arena, mapping.number, address - mapping.address
 
     def _begin(self, *, allocates: bool) -> Thread:
-        """Let the clock go on; return the thread, which begins when it first allocates."""
+        """Advance the clock; return the thread, which starts with its first allocation."""
         tick = self._description.tick
         if self._events == 0 and self._description.mechanism:
             self._start_program()
@@ -191,7 +191,7 @@ class JemallocHeap(Heap):
         return self._thread(self.request.thread, allocates=allocates)
 
     def _start_program(self) -> None:
-        """Let thread 0 allocate what libraries keep: one for itself, one for each other thread."""
+        """Let thread 0 allocate the libraries' objects: C++'s pool, and one per other thread."""
         started = self._description.started_threads
         others = self.other_threads if started < 0 else started
         if self._description.cxx_pool:
@@ -222,7 +222,7 @@ class JemallocHeap(Heap):
         return thread
 
     def _start(self, thread: Thread) -> None:
-        """Make a thread's cache, whose table lies in arena 0, and choose its arena."""
+        """Make a thread's cache, whose table is in arena 0, and attach the thread to an arena."""
         description = self._description
         if description.tcache:
             table = 0
@@ -248,7 +248,7 @@ class JemallocHeap(Heap):
         thread.freed = 0
 
     def _allocate(self, thread: Thread, size: int, usable: int) -> int:
-        """Return an object, out of the cache if there are some of its class."""
+        """Return an object: from the cache, filled if the class is small, or from an arena."""
         number = class_number(usable)
         stacks = [] if thread.cache is None else thread.cache.stacks
         if number >= len(stacks):
@@ -283,7 +283,7 @@ class JemallocHeap(Heap):
         return address
 
     def _clear(self, large: Large) -> None:
-        """Make an extent zero that was in use before: write it, or give its pages back."""
+        """Zero an extent that was in use before: write it, or return its pages to the system."""
         extent = large.extent
         if extent.is_zero:
             return
@@ -294,7 +294,7 @@ class JemallocHeap(Heap):
             self.discard(extent.address, extent.size)
 
     def _fill(self, thread: Thread, stack: Stack) -> None:
-        """Take regions for an empty stack; the first taken is on top."""
+        """Take regions for an empty stack; the first region taken is on top."""
         arena = thread.own_arena
         bin_ = arena.bins[stack.number]
         least, most = stack.fill_counts(in_bursts=self._description.collects_by_clock)
@@ -331,7 +331,7 @@ class JemallocHeap(Heap):
         self._write_stack(stack, 1)
 
     def _free_past(self, thread: Thread, address: int) -> None:
-        """Give an object back to its arena."""
+        """Free an object in its arena."""
         arena = self._arenas.of(address)
         if address in self._arenas.large:
             arena.free_large(self._arenas.large[address])
@@ -342,7 +342,7 @@ class JemallocHeap(Heap):
         self._tick(thread, arena, 1)
 
     def _flush(self, thread: Thread, stack: Stack, kept: int) -> None:
-        """Give the oldest of a stack back, arena by arena; then the slabs that are empty."""
+        """Free the oldest objects of a stack, arena by arena; then free the empty slabs."""
         left = stack.take_oldest(kept)
         stack.burst = 0
         empty: list[tuple[Arena, Slab]] = []
@@ -362,7 +362,7 @@ class JemallocHeap(Heap):
             arena.free_slab(slab)
 
     def _resize_in_place(self, thread: Thread, address: int, usable: int) -> bool:
-        """Keep an object where it is if it has the size, or is large and can be resized."""
+        """Keep an object in place if it has the size, or is large and can be resized."""
         arena = self._arenas.of(address)
         have = self._arenas.usable(address)
         if usable != have:
@@ -373,7 +373,7 @@ class JemallocHeap(Heap):
         return True
 
     def _move(self, thread: Thread, address: int, usable: int) -> int:
-        """Give an object another place; large ones do not come out of the cache."""
+        """Move an object; a move from large to large bypasses the cache."""
         self.visited = 0
         have = self._arenas.usable(address)
         if min(have, usable) >= SMALLEST_LARGE:
@@ -386,7 +386,7 @@ class JemallocHeap(Heap):
         return new
 
     def _count(self, thread: Thread, allocated: int = 0, freed: int = 0) -> None:
-        """Count bytes; the cache is collected when there are enough."""
+        """Count bytes; collect the cache after every `tcache_gc_incr_bytes`."""
         limit = self._description.tcache_gc_incr_bytes
         thread.allocated += allocated
         if thread.allocated >= limit:
@@ -402,13 +402,13 @@ class JemallocHeap(Heap):
             thread.cache.collect(self._space.now)
 
     def _tick(self, thread: Thread, arena: Arena, ticks: int) -> None:
-        """Count operations past the cache; now and then, give pages back that are due."""
+        """Count operations that bypass the cache; at times, purge the pages that are due."""
         background = self._description.background_thread
         if thread.ticker.count(ticks, thread.random) and not background:
             arena.pages.look()
 
     def _write_stack(self, stack: Stack, count: int) -> None:
-        """Write the pointers of the newest objects in the table of a stack."""
+        """Write the pointers of a stack's newest objects to its table."""
         if self._description.mechanism:
             self.touch(stack.end - 8 * len(stack.objects), 8 * count)
 

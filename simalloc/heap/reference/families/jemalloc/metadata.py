@@ -1,4 +1,4 @@
-"""Where jemalloc keeps its own tables, and how many bytes they take."""
+"""Memory for jemalloc's metadata."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Metadata:
     """The tables of one arena: blocks of growing size that are filled and never freed."""
 
     def __init__(self, space: JemallocSpace, first: int) -> None:
-        """Begin with a block that has `first` bytes in use."""
+        """Map the first block, in which `first` bytes are in use."""
         self._space = space
         self._blocks: list[_Block] = []
         self.allocated = first
@@ -41,22 +41,22 @@ class Metadata:
         self.start = block.address
 
     def extend_first(self, size: int, lost: int) -> None:
-        """Take bytes of the first block, behind those in use; some more are lost by alignment."""
+        """Take `size` bytes of the first block behind its used bytes; `lost` more are wasted."""
         self._blocks[0].used += size + lost
         self.allocated += size
 
     @property
     def mapped(self) -> int:
-        """The bytes of all blocks."""
+        """Bytes of all blocks."""
         return sum(block.size for block in self._blocks)
 
     @property
     def resident(self) -> int:
-        """The bytes of all pages that anything was taken from."""
+        """Bytes of all pages that contain used metadata."""
         return sum(round_up(block.used, PAGE) for block in self._blocks)
 
     def allocate(self, size: int, alignment: int) -> int:
-        """Take bytes from the block with the least room that is enough; return their address."""
+        """Take bytes from the block with the smallest sufficient rest; return their address."""
         wanted = class_above(round_up(size, alignment) + alignment - QUANTUM, QUANTUM)
         fitting = [block for block in self._blocks if self._room(block) >= wanted]
         if fitting:
@@ -84,12 +84,12 @@ class Metadata:
 
 
 class NoMetadata(Metadata):
-    """Tables that take no memory: placement alone."""
+    """Metadata that takes no memory, for placement alone."""
 
     def __init__(self) -> None:
         self._blocks = []
         self.allocated = 0
 
     def allocate(self, size: int, alignment: int) -> int:  # noqa: ARG002
-        """Take nothing."""
+        """Return 0 and take no memory."""
         return 0

@@ -17,14 +17,14 @@ from simalloc.heap.reference.families.jemalloc.space import JemallocSpace
 from simalloc.heap.reference.space import State
 
 RECORD: Final = 128
-"""Bytes of the record that is kept of an extent."""
+"""Bytes of an extent's record."""
 
 
 class Pages:
-    """The pages of an arena: active extents, and three caches of unused ones.
+    """The pages of an arena: active extents, and three caches of unused extents.
 
-    Freed pages are dirty, then muzzy if muzzy pages have a decay time, then retained: the addresses
-    stay reserved without memory.
+    Freed pages are dirty, then muzzy if muzzy pages have a decay time, then retained. Retained
+    addresses stay reserved without memory.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class Pages:
         times: tuple[int, int],
         eager_from: int,
     ) -> None:
-        """Begin without pages.
+        """Start without pages.
 
-        `times` are the decay times, dirty and muzzy. An extent of `eager_from` bytes is purged when
-        it is freed.
+        `times` are the decay times of dirty and of muzzy pages, in milliseconds. An extent of at
+        least `eager_from` bytes is purged when it is freed.
         """
         description = space.description
         seeds = [seed + arena * _SEED_STEP for seed in description.seeds()[1:]]
@@ -75,13 +75,13 @@ class Pages:
         return extent
 
     def free(self, extent: Extent) -> None:
-        """Make an active extent dirty; if the decay time is 0, none stays dirty."""
+        """Make an active extent dirty; if the dirty decay time is 0, purge all dirty extents."""
         self._free(extent)
         if self._decays[self.dirty].milliseconds == 0:
             self._evict(self.dirty, 0, self.dirty.pages, lazily=False)
 
     def expand(self, extent: Extent, more: int) -> bool:
-        """Add the `more` bytes behind an extent to it, if one that is not in use has them."""
+        """Add the `more` bytes behind an extent to it if they are in one unused extent."""
         behind = self._space.neighbour_above(extent)
         if behind is None or behind.use is Use.ACTIVE or behind.size < more:
             return False
@@ -94,7 +94,7 @@ class Pages:
         return True
 
     def shrink(self, extent: Extent, size: int) -> None:
-        """Free what an extent has beyond `size`."""
+        """Free the part of an extent beyond `size`."""
         self.free(self._split(extent, size))
 
     def look(self) -> None:
@@ -117,7 +117,7 @@ class Pages:
         return [self.dirty, self.muzzy] if has_muzzy else [self.dirty]
 
     def _take(self, cache: ExtentCache, extent: Extent, size: int, alignment: int) -> Extent:
-        """Take `size` bytes out of a cached extent; the rest stays in the cache."""
+        """Take `size` bytes from a cached extent; the rest stays in the cache."""
         cache.remove(extent)
         extent, rests = self._cut_out(extent, size, alignment)
         for rest in rests:
@@ -136,7 +136,10 @@ class Pages:
         return extent, rests
 
     def _grow(self, size: int, alignment: int) -> Extent:
-        """Map the next of the growing sizes that is enough; the rest is retained."""
+        """Map an extent of at least `size`: the next sufficient size of a growing series.
+
+        The rest is retained. Without `retain`, exactly `size` bytes are mapped.
+        """
         if not self._space.description.retain:
             self._new_record()
             return self._space.map(self, size, alignment)
@@ -152,7 +155,7 @@ class Pages:
         return extent
 
     def _free(self, extent: Extent) -> None:
-        """Make an extent dirty; a large one merges with its neighbours first."""
+        """Free an extent; a large one is merged with its neighbours, and may be purged at once."""
         extent.is_zero = False
         self._space.set_state(extent, State.FREE)
         if extent.size < SMALLEST_LARGE:
@@ -174,7 +177,7 @@ class Pages:
     def _merge_one(
         self, cache: ExtentCache, extent: Extent, most: int | None = None
     ) -> tuple[Extent, bool]:
-        """Merge an extent with the neighbour above or else below, if it is in the cache.
+        """Merge an extent with its upper or else its lower neighbour, if that is in the cache.
 
         Returns the extent, and whether it was merged. A merged extent has at most `most` bytes.
         """
@@ -198,7 +201,7 @@ class Pages:
         return extent
 
     def _retain(self, extent: Extent) -> None:
-        """Give an extent's pages back to the system and keep its addresses, if any are kept."""
+        """Return an extent's pages to the system; keep the addresses if addresses are retained."""
         extent.is_zero = True
         self._space.set_state(extent, State.HOLE)
         if not self._space.description.retain:
@@ -208,7 +211,7 @@ class Pages:
         self.retained.insert(self._merge_all(self.retained, extent))
 
     def _evict(self, cache: ExtentCache, limit: int, most: int, *, lazily: bool) -> None:
-        """Purge the oldest extents until `limit` pages are left or `most` have gone."""
+        """Purge the oldest extents until at most `limit` pages are left or `most` were purged."""
         evicted: list[Extent] = []
         taken = 0
         while taken < most and cache.pages > limit:
@@ -246,4 +249,4 @@ class Pages:
 
 
 _SEED_STEP: Final = 1 << 21
-"""The seeds of decays are this far apart, arena by arena."""
+"""Distance between the decay seeds of consecutive arenas."""

@@ -1,4 +1,4 @@
-"""jemalloc's sizes: classes of objects, slabs, and classes of extents."""
+"""jemalloc's size classes of objects, slabs and extents."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from simalloc.policy.families.jemalloc import Jemalloc
 PAGE: Final = 4096
 HUGE_PAGE: Final = 2 << 20
 SMALLEST_LARGE: Final = 16384
-"""Objects of this size have extents of their own."""
+"""Smallest size of an object with its own extent."""
 _CACHE_LINE: Final = 64
 _MAX_REGIONS: Final = 512
-"""Of a slab."""
+"""Maximum number of regions of a slab."""
 
 
 def power_above(number: int) -> int:
-    """Return the least power of two that is not below a number."""
+    """Return the smallest power of two that is at least `number`."""
     return 1 << max(number - 1, 0).bit_length()
 
 
 def class_above(size: int, grain: int) -> int:
-    """Return the least class of at least `size`: multiples of `grain`, from 4 on 4 a doubling."""
+    """Return the smallest class of at least `size`.
+
+    Classes are multiples of `grain`, up to 4 of them, and above 4 classes per doubling.
+    """
     if size <= 4 * grain:
         return round_up(max(size, 1), grain)
     return round_up(size, 1 << ((size - 1).bit_length() - 3))
 
 
 def class_below(size: int, grain: int) -> int:
-    """Return the greatest class of at most `size`, or 0 if `size` is below all classes."""
+    """Return the largest class of at most `size`, or 0 if `size` is below all classes."""
     width = grain if size < 4 * grain else 1 << (size.bit_length() - 3)
     return size // width * width
 
@@ -47,12 +50,12 @@ SMALL_CLASSES: Final = _small_classes()
 
 
 def small_class(size: int) -> int:
-    """Return the number of the class that a small size belongs to."""
+    """Return the class number of a small size."""
     return bisect_left(SMALL_CLASSES, size)
 
 
 def class_number(size: int) -> int:
-    """Return the number of the class, small or large, that a size belongs to."""
+    """Return the class number of a small or large size."""
     if size <= SMALL_CLASSES[-1]:
         return small_class(size)
     doublings = (size - 1).bit_length() - 1
@@ -61,7 +64,7 @@ def class_number(size: int) -> int:
 
 
 def slab_size(description: Jemalloc, number: int) -> int:
-    """Return the bytes of a slab of this class: by the option, or the fewest without a rest."""
+    """Return the slab size of a class: from the option, or the smallest without a rest."""
     size = SMALL_CLASSES[number]
     found = lcm(size, PAGE)
     for first, last, pages in description.slab_pages:
@@ -79,13 +82,13 @@ class Sizes:
         self.slabs = [slab_size(description, number) for number in range(len(SMALL_CLASSES))]
 
     def usable(self, size: int) -> int:
-        """Return the bytes of the object that is given for `size`."""
+        """Return the usable size of the object for `size` bytes."""
         if size <= SMALL_CLASSES[-1]:
             return SMALL_CLASSES[small_class(size)]
         return round_up(size, PAGE) if self.page_multiples else class_above(size, 16)
 
     def aligned(self, size: int, alignment: int) -> int:
-        """Return the bytes of the object that is given for `size` at an alignment."""
+        """Return the usable size of the object for `size` bytes at an alignment."""
         if size <= SMALL_CLASSES[-1] and alignment <= PAGE:
             usable = self.usable(round_up(size, alignment))
             if usable < SMALLEST_LARGE:
@@ -93,23 +96,23 @@ class Sizes:
         return self.usable(max(size, SMALLEST_LARGE))
 
     def floor(self, size: int) -> int:
-        """Return the greatest size of a large object's extent that is not above `size`."""
+        """Return the largest extent size of a large object that is at most `size`; else `size`."""
         below = class_below(size - self.pad, PAGE) if size > self.pad else 0
         return below + self.pad if below else size
 
     def bin_of(self, size: int) -> int:
-        """Return the page class in whose bin an extent lies."""
+        """Return the page class whose bin contains extents of `size`."""
         return class_above(self.floor(size), PAGE)
 
     def first_bin(self, size: int) -> int:
-        """Return the least page class whose bin has only extents of at least `size`."""
+        """Return the smallest page class whose bin contains only extents of at least `size`."""
         floor = self.floor(size)
         if floor < size:
             floor = class_above(max(floor - self.pad, 0) + 1, PAGE) + self.pad
         return class_above(floor, PAGE)
 
     def batched(self, size: int) -> int:
-        """Return the bytes to take at once of unused addresses, for `size`."""
+        """Return the bytes to take at once from retained or new addresses for `size` bytes."""
         if not self.page_multiples:
             return size
         return min(class_above(size, 16), round_up(size, HUGE_PAGE))

@@ -1,4 +1,4 @@
-"""The addresses that jemalloc's arenas share: mappings, extents side by side, and the clock."""
+"""Address space shared by jemalloc's arenas: mappings, adjacent extents, and the clock."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _TOP: Final = 0x7FFFE5800000
 """End of the first mapping; each later one is below the earlier ones."""
 _WINDOW: Final = 1 << 30
-"""Segments have the addresses of Linux modulo this number."""
+"""Segments keep Linux's addresses modulo this number."""
 _LEAF_SPAN: Final = 1 << 30
-"""The entries of a leaf of the tree of addresses."""
+"""Addresses covered by one leaf of the address tree, in bytes."""
 _LEAF_BYTES: Final = 2 << 20
 
 
 class JemallocSpace:
-    """Memory of all arenas; `leaves` provides the leaves of the tree of addresses."""
+    """Memory of all arenas; `leaves` provides the leaves of the address tree."""
 
     def __init__(self, heap: Heap, description: Jemalloc) -> None:
         self.description = description
@@ -56,7 +56,7 @@ class JemallocSpace:
         return extent
 
     def has_room(self, size: int) -> bool:
-        """Say whether the capacity allows `size` more bytes."""
+        """Return whether the capacity allows `size` more bytes."""
         return self._heap.blocks.has_room(size)
 
     def take_room(self, size: int) -> None:
@@ -72,7 +72,7 @@ class JemallocSpace:
         return address
 
     def split(self, extent: Extent, size: int) -> Extent:
-        """Cut an extent down to `size`; return the new one that the rest is."""
+        """Cut an extent down to `size`; return the rest as a new extent."""
         self._leave(extent)
         high = Extent(extent.pages, extent.mapping, extent.address + size, extent.size - size)
         high.is_zero = extent.is_zero
@@ -86,7 +86,7 @@ class JemallocSpace:
         return high
 
     def merge(self, low: Extent, high: Extent) -> None:
-        """Make one extent of two neighbours in one state; it is the low one."""
+        """Merge two adjacent extents of one state into the low one."""
         self._leave(low)
         self._leave(high)
         low.size += high.size
@@ -95,7 +95,7 @@ class JemallocSpace:
         self._enter(low)
 
     def drop(self, extent: Extent) -> None:
-        """Forget an extent whose addresses are not kept."""
+        """Remove an extent whose addresses are not retained."""
         self._leave(extent)
 
     def set_state(self, extent: Extent, state: State) -> None:
@@ -104,22 +104,22 @@ class JemallocSpace:
             self._heap.blocks.mark(extent.address, state)
 
     def neighbour_above(self, extent: Extent) -> Extent | None:
-        """Return the extent that follows in the same mapping."""
+        """Return the extent that follows in the same mapping, or None."""
         other = self._starting.get(extent.end)
         return other if other is not None and other.mapping is extent.mapping else None
 
     def neighbour_below(self, extent: Extent) -> Extent | None:
-        """Return the extent that precedes in the same mapping."""
+        """Return the extent that precedes in the same mapping, or None."""
         other = self._ending.get(extent.address)
         return other if other is not None and other.mapping is extent.mapping else None
 
     def register_inside(self, extent: Extent) -> None:
-        """Enter the pages inside a slab in the tree of addresses too."""
+        """Register the inner pages of a slab in the address tree."""
         for address in range(extent.address + PAGE, extent.end - PAGE, PAGE):
             self._register(extent.mapping, address)
 
     def touch(self, address: int, size: int) -> None:
-        """Write in a table, if there are tables."""
+        """Write to a table, if the policy has tables."""
         if self.description.mechanism:
             self._heap.touch(address, size)
 
@@ -128,13 +128,16 @@ class JemallocSpace:
         return list(self._starting.values())
 
     def _place(self, size: int, alignment: int = PAGE) -> int:
-        """Return Linux's address of a mapping: below the last; whole huge pages at a multiple."""
+        """Return Linux's address of a mapping, below the previous one; no memory is mapped.
+
+        A mapping of whole huge pages begins at a multiple of a huge page.
+        """
         self._top -= size
         self._top -= self._top % max(alignment, HUGE_PAGE if size % HUGE_PAGE == 0 else PAGE)
         return self._top
 
     def _register(self, mapping: Mapping, address: int) -> None:
-        """Enter a page in the tree of addresses, which has a leaf for each GiB in use."""
+        """Register a page in the address tree, which has a leaf for each GiB in use."""
         if self.leaves is None:
             return
         place = address - mapping.address + mapping.place

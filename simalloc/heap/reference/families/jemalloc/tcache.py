@@ -1,4 +1,4 @@
-"""The cache of a thread of jemalloc."""
+"""The thread cache of jemalloc."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class Stack:
     """The cached objects of one class, the newest last."""
 
     def __init__(self, number: int, capacity: int, end: int) -> None:
-        """`end` is where the table of the stack ends, which grows downwards."""
+        """`end` is the end of the stack's table, which grows downwards."""
         self.number = number
         self.capacity = capacity
         self.end = end
         self.objects: list[int] = []
-        # The fewest objects since the last collection.
+        # Minimum number of objects since the latest collection.
         self.low = 0
-        # A fill takes capacity >> (shift - burst); only of small classes.
+        # A fill takes at most capacity >> (shift - burst) objects; small classes only.
         self.shift = 1
         self.burst = 0
         self.refilled = False
@@ -74,7 +74,7 @@ class Stack:
         return found
 
     def take_oldest(self, kept: int) -> list[int]:
-        """Take out all but the `kept` newest; return them, the newest first."""
+        """Remove all but the `kept` newest objects; return the removed ones, the newest first."""
         count = len(self.objects) - kept
         taken = self.objects[:count][::-1]
         del self.objects[:count]
@@ -82,7 +82,7 @@ class Stack:
         return taken
 
     def fill_counts(self, *, in_bursts: bool) -> tuple[int, int]:
-        """Return the least and the greatest number of objects that a fill takes."""
+        """Return the minimum and the maximum number of objects that a fill takes."""
         most = max(1, self.capacity >> (self.shift - self.burst))
         if not in_bursts:
             return most, most
@@ -91,13 +91,13 @@ class Stack:
         return most // 2 + 1, most
 
     def slow_down(self) -> None:
-        """Let fills take half as much, but one object at least."""
+        """Halve the objects of a fill, to at least one object."""
         self.burst = 0
         if self.capacity >> (self.shift + 1) >= 1:
             self.shift += 1
 
     def speed_up(self) -> None:
-        """Let fills take twice as much, after a collection that found the class refilled."""
+        """Double the objects of a fill, after a collection that found the class refilled."""
         self.burst = 0
         self.refilled = False
         if self.shift > 1:
@@ -105,7 +105,7 @@ class Stack:
 
 
 class ThreadCache:
-    """The stacks of a thread, and their collector."""
+    """The stacks of a thread, and their collection."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class ThreadCache:
         return 8 * (2 + sum(capacities(description)))
 
     def collect(self, now: int) -> None:
-        """Flush a part of the objects that were not used since the last collection."""
+        """Flush a part of the objects that were unused since the latest collection."""
         if not self._by_clock:
             self._visit(self.stacks[self._cursor])
             self._cursor = (self._cursor + 1) % len(self.stacks)
@@ -154,7 +154,7 @@ class ThreadCache:
             self._large_cursor = self._visit_some(self._large_cursor, _SMALL, len(self.stacks), 1)
 
     def _visit_some(self, cursor: int, first: int, end: int, most: int) -> int:
-        """Visit classes in turn until `most` have flushed; return where to go on."""
+        """Visit classes in turn until `most` were flushed; return the class to continue with."""
         flushed = 0
         for _ in range(end - first):
             flushed += self._visit(self.stacks[cursor])
@@ -178,9 +178,9 @@ class ThreadCache:
         return count > 0
 
     def _gather_far(self, stack: Stack, count: int) -> int:
-        """Move objects far from the slab in use to the oldest end.
+        """Move objects far from the current slab to the oldest end.
 
-        Returns the number of objects to flush: `count`, or all far objects.
+        Returns the number of objects to flush: `count`, or all far objects if there are more.
         """
         slab = self._span_of(stack.number)
         if slab is None:
@@ -198,7 +198,7 @@ class ThreadCache:
 
 
 def _move_behind(objects: list[int], far: set[int]) -> None:
-    """Swap the near objects to the front, in their order; each for the first far one."""
+    """Swap the near objects to the front, in their order, each with the first far object."""
     first_far: int | None = None
     for place, address in enumerate(objects):
         if address in far:

@@ -1,1 +1,1 @@
-"""PyTorch's caching allocator, part by part; `pytorch.py` is what the program calls."""
+"""The parts of PyTorch's caching allocator; `pytorch.py` receives the program's calls."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def reach(heap: PyTorchHeap, block: int) -> int:
-    """Return the size that a free block can grow to without moving."""
+    """Return the size to which a free block can grow without moving."""
     behind = heap.blocks.after(block)
     more = heap.block_size(behind) if behind is not None and heap.is_hole(behind) else 0
     return heap.block_size(block) + more
@@ -22,8 +22,8 @@ def reach(heap: PyTorchHeap, block: int) -> int:
 def grow(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> int | None:
     """Return a free block of at least `size`, made by mapping pages and in no list, or None.
 
-    It is None if the device refuses a page, in which case the pages mapped before stay; or if even
-    a new range is too short.
+    Returns None if the device refuses a page; the pages mapped before then stay mapped. Also
+    returns None if even a new range is too short.
     """
     block = _start(heap, pool, stream, size)
     if block is not None and heap.is_hole(block):
@@ -39,7 +39,10 @@ def grow(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> int | None:
 
 
 def unmap(heap: PyTorchHeap, block: int) -> None:
-    """Unmap the pages that lie wholly inside a free block; they are counted from the range on."""
+    """Unmap the pages that are wholly inside a free block.
+
+    Pages are counted from the start of the block's range.
+    """
     page, first = _page_size(heap, block), heap.of[block].origin
     end = block + heap.block_size(block)
     low = first + round_up(block - first, page)
@@ -66,9 +69,10 @@ def _page_size(heap: PyTorchHeap, block: int) -> int:
 
 
 def _start(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> int | None:
-    """Return the first block from which free ones and holes reach far enough.
+    """Return the first block from which free blocks and holes contain `size` bytes.
 
-    None if a new range is too short too: it is given up at once, and its addresses are lost.
+    If no block does, a new range is reserved. Returns None if the new range is too short; it is
+    then dropped, and its addresses are lost.
     """
     for hole in pool.holes:
         if heap.of[hole].stream != stream:
@@ -97,9 +101,9 @@ def _has_room(heap: PyTorchHeap, block: int | None, size: int) -> bool:
 
 
 def _map(heap: PyTorchHeap, hole: int, size: int) -> int | None:
-    """Map whole pages from the beginning of a hole on, and return the free block there.
+    """Map whole pages from the start of a hole; return the free block there.
 
-    None if they are refused.
+    Returns None if the device refuses the pages.
     """
     size = round_up(size, _page_size(heap, hole))
     if not heap.has_room(size):

@@ -19,9 +19,9 @@ from simalloc.policy.device.base import GRANULE
 
 UNIT: Final = 512
 SMALL: Final = 1 << 20
-"""Requests up to this are served from the small pool, and no larger rest stays with a large one."""
+"""Maximum request of the small pool; a rest of at most this size stays with a large block."""
 MIDDLE: Final = 10 << 20
-"""Requests from this on get a segment of their own size."""
+"""Minimum request that gets a segment of its own size."""
 
 
 class PyTorchHeap(DeviceHeap):
@@ -34,7 +34,7 @@ class PyTorchHeap(DeviceHeap):
         self._waiting: list[int] = []
 
     def allocate(self, size: int) -> int | None:
-        """Return a block: from the pool, from the device, or after giving back."""
+        """Return a block: from the pool, from the device, or after returning cached memory."""
         self._free_waiting()
         stream, rounded = self.request.stream, self.rounded(size)
         pool = self.pool(self.request.pool, small=rounded <= SMALL)
@@ -48,7 +48,7 @@ class PyTorchHeap(DeviceHeap):
         return self.hand_out(block, size)
 
     def release(self, address: int) -> None:
-        """Take a block back; at once, or when the streams that use it are done."""
+        """Free a block, at once or when the streams that use it have finished."""
         size, block = self.block_size(address), self.of[address]
         self.blocks.mark(address, State.WASTE)
         self.statistics.allocated.change(-size, small=block.pool.small)
@@ -59,7 +59,7 @@ class PyTorchHeap(DeviceHeap):
             self._free_now(address)
 
     def use(self, address: int) -> None:
-        """Note that another stream uses the block (record_stream)."""
+        """Record that another stream uses the block (record_stream)."""
         if self.request.stream != self.of[address].stream:
             self.of[address].users.add(self.request.stream)
 
@@ -69,13 +69,13 @@ class PyTorchHeap(DeviceHeap):
         release_all(self)
 
     def pool(self, number: int, *, small: bool) -> Pool:
-        """Return a pool by its private number (0: none), and whether it is for small requests."""
+        """Return the pool of a private number (0: not private), for small or large requests."""
         if (number, small) not in self._pools:
             self._pools[number, small] = self.add_pool(small=small)
         return self._pools[number, small]
 
     def rounded(self, size: int) -> int:
-        """Return the size of the block for a request."""
+        """Return the block size for a request."""
         if size < UNIT:
             return UNIT
         interval = min(max(size.bit_length() - 21, 0), 15)
@@ -85,17 +85,17 @@ class PyTorchHeap(DeviceHeap):
         return round_up(size, UNIT)
 
     def is_oversize(self, size: int) -> bool:
-        """Return whether a block or segment is of those that are never split."""
+        """Return whether a block or segment of `size` is never split."""
         return size >= (self.rules.max_split or inf)
 
     def segment_size(self, size: int) -> int:
-        """Return the bytes to request from the device for a block."""
+        """Return the bytes to request from the device for a block of `size`."""
         if size <= SMALL:
             return GRANULE
         return self.rules.large_segment if size < MIDDLE else round_up(size, GRANULE)
 
     def _search(self, pool: Pool, stream: int, size: int) -> int | None:
-        """Take the best fit among the stream's free blocks out of the pool, if it may be taken."""
+        """Take the best fit among the stream's free blocks, if the rules allow its use."""
         rules = self.rules
         pool.searches += rules.collected_above is not None
         block = self.best_fit(pool, stream, size)
@@ -113,7 +113,7 @@ class PyTorchHeap(DeviceHeap):
         return block
 
     def _least_reach(self, pool: Pool, block: int) -> int:
-        """Return the first block of its stream from one on that can grow less than the next."""
+        """Return the first block from `block` on whose next block in the stream reaches as far."""
         at = pool.free.index(block)
         while (
             at + 1 < len(pool.free)
@@ -125,7 +125,7 @@ class PyTorchHeap(DeviceHeap):
         return found
 
     def _from_device(self, pool: Pool, stream: int, size: int) -> int | None:
-        """Request memory from the device, and return more and more of it until that succeeds."""
+        """Request memory from the device; if refused, return cached memory and try again."""
         collect_garbage(self)
         block = self._new_segment(pool, stream, size)
         if block is None and release_oversize(self, pool, stream, size):
@@ -138,7 +138,7 @@ class PyTorchHeap(DeviceHeap):
         return block
 
     def _new_segment(self, pool: Pool, stream: int, size: int) -> int | None:
-        """Return a free block of new memory, which is in no pool; None if the device refuses."""
+        """Return a free block of new memory, in no pool, or None if the device refuses."""
         segment = self.segment_size(size)
         allowed = self.rules.allowed
         if allowed is not None and self.blocks.mapped + segment > allowed:
@@ -151,7 +151,7 @@ class PyTorchHeap(DeviceHeap):
         return address
 
     def _split_off(self, pool: Pool, block: int, size: int) -> None:
-        """Split a block and put its rest back, if the rest is large enough."""
+        """Split a block and list the rest, if the rest is large enough."""
         has, was_whole = self.block_size(block), self.blocks.is_segment(block)
         if pool.small or self.rules.expandable:
             splits = has - size >= UNIT
@@ -168,7 +168,7 @@ class PyTorchHeap(DeviceHeap):
             self.statistics.inactive_split.change(has - size, small=pool.small)
 
     def _free_waiting(self) -> None:
-        """Free the blocks that waited for other streams, which are done by now."""
+        """Free the blocks that waited for other streams, which have finished by now."""
         waiting, self._waiting = self._waiting, []
         for address in waiting:
             self.of[address].users.clear()

@@ -23,10 +23,10 @@ def release_all(heap: PyTorchHeap) -> None:
 
 
 def release_oversize(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> bool:
-    """Return blocks that are never split to the device, until a request has room.
+    """Return blocks that are never split to the device, until a request fits.
 
-    A single block is returned if one is large enough; otherwise the smaller ones, the largest
-    first. False if the request still has no room.
+    If one free block is large enough, only that block is returned. Otherwise smaller ones are
+    returned, the largest first. Returns False if the request still does not fit.
     """
     least = heap.rules.max_split
     if least is None or heap.rules.expandable:
@@ -48,7 +48,7 @@ def release_oversize(heap: PyTorchHeap, pool: Pool, stream: int, size: int) -> b
 
 
 def collect_garbage(heap: PyTorchHeap) -> None:
-    """Return whole large blocks older than the average to the device, while too much is reserved.
+    """Return whole large blocks of at least mean age to the device, while too much is reserved.
 
     A block's age is the number of searches of its pool since it entered.
     """
