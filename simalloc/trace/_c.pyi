@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SPAN_EVENTS: int  # the events of a span (c/live_span.h)
+SPAN_EVENTS: int  # number of events in a span (c/live_span.h)
 SPAN_BYTES: int
 
 class LiveSlots:

@@ -1,4 +1,4 @@
-"""Work done ahead of whoever waits for it, in a thread of its own."""
+"""Computation of an iterator's items in advance, in a separate thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def ahead(items: Iterator[Item], depth: int = DEPTH) -> Generator[Item]:
     """Yield an iterator's items. Another thread makes up to `depth` of them in advance.
 
     An error of the iterator is raised here, after the items before it. Closing the generator waits
-    for the item being made, and makes no more.
+    for the item being made and then stops the thread.
     """
     made: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
     room = Semaphore(depth)
@@ -33,7 +33,7 @@ def ahead(items: Iterator[Item], depth: int = DEPTH) -> Generator[Item]:
             made.put(error)
 
     thread = Thread(target=work, name="read-ahead")
-    try:  # Ctrl-C may come while the thread begins
+    try:  # Ctrl-C may arrive while the thread starts
         thread.start()
         while (one := made.get()) is not None:
             if isinstance(one, BaseException):

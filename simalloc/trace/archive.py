@@ -1,4 +1,4 @@
-"""The zip archive that a trace file is: members that are arrays of bytes, none believed."""
+"""The zip archive of a trace file: members are byte arrays, and no content is trusted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAMAGE: Final = (
     OSError,
     ValueError,
     struct.error,
-    cast("type[Exception]", zlib_ng.error),  # the library's stub calls it an instance
+    cast("type[Exception]", zlib_ng.error),  # the library's stub types it as an instance
 )
 """Errors besides `TraceError` that reading a damaged archive may raise."""
 
@@ -37,13 +37,13 @@ _NPY_HEADER: Final = re.compile(
 _NPY_HEADER_LIMIT: Final = 1024
 
 _PIECE: Final = 1 << 12
-"""Bytes inflated at a time: to so few that they are still in the cache when they are copied."""
+"""Bytes per inflation, few enough to be still in the cache when they are copied."""
 
 
 class Archive:
-    """Reads members of a zip file whole, with as little work as can be.
+    """Reads whole members of a zip file with little overhead.
 
-    `zipfile` reads the directory; members it would inflate a few kilobytes at a time, and with
+    `zipfile` reads only the directory. It would inflate members a few kilobytes at a time with
     zlib, which takes twice the time of zlib-ng.
     """
 
@@ -57,10 +57,10 @@ class Archive:
     def read(
         self, name: str, *, dimensions: int, limit: int, check_sum: bool = True
     ) -> NDArray[np.uint8]:
-        """Read an array of no more than `limit` bytes.
+        """Read an array of at most `limit` bytes.
 
-        Without `check_sum` the archive's checksum is not tested. Raises `TraceError`, or an error
-        of `DAMAGE`.
+        Without `check_sum`, the archive's checksum is not verified. Raises `TraceError`, or an
+        error in `DAMAGE`.
         """
         member = self._directory.getinfo(f"{name}.npy")
         content, whole = self._inflate(member, limit + _NPY_HEADER_LIMIT)
@@ -79,7 +79,7 @@ class Archive:
         return content[start:].reshape(shape)
 
     def _inflate(self, member: zipfile.ZipInfo, limit: int) -> tuple[NDArray[np.uint8], bool]:
-        """Return up to `limit` bytes of a member, and whether that is all of it."""
+        """Return up to `limit` bytes of a member, and whether they are the whole member."""
         self._stream.seek(member.header_offset)
         magic, flags, *lengths = _LOCAL_HEADER.unpack(self._stream.read(_LOCAL_HEADER.size))
         if magic != ZIP_START or flags & _ENCRYPTED:
@@ -96,7 +96,7 @@ class Archive:
         return self._inflate_deflated(packed, min(member.file_size, limit))
 
     def _inflate_deflated(self, packed: int, room: int) -> tuple[NDArray[np.uint8], bool]:
-        """Inflate the next `packed` bytes to up to `room`; return whether that is all of them."""
+        """Inflate the next `packed` bytes to at most `room`; return whether the result is whole."""
         content, filled = borrow(room), 0
         inflater = zlib_ng.decompressobj(-zlib.MAX_WBITS)
         while not inflater.eof and filled <= room:

@@ -11,14 +11,14 @@ from simalloc.trace.sample import sampled_every
 
 @dataclass(frozen=True)
 class LiveAtStart:
-    """Objects whose allocations are the first events of a trace, and their bytes."""
+    """Objects whose allocations are the first events of a trace, and their total bytes."""
 
     objects: int = 0
     bytes: int = 0
 
     @property
     def last_event(self) -> int:
-        """The event after which all of them are live, or 0 without such objects."""
+        """The event after which all these objects are live, or 0 without such objects."""
         return max(self.objects - 1, 0)
 
 
@@ -26,7 +26,7 @@ NONE_LIVE: Final = LiveAtStart()
 
 
 def live_at_start(provenance: Mapping[str, Any]) -> LiveAtStart:
-    """Return the objects that were live when a recording began; a sample leaves them out."""
+    """Return the objects that were live when a recording began. A sample does not contain them."""
     start = provenance.get("live_at_start")
     if start is None or sampled_every(provenance):
         return NONE_LIVE

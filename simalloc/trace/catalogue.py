@@ -1,4 +1,4 @@
-"""The catalogue of traces, and how a trace is found by its bare name."""
+"""The catalogue of traces, and the search for a trace by its bare name."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ FOLDER_VARIABLE: Final = "SIMALLOC_TRACES"
 class Entry:
     """The catalogue's description of a trace (traces/README.md).
 
-    `recorded` describes its recording, `genuine` the parts that equal the papers', and `departures`
-    the parts that differ. A `reconstructed` trace was generated and must be shown as such.
+    `recorded` describes the recording, `genuine` the parts that are equal to the papers' traces,
+    and `departures` the parts that differ from them. A `reconstructed` trace was generated and must
+    be presented as such.
     """
 
     name: str
@@ -41,12 +42,14 @@ class Entry:
     totals: Totals
     sha256: str
     group: Literal["programs", "threads", "boards"] = "programs"
-    """`threads`: recorded for its threads; `boards`: software of boards, compiled for 32 bits."""
+    """`threads` contains traces that were recorded for their threads, and `boards` traces of
+    embedded software, compiled for 32 bits.
+    """
     licence: str = ""
-    """The licence of the recorded software, where the catalogue states one."""
+    """The licence of the recorded software, or "" if the catalogue states none."""
 
     def check(self) -> None:
-        """Read the whole file; raises `TraceError` if it is not the trace described here."""
+        """Read the whole file. Raises `TraceError` if it is not the described trace."""
         with TraceReader(self.path) as reader:
             if (reader.header.totals, reader.identity().events) != (self.totals, self.sha256):
                 raise TraceError("is not the trace that the catalogue describes", path=self.path)
@@ -55,11 +58,11 @@ class Entry:
 
 
 def folders() -> list[Path]:
-    """Return the folders where traces are looked for, in order.
+    """Return the folders that are searched for traces, in order.
 
-    They are what the environment variable SIMALLOC_TRACES names, `traces` in the current
-    directory, and the shipped traces: installed with the package, or in a clone of the project
-    `traces` beside it.
+    They are the folders in the environment variable SIMALLOC_TRACES, `traces` in the current
+    directory, and the folder of the shipped traces. The shipped traces are installed with the
+    package or, in a clone of the project, are in `traces` beside the package.
     """
     named = os.environ.get(FOLDER_VARIABLE)
     here = Path(__file__).resolve()
@@ -70,9 +73,9 @@ def folders() -> list[Path]:
 
 
 def catalogue() -> dict[str, Entry]:
-    """Return the catalogued traces by name; the first folder that has a name wins.
+    """Return the catalogued traces by name. The first folder that contains a name has precedence.
 
-    Raises `TraceError` for a catalogue that cannot be read.
+    Raises `TraceError` if a catalogue cannot be read.
     """
     found: dict[str, Entry] = {}
     for folder in folders():
@@ -82,7 +85,10 @@ def catalogue() -> dict[str, Entry]:
 
 
 def as_path(given: object) -> Path:
-    """Return a name or path as a `Path`. Raises `TraceError` for anything else, and for no text."""
+    """Return a name or path as a `Path`.
+
+    Raises `TraceError` for an empty text or another object.
+    """
     if isinstance(given, (str, os.PathLike)) and str(given):
         return Path(given)
     raise TraceError(
@@ -93,8 +99,8 @@ def as_path(given: object) -> Path:
 def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
     """Return the path of a trace or log, given as a path or by its bare name.
 
-    Raises `TraceError` for a missing file or anything but a regular file: a pipe can be read only
-    once, and a file is examined before it is read.
+    Raises `TraceError` if the file is missing or is not a regular file. A pipe is not accepted,
+    because a file is examined before it is read, and a pipe can be read only once.
     """
     path = as_path(name_or_path)
     if path.is_file():
@@ -119,9 +125,9 @@ def find_trace(name_or_path: str | os.PathLike[str]) -> Path:
 def load(
     name_or_path: str | os.PathLike[str], *, progress: Callable[[float], None] = lambda _: None
 ) -> Trace:
-    """Return a trace by its path or bare name; a log in another format is imported.
+    """Return a trace by its path or bare name. A log in another format is imported.
 
-    `progress` is called with the share of the file that was read since its last call.
+    `progress` is called with the fraction of the file that was read since its last call.
     """
     path = find_trace(name_or_path)
     if is_trace_file(path):
@@ -136,14 +142,14 @@ def load_device(
     lenient: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
-    """Return a trace as `load` does; of a log of several devices, the trace of the chosen one.
+    """Return a trace as `load` does, or the trace of the chosen device from a log of several.
 
-    Also raises `TraceError` for an unknown device.
+    Raises `TraceError` also for an unknown device.
     """
     path = find_trace(name_or_path)
     if _is_trace_file(path, device):
         return read_trace(path, progress)
-    from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most are traces
+    from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most files are traces
 
     return load_log(path, device=device, lenient=lenient, progress=progress)
 
@@ -154,17 +160,17 @@ def open_source(
     device: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace | TraceFile:
-    """Return a trace to be replayed, by its path or bare name.
+    """Return a trace for replays by its path or bare name.
 
-    A trace file is opened and read as it is replayed, so that it may be of any length; a log in
-    another format is read into memory, with `device` and `progress` as `load_device` has them.
+    A trace file is opened and is read during each replay, so it may have any length. A log in
+    another format is read into memory; `device` and `progress` are the same as in `load_device`.
     """
     path = find_trace(name_or_path)
     return open_trace(path) if _is_trace_file(path, device) else _load_log(path, progress, device)
 
 
 def _is_trace_file(path: Path, device: int | None) -> bool:
-    """Return whether a file is a trace; raise `TraceError` if a device of it is chosen."""
+    """Return whether a file is a trace. Raise `TraceError` if it is one and a device is chosen."""
     if not is_trace_file(path):
         return False
     if device is not None:
@@ -175,7 +181,7 @@ def _is_trace_file(path: Path, device: int | None) -> bool:
 
 
 def _load_log(path: Path, progress: Callable[[float], None], device: int | None = None) -> Trace:
-    from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most are traces
+    from simalloc.trace.formats.importing import load_log  # noqa: PLC0415 - most files are traces
 
     return load_log(path, device=device, progress=progress)
 

@@ -1,8 +1,8 @@
-"""The packing of a run of events into bytes, which the project's files store and digests cover.
+"""The packing of a run of events into bytes, which trace files store and digests cover.
 
-docs/trace-format.md defines it to the byte. A chunk keeps only ops, the sizes of allocations, and
-for events on live objects the number of objects allocated since theirs (0: the event has no
-object).
+docs/trace-format.md defines every byte. A chunk contains only ops, the sizes of allocations, and
+the ages of objects. An event on a live object has an age: the number of objects allocated since
+that object, or 0 if the event has no object.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Packed(NamedTuple):
 def pack(
     op: NDArray[np.uint8], objects: NDArray[np.int64], size: NDArray[np.int64], allocated: int
 ) -> Packed:
-    """Pack a run of valid events; `allocated` objects came before it."""
+    """Pack a run of valid events. `allocated` objects were allocated before the run."""
     new = begins(op)
     ages = np.cumsum(new) + allocated - objects
     ages[is_of_none(op)] = 0
@@ -50,7 +50,7 @@ def check_packed(packed: Packed, events: int) -> None:
 def to_planes(values: NDArray[Any]) -> NDArray[np.uint8]:
     """Return the bytes of unsigned or non-negative numbers, lowest first, as rows of an array.
 
-    There are as many rows as the largest number needs, and at least one.
+    The number of rows is the number of bytes of the largest number, and at least 1.
     """
     largest = int(values.max()) if len(values) else 0
     width = max(1, (largest.bit_length() + 7) // 8)
@@ -67,6 +67,6 @@ def from_planes(planes: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def check_planes(planes: NDArray[np.uint8], name: str) -> None:
-    """Raise `TraceError` unless there are as few planes as can be."""
+    """Raise `TraceError` unless the number of planes is minimal."""
     if len(planes) > 1 and not planes[-1].any():
         raise TraceError(f"column {name} is wider than it need be")

@@ -18,11 +18,11 @@ from simalloc.trace.header import Header, Totals
 from simalloc.trace.memory import borrow
 
 _RING_BYTES: Final = 1 << 20
-"""The slots of the youngest objects: of all, in a trace of no more than 262,144."""
+"""Bytes of the slots of the youngest objects, sufficient for 262,144 objects."""
 
 
 class Decoding:
-    """Decodes the chunks of a file in order; keeps the live objects from one chunk to the next."""
+    """Decodes the chunks of a file in order. Keeps the live objects from one chunk to the next."""
 
     def __init__(self, header: Header) -> None:
         self._header = header
@@ -32,7 +32,7 @@ class Decoding:
         self._events = 0
 
     def begin(self, packed: Packed, events: int, columns: Mapping[str, NDArray[np.uint8]]) -> None:
-        """Start on the next chunk, of `events` events, and digest it with the given columns.
+        """Begin the next chunk, of `events` events, and digest it with the given columns.
 
         Raises `TraceError` if the chunk is not their canonical packing.
         """
@@ -51,10 +51,10 @@ class Decoding:
         live: NDArray[np.int64] | None = None,
         objects: NDArray[np.int64] | None = None,
     ) -> None:
-        """Fill the columns that are wanted with the chunk's next events.
+        """Fill the requested columns with the chunk's next events.
 
-        Raises `TraceError` if one is not valid, or if the chunk does not have the sizes and ages
-        that they need, and no more.
+        Raises `TraceError` if an event is invalid, or if the chunk does not contain exactly the
+        sizes and ages that its events need.
         """
         sound, done, reason, number = self._decoder.decode(op, size, slot, live, objects)
         if reason != Reason.NONE:
@@ -65,7 +65,7 @@ class Decoding:
         self._events += len(op)
 
     def check(self) -> None:
-        """Raise `TraceError` unless all chunks together are what the header says."""
+        """Raise `TraceError` unless all chunks together agree with the header."""
         if Totals.of(self._decoder, self._events) != self._header.totals:
             raise TraceError("the totals in its header are not those of its events")
         identity = self.digests.identity

@@ -1,4 +1,4 @@
-"""The identity of a trace: a SHA-256 of its events, and one of each optional column."""
+"""The identity of a trace: a SHA-256 of its events, and a SHA-256 of each optional column."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Identity(NamedTuple):
-    """The identity of a trace: the digest of its events, and of each optional column, by name."""
+    """The identity of a trace: the digests of its events and of its optional columns, by name."""
 
     events: str
     columns: Mapping[str, str]
 
     def digest(self, wanted: Collection[str]) -> str:
-        """Return one digest of the events and of those columns wanted that there are."""
+        """Return one digest of the events and of those requested columns that the trace has."""
         lines = [f"{name} {digest}\n" for name, digest in self.columns.items() if name in wanted]
         if not lines:
             return self.events
@@ -31,9 +31,9 @@ class Identity(NamedTuple):
 
 
 class Digests:
-    """The digests of a trace, chunk by chunk, and of the named columns.
+    """Computes the digests of a trace's events and of the named columns.
 
-    Each array of a chunk is preceded by its number of bytes (uint64).
+    The digests are updated chunk by chunk. Each array is preceded by its number of bytes (uint64).
     """
 
     def __init__(self, columns: Collection[str] = ()) -> None:
@@ -48,11 +48,11 @@ class Digests:
             self.update_column(name, planes)
 
     def begin(self, name: str) -> None:
-        """Begin with another column."""
+        """Begin another column."""
         self._columns[name] = hashlib.sha256()
 
     def update_column(self, name: str, planes: NDArray[np.uint8]) -> None:
-        """Add the next chunk of a column, perhaps one that was not named before."""
+        """Add the next chunk of a column, which may be new."""
         add_array(self._columns.setdefault(name, hashlib.sha256()), planes)
 
     @property
@@ -67,6 +67,6 @@ class Digests:
 
 
 def add_array(digest: _Hash, array: NDArray[np.uint8]) -> None:
-    """Add the number of an array's bytes, and the bytes, to a digest."""
+    """Add the number of bytes of an array, and then the bytes, to a digest."""
     digest.update(array.nbytes.to_bytes(8, "little"))
     digest.update(np.ascontiguousarray(array).data)

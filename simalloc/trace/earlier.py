@@ -1,4 +1,4 @@
-"""Chunks of files of versions 1 and 2 (docs/trace-format.md)."""
+"""Chunks in files of versions 1 and 2 (docs/trace-format.md)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from simalloc.trace.digests import add_array
 from simalloc.trace.events import DEVICE_COLUMNS, Op
 
 LAST_EARLIER: Final = 2
-"""The last version that this is about."""
+"""The last version that this module reads."""
 
 _FOUR_OPS: Final = np.arange(256)[:, np.newaxis] >> np.array([0, 2, 4, 6]) & 3
 _OPS_OF_BYTE: Final = _FOUR_OPS.astype(np.uint8)
 
 
 class EarlierChunks:
-    """Converts chunks of earlier versions, in order, to the present form; digests them.
+    """Converts chunks of earlier versions, in order, to the present form, and digests them.
 
-    Ops were packed four a byte, the first in the lowest bits. 3 was a use or, with an age of 0, an
-    empty. One digest covered the events and the columns `stream` and `pool`.
+    A byte contained four ops, the first op in the lowest bits. Op 3 was a use or, with an age of 0,
+    an empty. One digest covered the events and the columns `stream` and `pool`.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,8 @@ class EarlierChunks:
     ) -> Packed:
         """Return a chunk of `events` events in its present form.
 
-        Raises `TraceError` if it has another number of ops, or of the ages that these require.
+        Raises `TraceError` if the chunk has another number of ops, or if its ages do not match its
+        ops.
         """
         for array in packed:
             add_array(self._digest, array)

@@ -1,4 +1,4 @@
-"""The valid events: the one place where a trace's columns are checked."""
+"""Valid events: the only module that checks the columns of a trace."""
 
 from __future__ import annotations
 
@@ -24,24 +24,26 @@ OPTIONAL_COLUMNS: Final[Mapping[str, np.dtype[Any]]] = {
     "pool": np.dtype(np.uint32),
     "unwritten": np.dtype(np.int64),
 }
-"""Columns that only some logs have: alignment in bytes (0: none), thread number, nanoseconds since
-the start, call-site number; for a device's allocator the stream that requests an object, or uses it
-from now on, and the private pool (0: none); bytes of the object that the program never wrote."""
+"""Columns that only some logs have. `alignment` is in bytes (0: none), `thread` is a thread number,
+`time` is in nanoseconds since the start, and `site` is a call-site number. For a device's
+allocator, `stream` is the stream that requests an object or uses it from now on, and `pool` is the
+private pool (0: none). `unwritten` is the number of bytes of the object that the program never
+wrote."""
 
 COLUMNS_OF_BYTES: Final = ("alignment", "unwritten")
-"""The optional columns whose numbers lie between 0 and `MAX_SIZE`."""
+"""Optional columns whose numbers are between 0 and `MAX_SIZE`."""
 
 DEVICE_COLUMNS: Final = ("stream", "pool")
-"""The optional columns that only device allocators use."""
+"""Optional columns that only device allocators use."""
 
 _BYTES_AN_EVENT: Final = 21
-"""Bytes of op, object, size and slot in memory."""
+"""Bytes in memory of an event's op, object, size and slot."""
 _BYTES_TO_REPLAY: Final = 9
-"""Further bytes of a replayed trace (`Trace.replayed`): 8 and a little."""
+"""Further bytes per event of a replayed trace (`Trace.replayed`): slightly more than 8."""
 
 
 def bytes_in_memory(events: int, columns: Iterable[str], *, replayed: bool = False) -> int:
-    """Return the bytes in memory of a trace with `events` events and optional columns."""
+    """Return the bytes in memory of a trace with `events` events and some optional columns."""
     each = _BYTES_AN_EVENT + sum(OPTIONAL_COLUMNS[name].itemsize for name in columns)
     return events * (each + _BYTES_TO_REPLAY * replayed)
 
@@ -53,13 +55,14 @@ class Op(IntEnum):
     FREE = 1
     REALLOC = 2
     USE = 3
-    """Another stream, the event's, uses the object from now on; heaps take no notice."""
+    """The event's stream, another than before, uses the object from now on; heaps ignore the event.
+    """
     EMPTY = 4
-    """The program empties its allocator's caches; the event has no object (-1, in slot 0)."""
+    """The program empties its allocator's caches. The event has no object (-1, in slot 0)."""
     CALLOC = 5
-    """A malloc whose bytes are zeroed."""
+    """A malloc of zeroed bytes."""
     THREAD_END = 6
-    """The event's thread ends; of no object (-1, in slot 0)."""
+    """The event's thread exits. The event has no object (-1, in slot 0)."""
 
 
 def begins(op: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -90,9 +93,9 @@ def enter(
 ) -> None:
     """Check a run of events against the live objects, and number objects and slots.
 
-    `table` carries the live objects from one run to the next; `objects` and `slots` are filled.
-    `key` identifies an object among the live ones. Raises `TraceError` at the first invalid event;
-    the table is then in the state just before that event.
+    `table` keeps the live objects from one run to the next. `objects` and `slots` are filled. `key`
+    identifies an object among the live objects. Raises `TraceError` at the first invalid event; the
+    table is then in the state just before that event.
     """
     done, reason = table.enter(op, key, size, objects, slots)
     if done < len(op):
@@ -129,16 +132,16 @@ _TEXTS: Final = {
 
 
 def complaint(reason: Reason, op: int, key: int | str, size: int) -> str:
-    """Say in words why an event is not valid."""
+    """Return a message that explains why an event is invalid."""
     return _TEXTS[reason].format(op=op, key=key, size=size)
 
 
 def optional_columns(columns: Mapping[str, ArrayLike | None], length: int) -> dict[str, Any]:
     """Return the optional columns that are given, as arrays of their dtypes.
 
-    Raises `TraceError` for one of another length, with numbers that do not fit, or with an
-    alignment or unwritten bytes below 0 or above `MAX_SIZE`; `TypeError` for a column that no
-    trace has.
+    Raises `TraceError` if a column has another length or a number outside its type's range, or if
+    an alignment or a number of unwritten bytes is below 0 or above `MAX_SIZE`. Raises `TypeError`
+    for a column that no trace has.
     """
     checked = {}
     for name, values in columns.items():
@@ -156,7 +159,7 @@ def optional_columns(columns: Mapping[str, ArrayLike | None], length: int) -> di
 def as_column(
     values: ArrayLike, dtype: np.dtype[Any], name: str, length: int | None = None
 ) -> NDArray[Any]:
-    """Return a new array of whole numbers, or raise `TraceError` if that loses anything."""
+    """Return a new array of integers. Raises `TraceError` if the conversion loses information."""
     given = np.asarray(values)
     if given.ndim != 1 or (length is not None and len(given) != length):
         raise TraceError(f"column {name} has shape {given.shape}, not ({length or 'events'},)")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 VERSION: Final = 3
 """Version of written files. Version 1 had only the ops malloc, free and realloc, and no columns
-`stream` and `pool`; up to version 2 ops took two bits and there was one digest."""
+`stream` and `pool`. Up to version 2, ops took two bits and a file had only one digest."""
 
 _READ: Final = range(1, VERSION + 1)
 
@@ -30,9 +30,9 @@ _IDENTITY: Final = {
 
 @dataclass(frozen=True)
 class Totals:
-    """Totals of a trace's events; figures after an event, never within one.
+    """Totals of a trace's events. Maxima are taken after an event, never within one.
 
-    A realloc allocates its new size and frees the old one, and makes no new object.
+    A realloc allocates its new size and frees its old size, but creates no new object.
     """
 
     events: int
@@ -63,7 +63,7 @@ class Totals:
 class Header:
     """A trace's name, provenance, optional columns, totals and digests.
 
-    `digests` has an entry for each column, if the file's version has them.
+    `digests` contains an entry for each column if the file's version has digests of columns.
     """
 
     totals: Totals
@@ -75,7 +75,7 @@ class Header:
     version: int = VERSION
 
     def to_json(self) -> bytes:
-        """Return the header as the file stores it; invalid Unicode is escaped as in JSON."""
+        """Return the header as stored in the file. Invalid Unicode is escaped as in JSON."""
         stated = _IDENTITY | {
             "totals": asdict(self.totals),
             "sha256": self.sha256,
@@ -88,7 +88,7 @@ class Header:
 
     @classmethod
     def from_json(cls, text: bytes) -> Header:
-        """Read a header back; raises `TraceError` if it is not a valid one of this version."""
+        """Read a stored header. Raises `TraceError` if it is not a valid header of this version."""
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):

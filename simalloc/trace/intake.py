@@ -1,4 +1,4 @@
-"""The door through which events enter a trace chunk by chunk, in bounded memory."""
+"""The entry of events into a trace, chunk by chunk and in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from simalloc.trace.trace import Trace
 
 @dataclass(frozen=True)
 class Skipped:
-    """Number of events of a run with one kind of fault, and the index of the first."""
+    """Number of events of a run with the same kind of fault, and the index of the first."""
 
     count: int
     first: int
 
 
 class Intake(ABC):
-    """Checks events as they come, numbers objects and slots, and stores whole chunks.
+    """Checks events as they arrive, numbers objects and slots, and stores whole chunks.
 
-    `columns` names the optional columns that there are in any case. Another begins with the first
-    run of events that has it, and is 0 before that; a run must have all that have begun.
+    `columns` names the optional columns that begin with the first event. Another column begins with
+    the first run of events that contains it and is 0 before that run. A run must contain all
+    columns that have begun.
     """
 
     def __init__(self, columns: Collection[str] = ()) -> None:
@@ -41,19 +42,19 @@ class Intake(ABC):
 
     @property
     def events(self) -> int:
-        """The number of events taken in so far."""
+        """The number of events so far."""
         return self._stored + self._filled
 
     @abstractmethod
     def _store(self, chunk: CheckedEvents) -> None:
-        """Keep a chunk; its memory is used again afterwards."""
+        """Store a chunk. Its memory is reused afterwards."""
 
     @abstractmethod
     def _begin(self, column: str) -> None:
-        """Give all chunks that are kept a column of zeros."""
+        """Add a column of zeros to all stored chunks."""
 
     def _begin_columns(self, events: ReadEvents) -> None:
-        """Begin the optional columns that this run of events is the first to have."""
+        """Begin the optional columns that appear first in this run of events."""
         new = [name for name in events.columns if name not in self.columns]
         for name in new:
             self._begin(name)
@@ -64,9 +65,9 @@ class Intake(ABC):
             self._buffer = self._buffer.with_columns(self.columns)
 
     def append(self, events: ReadEvents) -> None:
-        """Take in a run of events.
+        """Add a run of events.
 
-        Raises `TraceError` at the first that is not valid; those before it have been taken in.
+        Raises `TraceError` at the first invalid event. The events before it have been added.
         """
         done, reason = self.append_valid(events)
         if reason is not Reason.NONE:
@@ -76,9 +77,10 @@ class Intake(ABC):
             raise TraceError(text, event=self.events)
 
     def append_valid(self, events: ReadEvents) -> tuple[int, Reason]:
-        """Take in the events up to the first invalid one.
+        """Add the events up to the first invalid one.
 
-        Returns the number of events taken in, and the reason for the end (`Reason.NONE` for all).
+        Returns the number of added events and the reason for the end, which is `Reason.NONE` if all
+        events are valid.
         """
         self._begin_columns(events)
         done = 0
@@ -91,10 +93,10 @@ class Intake(ABC):
         return done, Reason.NONE
 
     def append_lenient(self, events: ReadEvents) -> tuple[int, Reason, dict[Reason, Skipped]]:
-        """Take in the valid events of a run (c/live_table.h has the rules).
+        """Add the valid events of a run (rules: c/live_table.h).
 
-        Returns the number of events taken in or skipped, the reason for stopping (`Reason.NONE` at
-        the end of the run), and the faults.
+        Returns the number of added or skipped events, the reason for stopping (`Reason.NONE` at the
+        end of the run), and the faults.
         """
         self._begin_columns(events)
         done, reason = 0, Reason.NONE
@@ -108,7 +110,7 @@ class Intake(ABC):
         return done, reason, skipped
 
     def flush(self) -> None:
-        """Store what has been taken in since the last whole chunk."""
+        """Store the events that were added since the last whole chunk."""
         if self._filled:
             self._store(self._buffer.part(0, self._filled))
             self._stored += self._filled
@@ -117,7 +119,7 @@ class Intake(ABC):
     def _enter(self, part: ReadEvents) -> tuple[int, Reason]:
         room = self._buffer.part(self._filled, self._filled + len(part.op))
         room.op[:] = part.op
-        np.multiply(part.size, allocates(part.op), out=room.size)  # some logs repeat it there
+        np.multiply(part.size, allocates(part.op), out=room.size)  # some logs repeat the size here
         entered, reason = self.table.enter(
             room.op, part.key, room.size, room.object, room.slot, part.new_key
         )
@@ -152,7 +154,7 @@ class Intake(ABC):
 
 
 class Collector(Intake):
-    """Takes in events to hold them in memory as a `Trace`."""
+    """Collects events in memory as a `Trace`."""
 
     def __init__(self, columns: Collection[str] = ()) -> None:
         super().__init__(columns)
@@ -162,10 +164,10 @@ class Collector(Intake):
         self._chunks.append(chunk.copy())
 
     def _begin(self, column: str) -> None:
-        """Leave it to `trace`: chunks that lack a column have zeros."""
+        """Do nothing: `trace` fills columns that a chunk lacks with zeros."""
 
     def trace(self, name: str, provenance: Mapping[str, Any]) -> Trace:
-        """Return the events taken in as a trace."""
+        """Return the collected events as a trace."""
         self.flush()
         chunks = self._chunks or [CheckedEvents.empty(0, self.columns)]
         return Trace.of_checked(

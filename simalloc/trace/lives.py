@@ -1,4 +1,4 @@
-"""When every object of a trace was born and died, on a clock that counts allocated bytes."""
+"""Births and deaths of a trace's objects, on a clock that counts allocated bytes."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ one."""
 
 @dataclass(frozen=True, eq=False)
 class Lives:
-    """One row a life, in the order of births; every array is int64 with one entry a life.
+    """The lives of a trace in order of birth. Every array is int64 with one entry per life.
 
-    A life ends at its free or, where a realloc makes a new object, at the realloc: the old object
-    dies just before the new one is born. An object that is never freed dies at the end of the
-    trace.
+    A life ends at the object's free or, if a realloc makes a new object, at the realloc. At a
+    realloc, the old object dies just before the new object is born. An object that is never freed
+    dies at the end of the trace.
     """
 
     events: int
-    """Number of events of the trace; also the event that ends objects that are never freed."""
+    """Number of events in the trace. It is also the event of death of objects that are never freed.
+    """
     born: NDArray[np.int64]
-    """The event of the birth."""
+    """The event of birth."""
     died: NDArray[np.int64]
-    """The event of the death, or `events`."""
+    """The event of death, or `events`."""
     size: NDArray[np.int64]
-    """Requested bytes; for a realloc that does not end the life, of the last request."""
+    """Requested bytes. A realloc that does not end the life replaces them."""
     birth: NDArray[np.int64]
     """Bytes that the program had allocated before the birth."""
     death: NDArray[np.int64]
     """Bytes that the program had allocated before the death."""
     length: NDArray[np.int64]
-    """Objects allocated from the birth on, this one included, until the death."""
+    """Number of objects allocated from the birth (inclusive) until the death."""
 
     def __len__(self) -> int:
         return len(self.born)
@@ -50,7 +51,7 @@ class Lives:
 
     @property
     def lifetime(self) -> NDArray[np.int64]:
-        """Bytes allocated from the birth on, the object's own included, until the death."""
+        """Bytes allocated from the birth (inclusive) until the death."""
         return self.death - self.birth
 
 
@@ -64,7 +65,7 @@ def lives_of(trace: Trace, realloc: Counting = "new") -> Lives:
         died = _frees(trace)
         size = trace.size[born]
         resized = np.flatnonzero(trace.op == Op.REALLOC)
-        size[trace.object[resized]] = trace.size[resized]  # the last of an object's sizes stays
+        size[trace.object[resized]] = trace.size[resized]  # the last size of an object remains
     bytes_before = _running(trace.size)
     births_before = np.zeros(len(trace), np.int64)
     births_before[born] = 1
@@ -81,13 +82,13 @@ def lives_of(trace: Trace, realloc: Counting = "new") -> Lives:
 
 
 def born_and_died(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the events of births and deaths alone, where a realloc makes a new object."""
+    """Return the events of birth and death, if a realloc makes a new object."""
     born = np.flatnonzero(allocates(trace.op))
     return born, _ends_of_births(trace.object[born], born, _frees(trace))
 
 
 def _frees(trace: Trace) -> NDArray[np.int64]:
-    """Return for each object the event that frees it, or the number of events."""
+    """Return for each object the event that frees it, or the number of events if never freed."""
     ends = np.full(trace.objects, len(trace), np.int64)
     frees = np.flatnonzero(trace.op == Op.FREE)
     ends[trace.object[frees]] = frees
@@ -97,7 +98,7 @@ def _frees(trace: Trace) -> NDArray[np.int64]:
 def _ends_of_births(
     owner: NDArray[np.int64], born: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the event that ends each birth: the owner's next birth, or else its free."""
+    """Return the event that ends each birth's life: the owner's next birth, or else its free."""
     died = ends[owner]
     if len(born) == len(ends):
         return died
@@ -108,7 +109,7 @@ def _ends_of_births(
 
 
 def _running(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the sums of all values before each position, and in the end of all."""
+    """Return the running sums of the values, from 0 to the total."""
     sums = np.zeros(len(values) + 1, np.int64)
     np.cumsum(values, out=sums[1:])
     return sums

@@ -1,6 +1,6 @@
-"""Memory for columns that come and go: what nobody holds any more is given out again.
+"""Reusable memory for short-lived columns: memory without references is lent again.
 
-The first touch of 4 KB that the system hands out takes as long as decoding some hundred events.
+The first access to 4 KB of new memory takes as long as decoding some hundred events.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PIECE: Final = 1 << 21
-"""Bytes of a piece: a huge page."""
+"""Bytes of a piece: the size of a huge page."""
 KEPT: Final = 16
 """Maximum number of pieces kept for reuse."""
 
@@ -22,9 +22,9 @@ _kept: list[mmap.mmap] = []
 
 
 def borrow(length: int) -> NDArray[np.uint8]:
-    """Return memory, whatever is in it; they are used again when no view of them is left.
+    """Return `length` bytes with arbitrary content; they are reused when no view of them is left.
 
-    More than a piece is fresh memory each time.
+    A request for more than a piece is always served with new memory.
     """
     if length > PIECE:
         return np.empty(length, np.uint8)
@@ -32,7 +32,7 @@ def borrow(length: int) -> NDArray[np.uint8]:
         piece = _kept.pop()
     except IndexError:
         piece = _new_piece()
-    whole = np.frombuffer(piece, np.uint8)  # kept alive by views of it: its memory is not its own
+    whole = np.frombuffer(piece, np.uint8)  # views keep it alive: it does not own its memory
     finalize(whole, _give_back, piece).atexit = False
     return whole[:length]
 
@@ -42,7 +42,7 @@ def _new_piece() -> mmap.mmap:
         piece = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError from error
-    with suppress(OSError):  # a kernel may have none
+    with suppress(OSError):  # a kernel may not support huge pages
         piece.madvise(mmap.MADV_HUGEPAGE)
     return piece
 

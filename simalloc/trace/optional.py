@@ -13,19 +13,19 @@ from simalloc.trace.events import COLUMNS_OF_BYTES, MAX_SIZE, OPTIONAL_COLUMNS
 
 
 class Clock:
-    """Times as differences from the previous event's time."""
+    """Conversion of times to and from differences between successive events."""
 
     def __init__(self) -> None:
         self._last = np.zeros(1, np.int64)
 
     def differences(self, times: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the differences, wrapped at 64 bits, the sign in the lowest bit."""
+        """Return the differences, wrapped at 64 bits, with the sign in the lowest bit."""
         steps = np.diff(times, prepend=self._last)
         self._last = times[-1:].copy()
         return ((steps << 1) ^ (steps >> 63)).view(np.uint64)
 
     def times(self, differences: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the times that had these differences."""
+        """Return the times with these differences."""
         one = np.uint64(1)
         steps = ((differences >> one) ^ (~(differences & one) + one)).view(np.int64)
         times = np.cumsum(steps) + self._last
@@ -39,7 +39,10 @@ def pack_column(name: str, values: NDArray[Any], clock: Clock) -> NDArray[np.uin
 
 
 def unpack_column(name: str, planes: NDArray[np.uint8], clock: Clock) -> NDArray[Any]:
-    """Return the next chunk of an optional column; `TraceError` if a number is out of range."""
+    """Return the next chunk of an optional column.
+
+    Raises `TraceError` for a number out of range.
+    """
     check_planes(planes, name)
     values = from_planes(planes)
     if name == "time":

@@ -1,7 +1,8 @@
-"""The parts of a trace's provenance that simalloc reads, checked when a trace is read or written.
+"""Checks of the parts of a trace's provenance that simalloc itself reads.
 
-A provenance is a JSON object whose keys are not prescribed. Where a key is one that simalloc reads,
-its value has the type that simalloc writes, and readers of a trace may rely on that.
+A provenance is a JSON object with arbitrary keys. The value of a key that simalloc reads must have
+the type that simalloc writes. This is checked when a trace is read or written, so readers of a
+trace may rely on it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _Check = Callable[[Any], bool]
 
 
 def check_provenance(provenance: Mapping[str, Any]) -> None:
-    """Raise `TraceError`, naming the key, for a value that simalloc cannot read."""
+    """Raise `TraceError`, naming the key, if simalloc cannot read a value."""
     for key, (is_valid, kind) in _KNOWN.items():
         if key in provenance and not is_valid(provenance[key]):
             raise TraceError(
@@ -80,7 +81,7 @@ def _frame(value: object) -> bool:
 
 
 def _stacks(value: object) -> bool:
-    """Return whether call paths form a tree: parents have smaller numbers, and places exist.
+    """Return whether call paths form a tree: parents have smaller numbers, and all places exist.
 
     An empty object means that the trace has no call paths.
     """

@@ -1,4 +1,4 @@
-"""Reads the project's own trace file, a chunk at a time, and believes nothing it says."""
+"""Reader of trace files, one chunk at a time. No content of a file is trusted."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SUFFIX: Final = ".npz"
 _HEADER_LIMIT: Final = 1 << 24
 
 REPLAYED_EVENTS: Final = PIECE // BYTES_AN_EVENT // SPAN_EVENTS * SPAN_EVENTS
-"""Maximum number of events decoded at a time: their columns fit a piece of reused memory."""
+"""Maximum number of events decoded at a time, whose columns fit in a piece of reused memory."""
 
 
 class TraceReader:
-    """Reads a trace of any length in bounded memory; use it in a `with` statement.
+    """Reads a trace of any length in bounded memory. Use it in a `with` statement.
 
-    `header` is the file's own description. It is checked against the events when the last chunk has
-    been read. Every fault of the file raises a `TraceError` with its path.
+    `header` is the file's own description, which is compared with the events after the last chunk.
+    Every fault in the file raises a `TraceError` with the file's path.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -65,13 +65,13 @@ class TraceReader:
         self._stack.close()
 
     def chunks(self) -> Iterator[CheckedEvents]:
-        """Yield the events, up to 2**20 at a time, each chunk in memory of its own."""
+        """Yield the events, up to 2**20 at a time, each chunk in separate memory."""
         return self._fill(self._empty_chunks(), Decoding(self.header))
 
     def replayed_parts(self, wanted: Collection[str] = ()) -> Iterator[ReplayedEvents]:
         """Yield the columns that a replay needs, up to `REPLAYED_EVENTS` events at a time.
 
-        `wanted` names the optional columns that it needs.
+        `wanted` names the required optional columns.
         """
         decoding, clock = Decoding(self.header), Clock()
         for number, events in enumerate(self._lengths()):
@@ -96,7 +96,10 @@ class TraceReader:
             decoding.check()
 
     def read(self, progress: Callable[[float], None] = lambda _: None) -> Trace:
-        """Return the whole trace; `progress` is called with the share read since the last call."""
+        """Return the whole trace.
+
+        `progress` is called with the fraction read since the last call.
+        """
         events = self.header.totals.events
         needed = bytes_in_memory(events, self.header.columns)
         require_memory(needed, f"{self.path}: a trace of {counted(events, 'event')} in memory")
@@ -113,7 +116,10 @@ class TraceReader:
         )
 
     def identity(self) -> Identity:
-        """Return the digests of the trace; if the file's version lacks some, all of it is read."""
+        """Return the digests of the trace.
+
+        The whole file is read if its version lacks some of them.
+        """
         if self.header.version > LAST_EARLIER:
             return Identity(self.header.sha256, self.header.digests)
         decoding = Decoding(self.header)
@@ -145,9 +151,9 @@ class TraceReader:
     def _begin(
         self, decoding: Decoding, number: int, events: int, wanted: Collection[str] = ()
     ) -> dict[str, NDArray[np.uint8]]:
-        """Read a chunk, which is the next to be decoded; return the planes of the columns wanted.
+        """Read the next chunk and begin to decode it. Returns the planes of the requested columns.
 
-        The digest that a file of an earlier version has may cover more columns.
+        The digest in a file of an earlier version may cover further columns, which are also read.
         """
         digested = DEVICE_COLUMNS if self.header.version <= LAST_EARLIER else ()
         columns = {
@@ -159,7 +165,10 @@ class TraceReader:
         return columns
 
     def _packed(self, number: int, events: int) -> Packed:
-        """Read a chunk's events; the SHA-256 does for their check sums."""
+        """Read a chunk's events.
+
+        Checksums are not verified, because the SHA-256 covers the events.
+        """
         read = partial(self._archive.read, check_sum=False)
         is_earlier = self.header.version <= LAST_EARLIER
         op = read(f"op.{number}", dimensions=1 if is_earlier else 2, limit=events)
@@ -178,7 +187,7 @@ class TraceReader:
         return planes
 
     def _check_members(self) -> None:
-        """Compare what the archive holds with what its header says."""
+        """Compare the members of the archive with the header."""
         columns = len(Packed._fields) + len(self.header.columns)
         members = 1 + columns * (-(-self.header.totals.events // CHUNK_EVENTS))
         if len(self._archive) != members:
@@ -186,7 +195,7 @@ class TraceReader:
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
-        """Name the file in every complaint."""
+        """Add the file's path to every error."""
         try:
             yield
         except TraceError as error:
@@ -196,7 +205,7 @@ class TraceReader:
 
 
 def is_trace_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file begins like this format, or at least has its suffix."""
+    """Return whether a file begins like a trace file or has its suffix."""
     if Path(path).suffix == SUFFIX:
         return True
     with Path(path).open("rb") as stream:
@@ -206,13 +215,13 @@ def is_trace_file(path: str | os.PathLike[str]) -> bool:
 def read_trace(
     path: str | os.PathLike[str], progress: Callable[[float], None] = lambda _: None
 ) -> Trace:
-    """Read a trace from the project's own file; for `progress` see `TraceReader.read`."""
+    """Read a trace file. `progress` is described in `TraceReader.read`."""
     with TraceReader(path) as reader:
         return reader.read(progress)
 
 
 def _planes(name: str, array: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the planes of a column, if their number is valid."""
+    """Return the planes of a column if their number is valid."""
     if not 1 <= len(array) <= MAX_PLANES:
         raise TraceError(f"column {name} has {len(array)} planes")
     return array

@@ -1,4 +1,4 @@
-"""Traces that are samples: recorded with `--every`."""
+"""Traces that are samples, recorded with `--every`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from simalloc.trace.source import EventSource
 
 
 def sampled_every(provenance: Mapping[str, Any]) -> int:
-    """Return the bytes from one sampled byte to the next; 0 if the trace is not a sample."""
+    """Return the mean bytes from one sampled byte to the next, or 0 for a complete trace."""
     every = provenance.get("every")
     return every if type(every) is int and every > 0 else 0
 
 
 def refuse_sample(source: EventSource) -> None:
-    """Raise `SimallocError` if a trace is a sample, which cannot stand for the whole program."""
+    """Raise `SimallocError` if a trace is a sample, which does not represent the whole program."""
     if sampled_every(source.provenance):
         raise SimallocError(
             f"{source.name} is a sample (--every), which lacks most of the program's objects. No "
@@ -28,10 +28,10 @@ def refuse_sample(source: EventSource) -> None:
 
 
 def blocks_like(size: NDArray[np.int64], every: int) -> NDArray[np.float64]:
-    """Return for how many blocks of its size each block of a sample stands; 1 if `every` is 0.
+    """Return the number of blocks that each block of a sample represents, 1 if `every` is 0.
 
-    A block is in the sample with the chance 1 - exp(-size / every), which counts a block of no
-    bytes as one.
+    A block is in the sample with probability 1 - exp(-size / every). A block of 0 bytes counts as 1
+    byte.
     """
     if every == 0:
         return np.ones(len(size))

@@ -1,4 +1,4 @@
-"""A run of events in its three shapes: as a log has it, as a trace has it, as a replay needs it."""
+"""The three forms of a run of events: in a log, in a trace, and in a replay."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from simalloc.trace.events import OPTIONAL_COLUMNS
 from simalloc.trace.memory import borrow
 
 _REPLAYED: Final = tuple(np.dtype(name) for name in ("int64", "int64", "uint32", "uint8"))
-"""The dtypes of size, live, slot and op: each is aligned behind the ones before."""
+"""Data types of size, live, slot and op. Each is aligned after the previous ones."""
 BYTES_AN_EVENT: Final = sum(dtype.itemsize for dtype in _REPLAYED)
-"""Bytes of these columns of `ReplayedEvents`, an event."""
+"""Bytes per event of these columns of `ReplayedEvents`."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReadEvents:
-    """A run of events as a log has them, before they are checked.
+    """A run of events in a log, before they are checked.
 
-    `op` (uint8), `key` and `size` (int64) have one entry an event. `key` identifies an object among
-    the live ones, by a number or an address; `new_key`, if given, is the key of a realloc's object
-    from then on. `columns` holds optional columns in their dtypes.
+    `op` (uint8), `key` and `size` (int64) have one entry per event. `key` is a number or an address
+    that identifies an object among the live objects. `new_key`, if given, is the key of a realloc's
+    object after the event. `columns` contains optional columns in their dtypes.
     """
 
     op: NDArray[np.uint8]
@@ -43,7 +43,7 @@ class ReadEvents:
         return self.taken(slice(start, stop))
 
     def taken(self, which: slice | NDArray[Any]) -> ReadEvents:
-        """Return the events that a slice or an array of numbers or truths picks."""
+        """Return the events that a slice, an index array or a boolean array selects."""
         return ReadEvents(
             self.op[which],
             self.key[which],
@@ -55,7 +55,7 @@ class ReadEvents:
 
 @dataclass(frozen=True, eq=False)
 class CheckedEvents:
-    """A run of a trace's events, as in `Trace`; `columns` holds the optional columns it has."""
+    """A run of events as in `Trace`. `columns` contains its optional columns."""
 
     op: NDArray[np.uint8]
     object: NDArray[np.int64]
@@ -65,7 +65,7 @@ class CheckedEvents:
 
     @classmethod
     def empty(cls, events: int, columns: Collection[str] = ()) -> CheckedEvents:
-        """Return events whose columns are still to be filled."""
+        """Return events whose columns are not yet filled."""
         return cls(
             np.empty(events, np.uint8),
             np.empty(events, np.int64),
@@ -75,18 +75,18 @@ class CheckedEvents:
         )
 
     def part(self, start: int, stop: int | None = None) -> CheckedEvents:
-        """Return the events from `start` to before `stop`, sharing their memory."""
+        """Return the events from `start` to before `stop`, which share their memory."""
         return self.taken(slice(start, stop))
 
     def taken(self, which: slice | NDArray[Any]) -> CheckedEvents:
-        """Return the events that a slice or an array of numbers or truths picks."""
+        """Return the events that a slice, an index array or a boolean array selects."""
         columns = {name: values[which] for name, values in self.columns.items()}
         return CheckedEvents(
             self.op[which], self.object[which], self.size[which], self.slot[which], columns
         )
 
     def with_columns(self, names: Collection[str]) -> CheckedEvents:
-        """Return the events with these optional columns; those that were not there are 0."""
+        """Return the events with these optional columns. Missing columns are 0."""
         columns = {
             name: self.columns[name]
             if name in self.columns
@@ -96,7 +96,7 @@ class CheckedEvents:
         return replace(self, columns=columns)
 
     def copy(self) -> CheckedEvents:
-        """Return the same events in memory of their own."""
+        """Return a copy of the events in separate memory."""
         columns = {name: values.copy() for name, values in self.columns.items()}
         return CheckedEvents(
             self.op.copy(), self.object.copy(), self.size.copy(), self.slot.copy(), columns
@@ -104,7 +104,7 @@ class CheckedEvents:
 
     @classmethod
     def join(cls, chunks: Sequence[CheckedEvents]) -> CheckedEvents:
-        """Return the events of one or more chunks, one after the other."""
+        """Return the concatenated events of one or more chunks."""
         return cls(
             np.concatenate([chunk.op for chunk in chunks]),
             np.concatenate([chunk.object for chunk in chunks]),
@@ -123,10 +123,10 @@ class CheckedEvents:
 class ReplayedEvents(NamedTuple):
     """A run of events with the columns that a replay needs.
 
-    `op`, `size` and `slot` are as in `Trace`. The other two do not depend on the policy, and are
-    computed once for all policies: `live` (int64) has the live bytes after each event, and `spans`
-    the totals of each 256 events from the first on, as far as they are known. `columns` has the
-    requested optional columns.
+    `op`, `size` and `slot` are the same as in `Trace`. `live` and `spans` do not depend on the
+    policy and are computed once for all policies. `live` (int64) contains the live bytes after each
+    event. `spans` contains the known totals of each 256 events from the first on. `columns`
+    contains the requested optional columns.
     """
 
     op: NDArray[np.uint8]
@@ -138,7 +138,7 @@ class ReplayedEvents(NamedTuple):
 
     @classmethod
     def empty(cls, events: int) -> ReplayedEvents:
-        """Return events whose columns are still to be filled, without spans."""
+        """Return events whose columns are not yet filled, without spans."""
         memory = borrow(events * BYTES_AN_EVENT)
         ends = np.cumsum([dtype.itemsize * events for dtype in _REPLAYED])
         size, live, slot, op = (
@@ -148,13 +148,13 @@ class ReplayedEvents(NamedTuple):
         return cls(op, size, slot, live, empty_spans(0))
 
     def summed_up(self) -> ReplayedEvents:
-        """Return the same events with all their spans."""
+        """Return the same events with complete spans."""
         spans = empty_spans(len(self.op) // SPAN_EVENTS)
         live_spans(self.live, self.size, spans)
         return self._replace(spans=spans)
 
     def part(self, start: int, stop: int) -> ReplayedEvents:
-        """Return the events from `start` to before `stop`, sharing their memory."""
+        """Return the events from `start` to before `stop`, which share their memory."""
         part = slice(start, stop)
         first_span = start // SPAN_EVENTS if start % SPAN_EVENTS == 0 else len(self.spans)
         return ReplayedEvents(
@@ -168,5 +168,5 @@ class ReplayedEvents(NamedTuple):
 
 
 def empty_spans(count: int) -> NDArray[np.void]:
-    """Return `count` spans to be filled."""
+    """Return `count` unfilled spans."""
     return np.empty(count, f"V{SPAN_BYTES}")

@@ -1,7 +1,7 @@
-"""Names of call sites: what the numbers of a trace's column `site` stand for.
+"""Names of the call sites in a trace's column `site`.
 
-A trace's provenance may have them under `stacks`, as call paths, or under `sites`, a list by
-number. 0 is unknown.
+A trace's provenance may contain the names as call paths under `stacks`, or as a list by number
+under `sites`. Number 0 means an unknown site.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Any, Final
 from simalloc.trace.stacks import Frame, path_of
 
 PATH: Final = " < "
-"""Stands between a call's place and the one that it was called from."""
+"""Separator between a call's place and its caller's place."""
 
 _MAX_NAMES: Final = 1 << 16
 _MAX_NAME_BYTES: Final = 1 << 23
-_MAX_NAME_LENGTH: Final = 500  # characters
+_MAX_NAME_LENGTH: Final = 500  # maximum characters of a name
 
 
 class SiteNames:
-    """Names that are collected while a log is read, no more of them than a header can hold."""
+    """Names collected while a log is read, limited to the number that fits in a header."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
         self._bytes = 0
 
     def wants(self, number: int) -> bool:
-        """Return whether a name for this number would be kept."""
+        """Return whether a name for this number would be stored."""
         return number < _MAX_NAMES and self._bytes < _MAX_NAME_BYTES
 
     def put(self, number: int, name: str) -> None:
-        """Give a number a name, if there is room for it."""
+        """Store the name of a number if space is left."""
         if self.wants(number):
             text = name[:_MAX_NAME_LENGTH].encode("utf-8", "backslashreplace")
             self._names += [""] * (number + 1 - len(self._names))
@@ -40,14 +40,14 @@ class SiteNames:
 
     @property
     def names(self) -> Sequence[str]:
-        """The names by number, as provenance has them; "" for those without one."""
+        """The names by number, as in a provenance, or "" for numbers without a name."""
         return self._names
 
 
 def site_name(provenance: Mapping[str, Any], number: int) -> str:
-    """Return the name of a site, or its number where the trace has no name for it.
+    """Return the name of a site, or its number if the trace does not name it.
 
-    The name of a call path is all of it, the innermost place first.
+    The name of a call path contains all its places, the innermost first.
     """
     stacks = provenance.get("stacks")
     if number and isinstance(stacks, dict):
@@ -60,6 +60,6 @@ def site_name(provenance: Mapping[str, Any], number: int) -> str:
 
 
 def spelled(frame: Frame) -> str:
-    """Spell a place as names have it."""
+    """Return the text of a place in names."""
     function, file, line = frame
     return f"{function} ({file}:{line})" if file else function

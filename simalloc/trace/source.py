@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class EventSource(Protocol):
-    """A `Trace`, or a `TraceFile`; its length is the number of events."""
+    """A `Trace` or a `TraceFile`. Its length is the number of events."""
 
     @property
     def name(self) -> str:
@@ -53,14 +53,14 @@ class EventSource(Protocol):
 
     @property
     def thread_numbers(self) -> frozenset[int]:
-        """The numbers of these threads; empty if it does not tell."""
+        """The numbers of these threads, or an empty set if the trace does not record threads."""
 
     def __len__(self) -> int: ...
 
     def replayed_parts(self, columns: Collection[str] = ()) -> Generator[ReplayedEvents]:
         """Yield all events from the first on, at most 2**20 at a time; may be called again.
 
-        `columns` names the optional columns that are wanted, if the trace has them.
+        `columns` names the requested optional columns. Columns that the trace lacks are omitted.
         """
 
     def chunks(self) -> Generator[CheckedEvents]:
@@ -70,7 +70,7 @@ class EventSource(Protocol):
         """Return the whole trace."""
 
     def prefix(self, events: int) -> Trace:
-        """Return the first `events` events, or all if there are no more."""
+        """Return the first `events` events, or all events if the trace has fewer."""
 
     @property
     def identity(self) -> Identity:
@@ -83,11 +83,11 @@ class EventSource(Protocol):
         """Return a SHA-256 of the events and of some optional columns, in hexadecimal."""
 
     def renamed(self, name: str) -> EventSource:
-        """Return the same trace under another name."""
+        """Return the same trace with another name."""
 
 
 def thread_numbers_in(chunks: Iterable[CheckedEvents]) -> frozenset[int]:
-    """Return the numbers of the threads that events are of, piece by piece; empty if none tell."""
+    """Return the thread numbers in chunks of events, or an empty set if none are recorded."""
     found: set[int] = set()
     for chunk in chunks:
         found.update(np.unique(chunk.columns.get("thread", ())).tolist())
@@ -95,7 +95,7 @@ def thread_numbers_in(chunks: Iterable[CheckedEvents]) -> frozenset[int]:
 
 
 def entries_at(source: EventSource, column: str, events: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Return the values of some events in an optional column; None if the trace lacks it."""
+    """Return the values of some events in an optional column, or None if the trace lacks it."""
     return _picked(source, events, lambda chunk: chunk.columns.get(column))
 
 
@@ -110,7 +110,7 @@ def _picked(
     events: NDArray[np.int64],
     column: Callable[[CheckedEvents], NDArray[Any] | None],
 ) -> NDArray[Any] | None:
-    """Return the values of some events in a column; the trace is read up to the last of them."""
+    """Return the values of some events in a column. Events after the last of them are not read."""
     found: NDArray[Any] | None = None
     first, end = 0, int(events.max(initial=-1)) + 1
     with closing(source.chunks()) as chunks:

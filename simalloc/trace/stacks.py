@@ -1,9 +1,9 @@
 """The call paths of a trace: a table of places with their frames, and a tree of sites.
 
-A trace's provenance has them under `stacks`: `places`, a list of lists of [function, file, line],
-the innermost first (a place has several where functions are inlined); and for each site number its
-`place` in this list and its `parent`, the site that called from there. Site 0 is the root, and a
-parent has a smaller number than its site.
+A trace's provenance contains them under `stacks`. `places` is a list of places. A place is a list
+of [function, file, line], the innermost function first; it has several entries if functions are
+inlined. `place` contains for each site number the index of its place. `parent` contains for each
+site number the calling site. Site 0 is the root, and a parent has a smaller number than its site.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any, Final
 from simalloc.trace.symbols import Place, name_places
 
 Frame = tuple[str, str, int]
-"""A function, its file and line; "" and 0 where they are not known."""
+"""A function, its file and line, or "" and 0 if unknown."""
 
 MAX_SITES: Final = 1 << 22
 MAX_CHARACTERS: Final = 1 << 23
-"""Of the names of all places."""
+"""Maximum total characters in the names of all places."""
 
-_LONGEST: Final = 500  # characters of a name
+_LONGEST: Final = 500  # maximum characters of a name
 
 
 class Stacks:
-    """Call paths that are collected while a log is read, no more of them than a header can hold.
+    """Call paths collected while a log is read, limited to the number that fits in a header.
 
-    Equal places are one. A place may be an address, which gets its names in the end.
+    Equal places are stored once. A place may be an address, which is named at the end.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Stacks:
         return len(self._sites) - 1
 
     def place(self, what: Iterable[Frame] | Place) -> int:
-        """Return the number of a place: an address, or its frames, the innermost first."""
+        """Return the number of a place: an address, or frames with the innermost first."""
         key = what if isinstance(what, Place) else tuple(map(_short, what))
         if key not in self._places and self._characters < MAX_CHARACTERS:
             self._places[key] = len(self._places)
@@ -48,7 +48,7 @@ class Stacks:
         return self._places.get(key, 0)
 
     def add(self, parent: int, place: int) -> int:
-        """Return the number of another site, called by `parent`; 0: there are too many."""
+        """Return the number of another site, called by `parent`, or 0 if the sites are too many."""
         if len(self._sites) == MAX_SITES:
             return 0
         self._sites.append((parent if parent < len(self._sites) else 0, place))
@@ -63,7 +63,7 @@ class Stacks:
         return site
 
     def entry(self) -> Mapping[str, Any]:
-        """Return the entry `stacks` of a provenance; addresses get their names now."""
+        """Return the entry `stacks` of a provenance, in which addresses are named."""
         return stacks_entry(list(self._places), self._sites)
 
 
@@ -72,9 +72,9 @@ def stacks_entry(
     sites: Sequence[Sequence[int]],
     names_of: Callable[[Sequence[Place]], Sequence[Sequence[Frame]]] = name_places,
 ) -> Mapping[str, Any]:
-    """Return the entry `stacks` of a provenance; a site is its parent and its place.
+    """Return the entry `stacks` of a provenance. A site consists of its parent and its place.
 
-    Places that are addresses get their names now, from `names_of`.
+    `names_of` names the places that are addresses.
     """
     addresses = [place for place in places if isinstance(place, Place)]
     names = dict(zip(addresses, names_of(addresses), strict=True))

@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 class Trace(ShownAsTable):
     """An immutable allocation trace, valid by construction (use `Trace.from_events`).
 
-    Every column is an array with one entry for each event. A column that the log does not have is
-    None.
+    Every column is an array with one entry per event. A column that the log lacks is None.
 
     Attributes
     ----------
     op : array of uint8
         Kind of event (see `Op`).
     object : array of int64
-        Number of the object: 0, 1, 2 ... in the order of allocation; -1 for an event without one.
+        Number of the object: 0, 1, 2 ... in the order of allocation; -1 for an event without an
+        object.
     size : array of int64
         Requested bytes; 0 for an event without a request.
     slot : array of uint32
-        Number of the object among those live at the same time: a malloc takes the slot freed last,
-        or a new one.
+        Number of the object among simultaneously live objects: a malloc takes the slot that was
+        freed last, or a new slot.
     slots : int
-        Number of slots, the maximum of objects live at once.
+        Number of slots: the maximum number of simultaneously live objects.
     objects : int
         Number of objects.
     alignment : array of int64, optional
@@ -106,16 +106,17 @@ class Trace(ShownAsTable):
         provenance: Mapping[str, Any] | None = None,
         **columns: ArrayLike | None,
     ) -> Trace:
-        """Validate a sequence of events and make a trace of it.
+        """Validate a sequence of events and convert it to a trace.
 
-        `op`, `object` and `size` are one-dimensional and of equal length; `columns` may hold
-        `alignment`, `thread`, `time`, `site`, `stream`, `pool` and `unwritten`. The objects'
-        numbers may be any int64 that is unique among live objects: they are renumbered in
+        `op`, `object` and `size` are one-dimensional and of equal length. `columns` may contain
+        `alignment`, `thread`, `time`, `site`, `stream`, `pool` and `unwritten`. The number of an
+        object may be any int64 that is unique among live objects. Objects are renumbered in
         allocation order.
 
         Raises `TraceError`, naming the event, for a free or realloc of an object that is not live,
-        a malloc of one that is, a size that is negative or above `MAX_SIZE`, or an unknown op; and
-        for a `provenance` that simalloc could not read (docs/trace-format.md).
+        a malloc of an object that is already live, a size that is negative or above `MAX_SIZE`, or
+        an unknown op. Also raises `TraceError` for a `provenance` that simalloc cannot read
+        (docs/trace-format.md).
         """
         check_provenance(provenance or {})
         ops = as_column(op, np.dtype(np.uint8), "op")
@@ -145,7 +146,7 @@ class Trace(ShownAsTable):
         name: str,
         provenance: Mapping[str, Any],
     ) -> Trace:
-        """Return all events of a trace, checked and numbered, as a trace; they become immutable."""
+        """Return checked and numbered events as a trace; the events become immutable."""
         columns: list[NDArray[Any]] = [events.op, events.object, events.size, events.slot]
         for column in columns + list(events.columns.values()):
             column.flags.writeable = False
@@ -165,7 +166,7 @@ class Trace(ShownAsTable):
         return len(self.op)
 
     def __eq__(self, other: Any) -> bool:  # noqa: PYI032 - `object` is a column here
-        """Compare events and optional columns; names and provenance do not count."""
+        """Compare events and optional columns; names and provenance are ignored."""
         if not isinstance(other, Trace):
             return NotImplemented
         mine, others = self._compared(), other._compared()
@@ -180,7 +181,7 @@ class Trace(ShownAsTable):
         return {"op": self.op, "object": self.object, "size": self.size, **self.columns}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: properties computed from them are computed again."""
+        """Return only the fields: properties that are computed from them can be computed again."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -190,13 +191,13 @@ class Trace(ShownAsTable):
         self.__dict__.update(state, provenance=dict(state["provenance"]))
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the events as a data frame with a row an event.
+        """Return the events as a data frame with one row per event.
 
         Returns
         -------
         pandas.DataFrame
-            Columns `op` (its name), `object`, `size` (bytes requested; 0 for a free), and the
-            optional columns that the trace has. The index counts events from 0.
+            Columns `op` (the name of the operation), `object`, `size` (requested bytes; 0 for a
+            free), and the trace's optional columns. The index is the number of the event, from 0.
 
         Raises
         ------
@@ -221,7 +222,7 @@ class Trace(ShownAsTable):
 
     @cached_property
     def thread_numbers(self) -> frozenset[int]:
-        """The numbers of the threads that its events are of; empty if it does not tell."""
+        """The numbers of the events' threads, or an empty set if threads are not recorded."""
         return thread_numbers_in(self.chunks())
 
     @property
@@ -247,7 +248,10 @@ class Trace(ShownAsTable):
 
     @cached_property
     def replayed(self) -> ReplayedEvents:
-        """All events, in this trace's own memory, and the live bytes after each (8 bytes more)."""
+        """All events, which share this trace's memory, and the live bytes after each event.
+
+        The live bytes take 8 bytes per event.
+        """
         live = np.empty(len(self), np.int64)
         live_bytes(self.op, self.size, self.slot, live, np.zeros(self.slots, np.int64))
         found = ReplayedEvents(self.op, self.size, self.slot, live, empty_spans(0)).summed_up()
@@ -255,9 +259,9 @@ class Trace(ShownAsTable):
         return found
 
     def replayed_parts(self, columns: Collection[str] = ()) -> Generator[ReplayedEvents]:
-        """Yield the events, at most 2**20 at a time, in this trace's own memory.
+        """Yield the events, at most 2**20 at a time. They share this trace's memory.
 
-        `columns` names the optional columns that are wanted, if the trace has them.
+        `columns` names the requested optional columns. Columns that the trace lacks are omitted.
         """
         wanted = {name: values for name, values in self.columns.items() if name in columns}
         whole = self.replayed._replace(columns=wanted)
@@ -265,7 +269,7 @@ class Trace(ShownAsTable):
             yield whole.part(start, start + CHUNK_EVENTS)
 
     def chunks(self) -> Generator[CheckedEvents]:
-        """Yield all events at once, in this trace's own memory."""
+        """Yield all events at once. They share this trace's memory."""
         yield CheckedEvents(self.op, self.object, self.size, self.slot, self.columns)
 
     def in_memory(self) -> Trace:
@@ -275,16 +279,16 @@ class Trace(ShownAsTable):
     def sha256(self) -> str:
         """Return the SHA-256 of the events, in hexadecimal: the trace's identity.
 
-        The digest covers op, object and size as the project's file packs them
-        (docs/trace-format.md); names, provenance and the optional columns do not count.
+        The digest covers op, object and size as a trace file packs them (docs/trace-format.md). It
+        does not cover names, provenance and optional columns.
         """
         return self.digest(())
 
     def digest(self, columns: Collection[str]) -> str:
         """Return a SHA-256 of the events and of some optional columns, in hexadecimal.
 
-        It identifies everything on which a policy that uses these columns depends. Columns that the
-        trace lacks do not count.
+        The digest identifies all input of a policy that uses these columns. Columns that the trace
+        lacks are ignored.
         """
         return self.identity.digest(columns)
 
@@ -304,11 +308,11 @@ class Trace(ShownAsTable):
         return digests.identity
 
     def renamed(self, name: str) -> Trace:
-        """Return the same trace under another name."""
+        """Return the same trace with another name."""
         return replace(self, name=name)
 
     def prefix(self, events: int) -> Trace:
-        """Return the trace's first `events` events as a trace of its own.
+        """Return the trace's first `events` events as a new trace.
 
         Raises `ValueError` if `events` is negative.
         """

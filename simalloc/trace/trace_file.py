@@ -21,16 +21,16 @@ from simalloc.trace.source import thread_numbers_in
 from simalloc.trace.trace import Trace
 
 _CHUNKS_AHEAD: Final = 1
-"""Chunks hold some 21 to 57 bytes an event."""
+"""Chunks take some 21 to 57 bytes per event."""
 
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace of any length that stays in its file; `open_trace` makes one.
+    """A trace of any length that stays in its file. `open_trace` creates one.
 
-    Its memory does not depend on its length: 2 MB for each of about ten parts, up to 17 MB for a
-    chunk and 16 MB for each requested optional column, and up to 100 bytes for each simultaneously
-    live object.
+    Its memory does not depend on the trace's length. It takes 2 MB for each of about ten parts, up
+    to 17 MB for a chunk, 16 MB for each requested optional column, and up to 100 bytes for each
+    simultaneously live object.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class TraceFile:
 
     @property
     def is_of_device(self) -> bool:
-        """True for a trace of a device's memory, as `Trace.is_of_device`; the file may be read."""
+        """True for a trace of a device's memory, as in `Trace.is_of_device`. May read the file."""
         if not set(DEVICE_COLUMNS).isdisjoint(self.header.columns) or "device" in self.provenance:
             return True
         with closing(self.replayed_parts()) as parts:
@@ -77,7 +77,7 @@ class TraceFile:
 
     @cached_property
     def thread_numbers(self) -> frozenset[int]:
-        """The numbers of the threads that its events are of; the file may be read for them."""
+        """The numbers of the events' threads, or an empty set. May read the file."""
         if "thread" not in self.header.columns:
             return frozenset()
         with closing(self.chunks()) as chunks:
@@ -92,11 +92,11 @@ class TraceFile:
         return self.header.totals.events
 
     def replayed_parts(self, columns: Collection[str] = ()) -> Generator[ReplayedEvents]:
-        """Yield the events some 100,000 at a time; a thread of their own reads ahead.
+        """Yield the events, some 100,000 at a time. A separate thread reads ahead.
 
-        `columns` names the optional columns that are wanted, if the trace has them. Raises
-        `TraceError` at the first chunk that is damaged, and at the end if the events are not
-        what the header says.
+        `columns` names the requested optional columns. Columns that the trace lacks are omitted.
+        Raises `TraceError` at the first damaged chunk, or at the end if the events contradict the
+        header.
         """
         with TraceReader(self.path) as reader:
             self._check(reader)
@@ -105,9 +105,9 @@ class TraceFile:
                     yield part.summed_up()
 
     def chunks(self) -> Generator[CheckedEvents]:
-        """Yield the events up to 2**20 at a time; a thread of their own reads ahead.
+        """Yield the events, up to 2**20 at a time. A separate thread reads ahead.
 
-        Raises as `replayed_parts` does.
+        Raises the same errors as `replayed_parts`.
         """
         with TraceReader(self.path) as reader:
             self._check(reader)
@@ -121,7 +121,10 @@ class TraceFile:
             return replace(reader.read(), name=self.name)
 
     def prefix(self, events: int) -> Trace:
-        """Return the first `events` events, or all if there are no more; the rest is not read."""
+        """Return the first `events` events, or all events if the trace has fewer.
+
+        Reads no further.
+        """
         if events >= len(self):
             return self.in_memory()
         with TraceReader(self.path) as reader:
@@ -147,7 +150,7 @@ class TraceFile:
     def digest(self, columns: Collection[str]) -> str:
         """Return a SHA-256 of the events and of some optional columns, as `Trace.digest` does.
 
-        A file of an earlier version is read for it, once.
+        A file of an earlier version is read once to compute it.
         """
         return self.identity.digest(columns)
 
@@ -159,7 +162,7 @@ class TraceFile:
             return reader.identity()
 
     def renamed(self, name: str) -> TraceFile:
-        """Return the same file, whose trace is called otherwise."""
+        """Return the same file with another name for its trace."""
         return replace(self, other_name=name)
 
     def _check(self, reader: TraceReader) -> None:
@@ -168,7 +171,7 @@ class TraceFile:
 
 
 def open_trace(path: str | os.PathLike[str]) -> TraceFile:
-    """Open a file of the project's own format, which is read during each replay.
+    """Open a trace file, which is read during each replay.
 
     Raises `TraceError` if its header is invalid.
     """

@@ -1,4 +1,4 @@
-"""Writes the project's own trace file, a chunk at a time."""
+"""Writer of trace files, one chunk at a time."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _TEXT: Final = re.compile(r"\.txt(\.(zst|gz|xz|bz2))?$")
 
 
 def is_text_name(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file has the name of plain text, which may be compressed."""
+    """Return whether a file's name is a name of plain text, which may be compressed."""
     return bool(_TEXT.search(os.fspath(path)))
 
 
 def check_trace_name(path: str | os.PathLike[str]) -> None:
-    """Raise `TraceError` if a trace file would get the name of plain text."""
+    """Raise `TraceError` if the name of a trace file would be a name of plain text."""
     if is_text_name(path):
         own = Path(_TEXT.sub(".npz", os.fspath(path))).name
         reason = f"is the name of a text, and this is a trace file; write {own}"
@@ -46,10 +46,11 @@ def check_trace_name(path: str | os.PathLike[str]) -> None:
 
 
 class TraceWriter(Intake):
-    """Writes a trace of any length in bounded memory; use it in a `with` statement.
+    """Writes a trace of any length in bounded memory. Use it in a `with` statement.
 
-    Events are appended run by run (`append`). When the block ends, the file takes its place at
-    `path`. After an error no part of it remains, and the previous file at `path` stays.
+    Events are appended run by run (`append`). At the end of the `with` block, the new file replaces
+    any file at `path`. After an error, the new file is removed and the previous file at `path` is
+    kept.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class TraceWriter(Intake):
 
     def _begin(self, column: str) -> None:
         self._digests.begin(column)
-        for chunk in range(self._chunks):  # all that are stored are whole
+        for chunk in range(self._chunks):  # all stored chunks are whole
             planes = to_planes(np.zeros(CHUNK_EVENTS, np.uint8))
             self._digests.update_column(column, planes)
             self._write(f"{column}.{chunk}", planes)
@@ -132,7 +133,7 @@ class TraceWriter(Intake):
     def _write(self, name: str, array: NDArray[np.uint8]) -> None:
         content = BytesIO()
         np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
-        member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: equal traces make equal files
+        member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, so that equal traces make equal files
         member.compress_type = zipfile.ZIP_DEFLATED
         self._archive.writestr(member, content.getbuffer(), compresslevel=_DEFLATE_LEVEL)
 
@@ -145,8 +146,8 @@ def write_trace(
 ) -> None:
     """Write a trace to a trace file.
 
-    `progress` is called with the share of the events written since its last call. Raises `OSError`
-    if the file cannot be written, and `TraceError` if its name ends like a text's.
+    `progress` is called with the fraction of the events written since its last call. Raises
+    `OSError` if the file cannot be written, and `TraceError` if its name is a name of plain text.
     """
     if not isinstance(trace, Trace):
         raise TraceError(f"write_trace() takes a Trace, not {kind_of(trace)}")

@@ -5,7 +5,7 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Gives the next object a slot. */
+/* Assigns a slot to the next object. */
 static enum reason add(struct decoder *decoder, int64_t size, uint32_t *slot)
 {
     struct recent *recent = &decoder->recent;
@@ -36,7 +36,7 @@ static enum reason enter(struct decoder *decoder, uint8_t op, int64_t object, in
     uint64_t age = (uint64_t)decoder->live.objects - (uint64_t)object;
     uint32_t *place = &recent->ring[(uint64_t)object & recent->mask];
     struct key_entry *old = NULL;
-    if (UNLIKELY(age - 1 > recent->mask)) { /* also for no age at all, which no object has */
+    if (UNLIKELY(age - 1 > recent->mask)) { /* also detects age 0, which no object has */
         old = key_map_place(&recent->old, object);
         place = &old->slot;
     }
@@ -55,7 +55,8 @@ static enum reason enter(struct decoder *decoder, uint8_t op, int64_t object, in
     return REASON_NONE;
 }
 
-/* Takes event `i`, whose op is already present, out of its columns and enters it. */
+/* Reads the size and age of event `i`, whose op is already present, from its columns and enters the
+ * event. */
 static bool enter_carefully(struct decoder *decoder, const struct decoded *into, size_t i,
                             struct decoding *decoding)
 {
@@ -80,8 +81,8 @@ static bool enter_carefully(struct decoder *decoder, const struct decoded *into,
     return decoding->why == REASON_NONE;
 }
 
-/* Returns whether enter_quickly() may be used for a block, which does not check for the largest
- * numbers. */
+/* Returns whether enter_quickly(), which does not check for the largest numbers, may be used for a
+ * block. */
 static bool is_ordinary(const struct decoder *decoder)
 {
     return decoder->packed.sizes.width <= 4 && decoder->packed.ages.width <= 4 &&
@@ -89,15 +90,16 @@ static bool is_ordinary(const struct decoder *decoder)
            decoder->live.slots < NO_SLOT - BLOCK;
 }
 
-/* Enters events like enter_carefully(), from `i` on, up to the first that needs more than the ring.
- * Returns the number of that event. The events are easy to predict and the loop is one, so the
- * processor works on several events at a time. The last two arguments are constants. */
+/* Same as enter_carefully() for events from `i` on, up to the first event that the ring alone
+ * cannot serve. Returns the number of that event. A single loop with predictable branches lets the
+ * processor work on several events at a time. The last two arguments are compile-time constants. */
 static inline __attribute__((always_inline)) size_t enter_quickly(struct decoder *decoder,
                                                                   const struct decoded *given,
                                                                   size_t i, bool with_live,
                                                                   bool with_objects)
 {
-    struct live_slots live = decoder->live; /* kept in registers: no column can overlap them */
+    struct live_slots live = decoder->live; /* local copies stay in registers, because no column can
+                                             * overlap them */
     uint32_t *const ring = decoder->recent.ring;
     const uint64_t mask = decoder->recent.mask;
     const struct decoded into = *given;
@@ -164,7 +166,7 @@ static bool enter_block(struct decoder *decoder, const struct decoded *into,
     }
     decoding->done += into->count;
     decoder->done += into->count;
-    /* The quick way does not see where the numbers end. */
+    /* The quick loop does not check for the end of the numbers. */
     decoding->sound = decoder->sizes.from <= decoder->sizes.to &&
                       decoder->ages.from <= decoder->ages.to;
     return decoding->sound;
@@ -200,7 +202,7 @@ static bool prepare(struct decoder *decoder)
            live_slots_reserve(live, BLOCK);
 }
 
-/* Turns events of the chunk into columns, a block after the other. */
+/* Converts events of the chunk to columns, one block after the other. */
 static struct decoding enter_blocks(struct decoder *decoder, const struct decoded *into)
 {
     struct decoding decoding = {.sound = true};
@@ -230,6 +232,6 @@ struct decoding decoder_decode(struct decoder *decoder, const struct decoded *in
 {
     struct decoding decoding = enter_blocks(decoder, into);
     if (!decoding.sound || decoding.why != REASON_NONE)
-        decoder->done = decoder->packed.count; /* the cursors are nowhere now */
+        decoder->done = decoder->packed.count; /* the cursors are no longer valid */
     return decoding;
 }

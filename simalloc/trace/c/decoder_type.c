@@ -1,4 +1,4 @@
-/* Decoder: struct decoder for Python. */
+/* Decoder: Python type of struct decoder. */
 #include "../../c/columns.h"
 #include "../../c/extension.h"
 #include "decoder.h"
@@ -13,7 +13,7 @@ typedef struct {
     PyObject ob_base;
     struct decoder decoder;
     struct column ring; /* first buffer of the ring of `decoder` */
-    struct column chunk[INPUTS]; /* input of `decoder`; empty when it is done */
+    struct column chunk[INPUTS]; /* input of `decoder`; empty after the last event */
 } Decoder;
 
 static PyObject *decoder_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -51,7 +51,7 @@ static void decoder_dealloc(PyObject *object)
     object_free(object);
 }
 
-/* Planes are an array of bytes of shape (width, count). */
+/* Reads planes from an array of bytes of shape (width, count). */
 static bool planes_of(const struct column *column, struct planes *planes)
 {
     const Py_buffer *view = &column->view;
@@ -63,7 +63,7 @@ static bool planes_of(const struct column *column, struct planes *planes)
     return true;
 }
 
-/* Takes hold of a chunk's columns, or sets an exception. */
+/* Acquires the buffers of a chunk's columns. Returns false, with an exception set, on failure. */
 static bool hold_chunk(struct column *chunk, PyObject *const *arrays, struct packed *packed)
 {
     Py_ssize_t length, held = 0;

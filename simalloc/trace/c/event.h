@@ -6,7 +6,7 @@
 
 #include "../../c/op.h"
 
-#define MAX_SIZE (INT64_C(1) << 47) /* bytes of a request */
+#define MAX_SIZE (INT64_C(1) << 47) /* maximum bytes of a request */
 
 /* Returns whether an event allocates a new object. */
 static inline int op_begins(uint8_t op)
@@ -38,7 +38,7 @@ enum reason {
     REASON_TOO_MANY,
     REASON_TOTAL,
     REASON_USE_OF_DEAD,
-    REASON_MEMORY, /* no memory for the table itself */
+    REASON_MEMORY, /* the table itself is out of memory */
     REASON_COUNT,
 };
 

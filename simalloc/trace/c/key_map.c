@@ -49,7 +49,7 @@ void key_map_remove(struct key_map *map, struct key_entry *taken)
 {
     size_t mask = key_map_mask(map);
     size_t hole = (size_t)(taken - map->entries);
-    /* Entries that probing would not find any more move back. */
+    /* Entries that probing could no longer find move back. */
     for (size_t place = (hole + 1) & mask; map->entries[place].slot != NO_SLOT;
          place = (place + 1) & mask) {
         size_t home = key_map_home(map, map->entries[place].key);

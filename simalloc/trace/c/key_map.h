@@ -1,7 +1,7 @@
-/* Map from the keys of live objects, which are distinct, to their slots.
+/* Map from the distinct keys of live objects to their slots.
  *
- * A hash table with linear probing and backward-shift deletion, so that its size depends only on
- * the objects that are in it. */
+ * The map is a hash table with linear probing and backward-shift deletion. Therefore its size
+ * depends only on the live objects. */
 #ifndef SIMALLOC_KEY_MAP_H
 #define SIMALLOC_KEY_MAP_H
 
@@ -13,9 +13,9 @@ struct key_entry {
 };
 
 struct key_map {
-    struct key_entry *entries; /* 1 << bits places, at most half of them taken */
+    struct key_entry *entries; /* 1 << bits places; at most half of them are occupied */
     unsigned bits;
-    size_t count; /* places that are taken */
+    size_t count; /* number of occupied places */
 };
 
 bool key_map_init(struct key_map *map);
@@ -31,7 +31,7 @@ static inline size_t key_map_home(const struct key_map *map, int64_t key)
     return (size_t)(((uint64_t)key * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - map->bits));
 }
 
-/* The place of `key`, or the empty place where it would stand. */
+/* Returns the place of `key`, or the empty place where `key` belongs. */
 static inline struct key_entry *key_map_place(const struct key_map *map, int64_t key)
 {
     size_t place = key_map_home(map, key);
@@ -40,17 +40,18 @@ static inline struct key_entry *key_map_place(const struct key_map *map, int64_t
     return &map->entries[place];
 }
 
-/* Makes sure that there is room for one more; places found before are no longer valid. */
+/* Reserves space for one more entry. Places found before are no longer valid. Returns false when
+ * memory is exhausted. */
 bool key_map_reserve(struct key_map *map);
 
-/* Puts an entry at the empty place where its key would stand. */
+/* Stores an entry at the empty place where its key belongs. */
 static inline void key_map_put(struct key_map *map, struct key_entry *place, struct key_entry entry)
 {
     *place = entry;
     map->count++;
 }
 
-/* Empties a place that is taken; places found before are no longer valid. */
+/* Empties an occupied place. Places found before are no longer valid. */
 void key_map_remove(struct key_map *map, struct key_entry *taken);
 
 #endif

@@ -9,7 +9,7 @@ static bool can_skip(enum reason why)
            why == REASON_USE_OF_DEAD || why == REASON_SIZE;
 }
 
-/* Frees the object that still has the new key of event `i`, as the log should have done before. */
+/* Frees the object that still has the new key of event `i`, because the log has lost that free. */
 static void free_holder(struct live_table *table, const struct read_events *events, size_t i,
                         int64_t *object, uint32_t *slot)
 {
@@ -46,7 +46,7 @@ void live_table_enter_lenient(struct live_table *table, const struct read_events
             kept->size[n] = lost_free || !op_allocates(events->op[i]) ? 0 : events->size[i];
             kept->source[n++] = (int64_t)i;
         }
-        i += !lost_free; /* its key is free now: it is entered in the next turn */
+        i += !lost_free; /* the key is free now, so the next iteration enters the event */
     }
     leniency->taken = i;
     leniency->kept = n;

@@ -1,4 +1,4 @@
-/* The slots that live objects occupy, and totals over a trace's events. */
+/* The slots that live objects occupy, and totals over the events of a trace. */
 #ifndef SIMALLOC_LIVE_SLOTS_H
 #define SIMALLOC_LIVE_SLOTS_H
 
@@ -8,11 +8,12 @@
 #include <stddef.h>
 
 #define NO_SLOT UINT32_MAX
-#define NO_OBJECT INT64_C(-1) /* object of an event without an object, whose slot is 0 */
+#define NO_OBJECT INT64_C(-1) /* object number of an event without an object; the slot of such an
+                               * event is 0 */
 
 struct live_slots {
     int64_t *sizes;      /* by slot: size of the object */
-    uint32_t *free;      /* stack of free slots: the slot freed last is taken first */
+    uint32_t *free;      /* stack of free slots: the slot that was freed last is reused first */
     size_t free_count;   /* number of free slots, <= slots */
     size_t capacity;     /* entries of both arrays, >= slots */
     uint32_t slots;      /* number of slots ever in use: the maximum number of live objects */
@@ -46,8 +47,8 @@ static inline void live_slots_change_bytes(struct live_slots *live, int64_t more
         live->max_live_bytes = live->live_bytes;
 }
 
-/* Gives the next object a slot, for which there is room; leaves it to the caller to count the bytes
- * as allocated. */
+/* Assigns a slot to the next object. A slot must have been reserved. The caller counts the bytes as
+ * allocated. */
 static inline uint32_t live_slots_take_uncounted(struct live_slots *live, int64_t size)
 {
     uint32_t slot = live->free_count != 0 ? live->free[--live->free_count] : live->slots++;
@@ -57,7 +58,7 @@ static inline uint32_t live_slots_take_uncounted(struct live_slots *live, int64_
     return slot;
 }
 
-/* Gives the next object a slot. */
+/* Assigns a slot to the next object and counts its bytes as allocated. */
 static inline enum reason live_slots_take(struct live_slots *live, int64_t size, uint32_t *slot)
 {
     if (!live_slots_can_count(live, size))
@@ -77,7 +78,7 @@ static inline void live_slots_give_back(struct live_slots *live, uint32_t slot)
     live->live_bytes -= live->sizes[slot];
 }
 
-/* Gives an object another size; leaves it to the caller to count its bytes as allocated. */
+/* Changes the size of an object. The caller counts the bytes as allocated. */
 static inline void live_slots_resize_uncounted(struct live_slots *live, uint32_t slot, int64_t size)
 {
     live->reallocs++;

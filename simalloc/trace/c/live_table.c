@@ -23,7 +23,7 @@ bool live_table_find(const struct live_table *table, int64_t key, uint32_t *slot
     return *slot != NO_SLOT;
 }
 
-/* Sees to it that there is room for one more object. */
+/* Reserves space for one more object. */
 static bool reserve(struct live_table *table)
 {
     struct live_slots *live = &table->live;

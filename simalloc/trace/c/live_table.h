@@ -1,5 +1,5 @@
-/* The objects of a trace that are live: from the key a log gives them (an id or an address)
- * to the number of the object and the slot it occupies. */
+/* The live objects of a trace. Maps the key of an object in the log (an id or an address) to the
+ * object's number and its slot. */
 #ifndef SIMALLOC_LIVE_TABLE_H
 #define SIMALLOC_LIVE_TABLE_H
 
@@ -9,7 +9,7 @@
 struct live_table {
     struct key_map map;
     struct live_slots live;
-    int64_t *objects; /* the number of the object in each slot */
+    int64_t *objects; /* number of the object in each slot */
     size_t capacity;  /* entries of `objects`, equal to live.capacity once an object exists */
 };
 
@@ -19,7 +19,7 @@ void live_table_release(struct live_table *table);
 /* Returns whether an object with this key is live, and stores its slot. */
 bool live_table_find(const struct live_table *table, int64_t key, uint32_t *slot);
 
-/* The columns of a run of events. */
+/* Columns of a run of events. */
 struct read_events {
     size_t count;
     const uint8_t *op;
@@ -57,10 +57,10 @@ struct leniency {
                                      * 0 */
 };
 
-/* Enters the valid events of a run until all are taken or the columns are full. An event that frees
- * or resizes an unknown object, or has an impossible size, is skipped. If an allocation gets a key
- * that is still in use, a free of that key's object is kept first, because the log has lost that
- * free. */
+/* Enters the valid events of a run until all are processed or the columns are full. Skips an event
+ * that frees or resizes an unknown object, or that has an invalid size. If an allocation gets a key
+ * that is still in use, a free of that key's object is inserted before it, because the log has lost
+ * that free. */
 void live_table_enter_lenient(struct live_table *table, const struct read_events *events,
                               const struct kept_events *kept, struct leniency *leniency);
 

@@ -1,4 +1,4 @@
-/* LiveTable: struct live_table for Python. */
+/* LiveTable: Python type of struct live_table. */
 #include "../../c/columns.h"
 #include "../../c/extension.h"
 #include "live_table.h"

@@ -64,7 +64,7 @@ static void complete(struct lives *lives, uint32_t place, struct output *output)
     lives->free = place;
 }
 
-/* One of those that a life awaits ends now. */
+/* Counts a death that a life has awaited. */
 static void await_one_less(struct lives *lives, uint32_t place, struct output *output)
 {
     if (place == NOBODY)
@@ -105,7 +105,8 @@ static void die(struct lives *lives, uint32_t place, struct output *output)
     await_one_less(lives, place, output);
 }
 
-/* A life awaits itself, the next one, and the one before if that has not ended yet. */
+/* Adds a life. It awaits its own death, the next life's death, and the previous life's death if
+ * that life has not ended. */
 static uint32_t be_born(struct lives *lives, int64_t size, int64_t mark)
 {
     uint32_t place = take_place(lives), before = lives->last;
@@ -129,7 +130,7 @@ static uint32_t be_born(struct lives *lives, int64_t size, int64_t mark)
     return place;
 }
 
-/* Data that a life inherits from the previous life of a reallocated object. */
+/* Copies the data that a life inherits from the previous life of a reallocated object. */
 static void follow(struct lives *lives, uint32_t place, const struct life *old)
 {
     struct life *life = &lives->places[place];
@@ -175,7 +176,7 @@ enum lives_fault lives_enter(struct lives *lives, size_t count, const uint8_t *o
     return fault;
 }
 
-/* Nobody comes after the life born last, so it has nobody more to wait for. */
+/* Completes the latest life, which has no later neighbour to await. */
 static void complete_last(struct lives *lives, struct output *output)
 {
     if (lives->last != NOBODY && lives->places[lives->last].awaited == 1)

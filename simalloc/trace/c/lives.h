@@ -22,7 +22,7 @@ struct life {
     int64_t size;
     int64_t number; /* number of lives born earlier */
     int64_t mark;   /* the caller's mark of the birth event */
-    int64_t marked; /* the event at which its object got that mark */
+    int64_t marked; /* event at which the object got its current mark */
     uint32_t before; /* place of the previous life, or NOBODY */
     uint32_t after;  /* place of the next life or, if free, of the next free place; or NOBODY */
     uint32_t reallocs; /* reallocs of the object so far */
@@ -47,8 +47,8 @@ struct completed {
     int64_t size;
 };
 
-/* Arrays that ended and completed lives are written to, with room for all that the events can end
- * and complete. */
+/* Output arrays for ended and completed lives. They need space for all lives that the events can
+ * end and complete. */
 struct output {
     struct ended *ended;
     struct completed *completed;

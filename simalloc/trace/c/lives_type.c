@@ -1,4 +1,4 @@
-/* Lives: struct lives for Python. */
+/* Lives: Python type of struct lives. */
 #include "../../c/columns.h"
 #include "../../c/extension.h"
 #include "lives.h"
@@ -37,7 +37,8 @@ enum { ENDED, COMPLETED, OUTPUTS };
     {.name = "ended", .width = sizeof(struct ended), .writable = true},                            \
         {.name = "completed", .width = sizeof(struct completed), .writable = true}
 
-/* Takes hold of where to write what ends, with this much room; on failure an exception is set. */
+/* Acquires the output arrays, which need space for `ended` and `completed` lives. Returns false,
+ * with an exception set, on failure. */
 static bool hold_output(struct column *columns, PyObject *const *arrays, Py_ssize_t ended,
                         Py_ssize_t completed, struct output *output)
 {

@@ -1,4 +1,4 @@
-/* simalloc.trace._c: the hot loops over a trace's columns, for Python. */
+/* simalloc.trace._c: hot loops over the columns of a trace. */
 #include "../../c/columns.h"
 #include "../../c/extension.h"
 #include "live_bytes.h"
@@ -8,7 +8,8 @@
 
 enum { STEPS, KIND, FIELDS, TEXT, SCAN_COLUMNS };
 
-/* Takes hold of the arguments that `scan` and `print` share; on failure an exception is set. */
+/* Acquires the arguments that `scan` and `print` share. Returns false, with an exception set, on
+ * failure. */
 static bool hold_rows(struct column *columns, PyObject *const *arrays,
                       struct scan_patterns *patterns, struct scan_rows *rows)
 {

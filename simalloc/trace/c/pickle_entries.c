@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of ACTIONS in formats/pytorch_pickle.py. */
+/* Actions in the order of ACTIONS in formats/pytorch_pickle.py. */
 static const char *const actions[] = {
     "alloc", "free", "free_completed", "free_requested", "oom",
     "segment_alloc", "segment_free", "segment_map", "segment_unmap",
@@ -12,7 +12,7 @@ static const char *const no_events[] = {"snapshot", "annotate", "user_defined",
                                         "workspace_snapshot"};
 enum { ACTION_COUNT = 9, OOM = 4, NO_EVENT = ACTION_COUNT, WRONG };
 
-/* More than any address, and microseconds of a century. */
+/* Exceeds every address, and the number of microseconds in a century. */
 #define MOST (INT64_C(1) << 52)
 
 static bool is_text(const struct value *value, const uint8_t *bytes, const char *text)
@@ -64,7 +64,7 @@ static bool are_alike(const struct items *one, const struct items *other)
     return true;
 }
 
-/* The place of a sequence in the table, or the empty one where it would be. */
+/* Returns the place of a sequence in the table, or the empty place where the sequence belongs. */
 static uint32_t *place_of(const struct entries *entries, const struct items *items)
 {
     size_t at = hash_of(items) % entries->table_size;
@@ -95,8 +95,8 @@ static bool table_grow(struct entries *entries, struct store *store)
     return true;
 }
 
-/* The number of a list or tuple among all that differ, 0 of none; below 0 if it cannot go on. One
- * that is known gives up its own values. */
+/* Returns the number of a list or tuple among all distinct ones, 0 for another value, or a negative
+ * number on failure. Frees the values of a sequence that is equal to a known one. */
 static int64_t number_of(struct entries *entries, struct store *store, const struct value *value)
 {
     if (value == NULL || (value->kind != LIST && value->kind != TUPLE) || value->items->count == 0)
@@ -126,8 +126,8 @@ static int64_t number_of(struct entries *entries, struct store *store, const str
     return *place;
 }
 
-/* Stores a number of an entry in its row, or 0 if it is missing and may be. Returns false if the
- * value is not a number. */
+/* Stores a number of an entry in its row, or 0 if the number is missing and optional. Returns false
+ * if the value is not a number. */
 static bool read_number(const struct items *dict, const uint8_t *bytes, const char *key,
                         bool may_be_missing, int64_t *into)
 {

@@ -1,4 +1,4 @@
-/* The entries of a snapshot's history as rows of numbers. */
+/* Entries of a snapshot's history, stored as rows of numbers. */
 #ifndef SIMALLOC_PICKLE_ENTRIES_H
 #define SIMALLOC_PICKLE_ENTRIES_H
 
@@ -23,7 +23,8 @@ struct entries {
 /* Returns whether a dict has the key that every entry has. */
 bool is_entry(const struct items *dict, const uint8_t *bytes);
 
-/* Adds the row of a dict, which is emptied. Returns false, with store->trouble set, on failure. */
+/* Adds the row of a dict and empties the dict. Returns false, with store->trouble set, on
+ * failure. */
 bool entries_add(struct entries *entries, struct store *store, struct items *dict,
                  const uint8_t *bytes);
 void entries_release(struct entries *entries);

@@ -25,7 +25,7 @@ static bool push(struct machine *machine, struct value value)
     return add(machine, &machine->stack, value);
 }
 
-/* Pops a value; a mark is an error. */
+/* Pops a value. A mark is an error. */
 static bool pop(struct machine *machine, struct value *value)
 {
     struct stack *stack = &machine->stack;
@@ -35,7 +35,7 @@ static bool pop(struct machine *machine, struct value *value)
     return true;
 }
 
-/* Reads a number of `width` bytes, the lowest first. */
+/* Reads a number of `width` bytes in little-endian order. */
 static bool take(struct machine *machine, size_t width, uint64_t *number)
 {
     if (width > machine->length - machine->at)
@@ -47,7 +47,8 @@ static bool take(struct machine *machine, size_t width, uint64_t *number)
     return true;
 }
 
-/* Reads a length of `width` bytes, and the string's bytes; the value has their place. */
+/* Reads a length of `width` bytes and skips the string's bytes. The value contains the place of
+ * these bytes. */
 static bool take_string(struct machine *machine, size_t width, uint32_t kind, struct value *value)
 {
     uint64_t length;
@@ -76,7 +77,7 @@ static bool push_number(struct machine *machine, size_t width)
     return push(machine, (struct value){.kind = NUMBER, .number = (int64_t)number});
 }
 
-/* A number of any length, with a sign. */
+/* Pushes a signed number of any length. */
 static bool push_long(struct machine *machine, size_t width)
 {
     struct value value;
@@ -99,7 +100,7 @@ static bool push_real(struct machine *machine)
     struct value value = {.kind = REAL};
     if (!take(machine, 8, &bits))
         return false;
-    bits = __builtin_bswap64(bits); /* the highest byte comes first */
+    bits = __builtin_bswap64(bits); /* the number is big-endian */
     memcpy(&value.real, &bits, sizeof bits);
     return push(machine, value);
 }
@@ -110,7 +111,7 @@ static bool push_empty(struct machine *machine, uint32_t kind)
     return value.items != NULL && push(machine, value);
 }
 
-/* The place of the last mark on the stack. */
+/* Finds the place of the last mark on the stack. */
 static bool find_mark(struct machine *machine, size_t *mark)
 {
     for (*mark = machine->stack.count; *mark > 0;)
@@ -119,7 +120,8 @@ static bool find_mark(struct machine *machine, size_t *mark)
     return fail(machine, "damaged");
 }
 
-/* Replaces what lies on the stack from a place on by a tuple of it. */
+/* Replaces the values on the stack from place `items` on by a tuple and moves it to place
+ * `first`. */
 static bool push_tuple(struct machine *machine, size_t first, size_t items)
 {
     struct stack *stack = &machine->stack;
@@ -136,7 +138,7 @@ static bool push_tuple(struct machine *machine, size_t first, size_t items)
     return push(machine, tuple);
 }
 
-/* Adds what lies on the stack from a place on to the list or dict below `end`. */
+/* Adds the values on the stack from place `items` on to the list or dict below `end`. */
 static bool fill(struct machine *machine, uint32_t kind, size_t end, size_t items)
 {
     struct stack *stack = &machine->stack;
@@ -173,7 +175,7 @@ static bool fill_top(struct machine *machine, uint32_t kind, size_t items)
                          : fill(machine, kind, count - items, count - items);
 }
 
-/* Notes the top of the stack at a place of the memo. A memo is no longer than the pickle. */
+/* Stores the top of the stack in a place of the memo. A memo cannot be longer than the pickle. */
 static bool put(struct machine *machine, uint64_t place)
 {
     const struct stack *stack = &machine->stack;
@@ -208,7 +210,7 @@ static bool skip(struct machine *machine, size_t bytes)
     return take(machine, bytes, &skipped);
 }
 
-/* The name ends with a line's end. */
+/* Reads a name that ends with a newline. */
 static bool take_line(struct machine *machine, struct value *value)
 {
     const uint8_t *from = &machine->bytes[machine->at];
@@ -249,7 +251,7 @@ static bool step(struct machine *machine, uint8_t opcode)
     case ')': return push_empty(machine, TUPLE);
     case '(': return push(machine, (struct value){.kind = MARK});
     case 't': return find_mark(machine, &mark) && push_tuple(machine, mark, mark + 1);
-    case 0x85: case 0x86: case 0x87: /* tuples of one to three */
+    case 0x85: case 0x86: case 0x87: /* tuples of one, two and three values */
         mark = machine->stack.count - (size_t)(opcode - 0x84);
         return machine->stack.count < (size_t)(opcode - 0x84) ? fail(machine, "damaged")
                                                                : push_tuple(machine, mark, mark);

@@ -1,7 +1,8 @@
-/* Reads a pickle of data: numbers, texts, lists, tuples and dicts. It calls nothing that the pickle
- * names.
+/* Reads a pickle of data: numbers, texts, lists, tuples and dicts. No function that the pickle
+ * names is called.
  *
- * Each dict with an action is an entry of a snapshot's history, and becomes a row at once. */
+ * Each dict with an action is an entry of a snapshot's history and is immediately converted to a
+ * row. */
 #ifndef SIMALLOC_PICKLE_MACHINE_H
 #define SIMALLOC_PICKLE_MACHINE_H
 
@@ -21,10 +22,11 @@ struct machine {
     struct stack stack;
     struct stack memo;
     bool done; /* true at the end of the pickle, with the object on the stack */
-    struct value named[2]; /* module and name that the pickle would call, if that is the error */
+    struct value named[2]; /* module and name of the function that the pickle would call, if this
+                            * call is the error */
 };
 
-/* Reads at most `opcodes` opcodes. store.trouble is the error, or NULL. */
+/* Reads at most `opcodes` opcodes. store.trouble is set to the error, or to NULL. */
 void machine_run(struct machine *machine, size_t opcodes);
 void machine_release(struct machine *machine);
 

@@ -7,7 +7,7 @@
 
 enum { OPCODES_AT_ONCE = 1 << 20, TEXTS = 1 << 12 };
 
-/* Approximate bytes of Python objects. */
+/* Approximate sizes of Python objects in bytes. */
 enum { OBJECT = 64, POINTER = 16, KEY = 100 };
 
 struct maker {
@@ -15,7 +15,8 @@ struct maker {
     struct {
         uint64_t place;
         PyObject *text;
-    } texts[TEXTS]; /* the latest texts by their places, because most texts recur */
+    } texts[TEXTS]; /* latest texts by their places; caching is worthwhile because most texts
+                     * recur */
 };
 
 static PyObject *make(struct maker *maker, const struct value *value);
@@ -50,7 +51,8 @@ static PyObject *make_text(struct maker *maker, const struct value *value)
     return Py_NewRef(maker->texts[at].text);
 }
 
-/* The end of the run of entries, one row behind the other, that begins at a place of a list. */
+/* Returns the end of the run of entries with consecutive rows that begins at place `first` of a
+ * list. */
 static size_t run_end(const struct items *items, size_t first)
 {
     size_t end = first + 1;
@@ -108,7 +110,8 @@ static PyObject *make_tuple(struct maker *maker, const struct items *items)
     return tuple;
 }
 
-/* A list, tuple or dict, which is made once. Lists and dicts may hold themselves. */
+/* Returns the Python object of a list, tuple or dict, which is created once. Lists and dicts may
+ * contain themselves. */
 static PyObject *make_items(struct maker *maker, const struct value *value)
 {
     struct items *items = value->items;
@@ -229,7 +232,7 @@ static void say_trouble(const struct machine *machine)
     PyErr_Format(PyExc_ValueError, "it names %s.%s; a snapshot holds data alone", module, name);
 }
 
-/* Reads all of the pickle. Returns false, with an exception set, if it does not contain data. */
+/* Reads the whole pickle. Returns false, with an exception set, if it does not contain data. */
 static bool run(struct machine *machine)
 {
     while (!machine->done) {

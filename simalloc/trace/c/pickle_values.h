@@ -1,4 +1,4 @@
-/* Values made from a pickle of data, in little memory with a limit. */
+/* Values of a pickle of data, stored compactly and with a memory limit. */
 #ifndef SIMALLOC_PICKLE_VALUES_H
 #define SIMALLOC_PICKLE_VALUES_H
 
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 enum kind {
-    UNSET, /* an unused place of the memo */
+    UNSET, /* unused place of the memo */
     MARK,
-    NOTHING, /* None, and bytes, which no snapshot needs */
+    NOTHING, /* None, or bytes, which no snapshot needs */
     TRUTH,
     NUMBER,
     LARGE, /* a number of more than 64 bits: `length` bytes at `place` */
@@ -32,20 +32,21 @@ struct value {
     };
 };
 
-/* The values of a list or tuple, or the keys and values of a dict in turn. */
+/* Values of a list or tuple, or alternating keys and values of a dict. */
 struct items {
     struct value *at;
     struct items *older; /* next older items, so that all can be freed */
-    void *made;          /* Python object made from it, or NULL */
+    void *made;          /* Python object of these items, or NULL */
     uint32_t count, capacity;
-    bool fixed;    /* true if it must not change any more, because another may share its values */
-    bool borrowed; /* true if its values belong to another */
-    bool busy;     /* true while it is converted to a Python object */
+    bool fixed;    /* true if the items must not change any more, because others may share their
+                    * values */
+    bool borrowed; /* true if the values belong to other items */
+    bool busy;     /* true while the items are being converted to a Python object */
 };
 
-/* Memory that may still be allocated, and all items made. */
+/* Remaining memory, and all items. */
 struct store {
-    uint64_t left; /* bytes left */
+    uint64_t left; /* bytes that may still be allocated */
     struct items *newest;
     const char *trouble; /* error that ends the reading, or NULL */
 };
@@ -62,7 +63,8 @@ bool store_grow(struct store *store, void **array, size_t count, size_t *capacit
 /* Returns new items, or NULL, with store->trouble set, if memory is exhausted. */
 struct items *store_items(struct store *store);
 bool items_add(struct store *store, struct items *items, struct value value);
-/* Empties a list, tuple or dict, but keeps it: others may still name it. */
+/* Removes the values of a list, tuple or dict. The items remain, because other values may refer to
+ * them. */
 void items_clear(struct store *store, struct items *items);
 void store_release(struct store *store);
 

@@ -5,7 +5,7 @@
 
 static void empty(uint32_t *ring, size_t entries)
 {
-    memset(ring, 0xFF, entries * sizeof *ring); /* NO_SLOT */
+    memset(ring, 0xFF, entries * sizeof *ring); /* every entry becomes NO_SLOT */
 }
 
 bool recent_init(struct recent *recent, uint32_t *first, size_t entries)
@@ -39,7 +39,7 @@ bool recent_retire(struct recent *recent, int64_t next)
     return true;
 }
 
-/* Moves to `ring`, which has room for them, the objects of the map from number `first` on. */
+/* Moves the objects from number `first` on from the map to `ring`, which is large enough. */
 static bool recall(struct recent *recent, uint32_t *ring, uint64_t mask, int64_t first)
 {
     struct key_map old;

@@ -1,9 +1,9 @@
-/* The live objects of a trace file, from their numbers to their slots.
+/* Maps the numbers of the live objects of a trace file to their slots.
  *
- * Most objects die young. The slots of those allocated last lie in a ring, an entry each, dead ones
- * included; what outlives the ring goes to a map. The ring grows with the live objects and with the
- * map, so that few die there: it takes up to 16 bytes a live object, or 32 for each in the map. The
- * first is the caller's. */
+ * Most objects die young. A ring has one entry for each of the latest objects, live or dead, with
+ * its slot. Objects that outlive the ring move to a map. The ring grows with the number of live
+ * objects and with the map, so that few objects die in the map. It needs up to 16 bytes per live
+ * object, or 32 bytes per object in the map. The caller provides the memory of the first ring. */
 #ifndef SIMALLOC_RECENT_H
 #define SIMALLOC_RECENT_H
 
@@ -13,11 +13,11 @@ struct recent {
     uint32_t *ring; /* ring[i & mask] is the slot of object i if objects - i <= mask + 1, or NO_SLOT
                      * if it is dead */
     uint64_t mask;  /* number of entries, a power of two, minus one */
-    uint32_t *first; /* caller's memory, which holds the ring before it grows */
-    struct key_map old; /* older live objects */
+    uint32_t *first; /* caller's memory, which contains the ring until it grows */
+    struct key_map old; /* live objects that have left the ring */
 };
 
-/* Begins with a ring of `entries`, a power of two. */
+/* Starts with a ring of `entries` entries, a power of two. */
 bool recent_init(struct recent *recent, uint32_t *first, size_t entries);
 void recent_release(struct recent *recent);
 
@@ -25,7 +25,7 @@ void recent_release(struct recent *recent);
 bool recent_retire(struct recent *recent, int64_t next);
 
 /* Doubles the ring if it has become too small. `objects` is the number of allocated objects, and
- * `live` the number of live ones. */
+ * `live` is the number of live objects. */
 bool recent_balance(struct recent *recent, int64_t objects, size_t live);
 
 #endif

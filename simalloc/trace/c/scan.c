@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Where a pattern stopped matching a line, or the end of the line if it did not. */
+/* Where a pattern stopped matching a line, or the end of a line that matched. */
 struct outcome {
     const char *at;
     enum scan_trouble trouble;
@@ -122,7 +122,7 @@ static const char *word(const char *at)
     return at;
 }
 
-/* Matches a line that ends before `limit` with a newline, which no step goes beyond. */
+/* Matches a line that ends before `limit` with a newline. No step reads beyond the newline. */
 static struct outcome match(const uint8_t *steps, const char *at, const char *limit,
                             int64_t *fields, size_t stride)
 {
@@ -190,7 +190,8 @@ static struct outcome match(const uint8_t *steps, const char *at, const char *li
     }
 }
 
-/* Matches a line against each pattern in turn; `*kind` is the number of the one that fits. */
+/* Matches a line against each pattern in turn. `*kind` is set to the number of the first pattern
+ * that matches. */
 static struct outcome match_any(const struct scan_patterns *patterns, const char *line,
                                 const char *limit, uint8_t *kind, int64_t *fields, size_t stride)
 {

@@ -1,5 +1,5 @@
-/* The types that the module gives to Python. Their methods release the GIL, and nothing keeps one
- * thread from an object that another is using: an object is for one thread at a time. */
+/* Python types of the module. Their methods release the GIL without locking the object, so only one
+ * thread may use an object at a time. */
 #ifndef SIMALLOC_TYPES_H
 #define SIMALLOC_TYPES_H
 
