@@ -1,6 +1,6 @@
 """No input crashes an importer, hangs it, or takes memory out of proportion: a short run.
 
-`python tests/fuzz/run.py` makes a long one; docs/formats.md has the figures.
+`python tests/fuzz/run.py` makes a long one; tests/README.md has the figures.
 """
 
 import shutil
