@@ -1,21 +1,21 @@
-/* The contract between a family of policies and what replays a trace on its heap.
+/* The contract between a family of policies and the code that replays a trace on its heap.
  *
- * A family's state begins with its struct heap, so that all that heaps have in common is found
- * there. Its parameters are in the state too: they are filled in by name, from its description in
- * simalloc.policy.families, before init() is called. Sizes are scaled and gross; blocks are called
- * by their ids. Nothing here knows of Python. */
+ * A family's state begins with its struct heap, which contains all data that heaps have in common.
+ * The state also contains the parameters. They are set by name before init() is called, from the
+ * description of the family in simalloc.policy.families. Sizes are scaled and include the overhead.
+ * Blocks are identified by their ids. This code does not depend on Python. */
 #ifndef SIMALLOC_FAMILY_H
 #define SIMALLOC_FAMILY_H
 
 #include "layers/layer.h"
 
-/* A parameter by the name that its description has for it. */
+/* A parameter, with the name that it has in the description. */
 struct parameter {
     const char *name;
     size_t offset; /* offset of a uint64_t in the state */
     uint64_t least;
     uint64_t most;
-    const char *const *choices; /* texts whose index is the value; NULL: the value is a number */
+    const char *const *choices; /* texts indexed by the value, or NULL if the value is a number */
 };
 
 #define PARAMETER(state, field, least, most) {#field, offsetof(state, field), least, most, NULL}
@@ -24,9 +24,9 @@ struct parameter {
 #define CHOICE_PARAMETER(state, field, texts) \
     {#field, offsetof(state, field), 0, sizeof(texts) / sizeof *(texts)-1, texts}
 
-/* The columns of a trace that a family may use, in heap->request. */
+/* Columns of a trace that a family may use, in heap->request. */
 enum {
-    COLUMN_ALIGNMENT = 1, /* and serves by itself */
+    COLUMN_ALIGNMENT = 1, /* the family itself serves aligned requests */
     COLUMN_THREAD = 2,
     COLUMN_TIME = 4,
     COLUMN_SITE = 8,
@@ -34,20 +34,20 @@ enum {
     COLUMN_POOL = 32,
 };
 
-/* Where an object is, in the words of the allocator: of a description's spell_location(). */
+/* Location of an object in the terms of the allocator, as in a description's spell_location(). */
 struct location {
     int64_t region;
     int64_t number;
     int64_t offset;
 };
 
-/* Numbers in rows, one row after the other. */
+/* A table of numbers, row by row. */
 struct numbers {
     const int64_t *at;
     size_t count;
 };
 
-/* A heap that a run begins with, in the rows of simalloc/heap/start.py, which has verified it. A
+/* A heap with which a run begins. The rows are described and verified in simalloc/heap/start.py. A
  * thread's row begins with its number in the trace. */
 struct heap_start {
     struct numbers segment;
@@ -64,76 +64,86 @@ struct family {
     size_t state_size;
     const struct parameter *parameters;
     size_t parameter_count;
-    uint32_t blocks_an_event; /* maximum number of new blocks, except those that it reserves first
-                               */
+    /* maximum number of new blocks in an event, besides those for which the family reserves entries
+     * itself */
+    uint32_t blocks_an_event;
     /* Initialises a state that is zero except for the parameters and an empty heap. Returns false
-     * if memory is exhausted. NULL: no initialisation. */
+     * if memory is exhausted. NULL if no initialisation is needed. */
     bool (*init)(void *state);
-    void (*release)(void *state); /* frees memory of the state except its heap; NULL: none */
-    /* Returns the layer for the events of the next batch, in the form that is due, or NULL when
-     * memory is exhausted. */
+    /* Frees memory of the state except its heap. NULL if the state has no such memory. */
+    void (*release)(void *state);
+    /* Returns the layer for the events of the next batch, in the form that suits the heap. Returns
+     * NULL if memory is exhausted. */
     const struct layer *(*next_layer)(struct heap *heap);
-    const char *(*check)(const void *state); /* returns a description of the first fault in the
-                                              * heap, or NULL */
-    /* Returns the number of free blocks that no search finds, and their bytes. NULL: no such
-     * blocks. */
+    /* Returns a description of the first fault in the heap, or NULL. */
+    const char *(*check)(const void *state);
+    /* Returns the number of free blocks that searches never find, and stores their bytes. NULL if
+     * no such blocks exist. */
     uint64_t (*unsearchable)(const void *state, uint64_t *bytes);
-    /* Returns the bytes of the largest free block, where a block that is free stands for several of
-     * a fixed size; NULL: each free block stands for itself. */
+    /* Returns the bytes of the largest free block, if a free block may consist of several blocks of
+     * a fixed size. NULL if each free block is one block. */
     uint64_t (*largest_free)(const struct heap *heap);
-    /* Places the blocks of a real heap before the first event; false if the capacity does not allow
-     * that, or with the heap's failure set. NULL: a run begins with an empty heap. */
+    /* Places the blocks of a real heap before the first event. Returns false if the capacity does
+     * not allow that, or with the heap's failure set. NULL if a run always begins with an empty
+     * heap. */
     bool (*begin_with)(struct heap *heap, const struct heap_start *start);
-    /* Returns the number of cached blocks on the family's own lists. NULL: no such lists. For
-     * tests. */
+    /* Returns the number of cached blocks on the family's own lists, for tests. NULL if the family
+     * has no such lists. */
     uint64_t (*cached)(const void *state);
-    /* Carries out events that need more than sizes. NULL: replay_requests(). */
+    /* Replays events that need more data than sizes. NULL for replay_requests(). */
     replay_function *replay_requests;
-    unsigned columns;   /* COLUMN_... bits of the columns that the family uses */
-    bool needs_columns_only; /* traces without these columns are replayed by sizes only */
-    bool writes_itself; /* notes by itself which bytes it writes, those that calloc zeroes too */
-    bool writes_objects; /* and those that the program writes: they begin anywhere in a block */
-    bool refuses; /* an allocation may return NO_BLOCK without failure also without a capacity */
-    bool is_pool; /* is that because its memory is a pool? Then a request for 0 bytes that gets no
-                     block is the allocator's answer, and counts as no refusal */
-    void (*use)(struct heap *heap, uint32_t block); /* by the request's stream; NULL: no matter */
-    void (*after_change)(struct heap *heap); /* an event that changed it; NULL: nothing is done */
-    void (*end_thread)(struct heap *heap); /* the request's thread ends; NULL: nothing is done */
-    void (*give_back)(struct heap *heap); /* empties the caches, as malloc_trim does; NULL: no
-                                           * effect */
-    /* Names of the figures that the allocator reports. NULL: no figures. */
+    unsigned columns;        /* COLUMN_... bits of the columns that the family uses */
+    bool needs_columns_only; /* true if traces without these columns are replayed by sizes only */
+    /* true if the family itself records its writes, including zeros by calloc */
+    bool writes_itself;
+    /* true if the family also records the program's writes, because an object may begin anywhere in
+     * a block */
+    bool writes_objects;
+    /* true if an allocation may return NO_BLOCK without failure, even without a capacity */
+    bool refuses;
+    /* True if the family refuses requests because its memory is a pool. A request for 0 bytes that
+     * gets no block is then the allocator's answer and not a refusal. */
+    bool is_pool;
+    /* Records the use of a block by the request's stream. NULL for no effect. */
+    void (*use)(struct heap *heap, uint32_t block);
+    /* Follows an event that changed the heap. NULL for no effect. */
+    void (*after_change)(struct heap *heap);
+    void (*end_thread)(struct heap *heap); /* Ends the request's thread. NULL for no effect. */
+    /* Empties the caches, as malloc_trim does. NULL for no effect. */
+    void (*give_back)(struct heap *heap);
+    /* Names of the figures that the allocator reports, or NULL if it reports no figures. */
     const char *const *figure_names;
     size_t figure_count;
     /* Names of figures that are lists, with one entry for each arena: NAME.0, NAME.1, ... */
     const char *const *list_names;
     size_t list_count;
     void (*report)(const struct heap *heap, uint64_t *figures);
-    /* Returns the location of an object's bytes. NULL: the block's address. */
+    /* Returns the location of an object's bytes. NULL for the block's address. */
     void (*locate)(const struct heap *heap, uint32_t block, struct location *location);
-    bool counts_frees; /* always, not only on request */
-    /* Returns whether the list is in address order, so that a walk along it finds a freed block's
-     * place. Sets `start` to the first block of the walk, or NO_BLOCK for the front. NULL: no such
-     * list. */
+    bool counts_frees; /* true if frees are always counted, not only on request */
+    /* Returns whether the list is in address order, so that a walk along it finds the position of a
+     * freed block. Sets `start` to the first block of the walk, or to NO_BLOCK for the front. NULL
+     * if the family has no such list. */
     bool (*walks_at_free)(const struct heap *heap, uint32_t *start);
-    /* Changes the form in which free blocks are kept. Returns false if memory is exhausted. NULL:
-     * only one form. */
+    /* Changes the data structure of the free blocks. Returns false if memory is exhausted. NULL if
+     * the family has only one. */
     bool (*change_form)(void *state);
 };
 
-/* The figures of a family, and their number. */
+/* Sets the figures of a family and their number. */
 #define FIGURES(names) .figure_names = (names), .figure_count = sizeof(names) / sizeof *(names)
 #define LISTS(names) .list_names = (names), .list_count = sizeof(names) / sizeof *(names)
 
-/* Returns the number of figures that a family reports of a heap. */
+/* Returns the number of figures that a family reports for a heap. */
 ALWAYS_INLINE size_t report_width(const struct family *family, const struct heap *heap)
 {
     return family->figure_count + family->list_count * heap->reported_arenas;
 }
 
-/* A family's parameters, and how many they are. */
+/* Sets a family's parameters and their number. */
 #define PARAMETERS(list) .parameters = (list), .parameter_count = sizeof(list) / sizeof *(list)
 
-/* The entries of nearly every family, by the names of its state and its functions. */
+/* Sets the entries that most families share, for functions with these names. */
 #define FAMILY_OF(state)                                                          \
     .state_size = sizeof(state), PARAMETERS(parameters), .init = init,            \
     .release = release_all, .next_layer = next_layer, .check = check

@@ -1,4 +1,4 @@
-/* A family that is compiled outside the package, as stored in its module's capsule. */
+/* A family that is compiled outside the package. The capsule of its module contains the struct. */
 #ifndef SIMALLOC_OUTSIDE_H
 #define SIMALLOC_OUTSIDE_H
 
@@ -16,12 +16,12 @@ struct core_functions {
 struct outside_family {
     uint64_t layout; /* OUTSIDE_LAYOUT of the headers that it was compiled with */
     const struct family *family;
-    const struct core_functions **core; /* the core sets it before it uses the family */
+    const struct core_functions **core; /* set by the core before it uses the family */
 };
 
 #define OUTSIDE_CAPSULE "simalloc.family"
 
-/* Another number when a struct that both sides know has another size. */
+/* A number that changes if the size of a shared struct changes. */
 #define OUTSIDE_LAYOUT                                                                        \
     ((((sizeof(struct family) * 4099 + sizeof(struct heap)) * 4099 + sizeof(struct replay)) * \
           4099 +                                                                              \
