@@ -1,12 +1,12 @@
-/* TensorFlow's and XLA's best fit with coalescing (policy/device/arenas.md). */
+/* The best fit with coalescing (BFC) allocator of TensorFlow and XLA (policy/device/arenas.md). */
 #include "families/device/regions.h"
 
 #define FIRST_STEP (UINT64_C(2) << 20)
 
 struct bfc {
     struct regions regions;
-    uint64_t growth;     /* nonzero if regions grow step by step; 0: one region of all */
-    uint64_t collection; /* nonzero if free regions are returned before memory is out */
+    uint64_t growth;     /* nonzero if regions grow step by step; 0 for a single region */
+    uint64_t collection; /* nonzero if free regions are returned before memory is exhausted */
 };
 
 static bool extend(struct regions *regions, uint64_t size)
@@ -22,7 +22,8 @@ static bool extend(struct regions *regions, uint64_t size)
     return true;
 }
 
-/* Returns the entirely free regions to the device, if that makes room for a size. */
+/* Returns the free regions to the device, if that makes enough memory available. Returns false if
+ * it does not. */
 static bool collect(struct regions *regions, uint64_t size)
 {
     const struct heap *heap = &regions->device.heap;

@@ -1,4 +1,5 @@
-/* Every request is a call to the device (policy/device/arenas.md). */
+/* A device allocator without a cache: every request is a call to the device
+ * (policy/device/arenas.md). */
 #include "families/device/device.h"
 
 static uint32_t allocate(struct heap *heap, uint64_t size)

@@ -5,10 +5,10 @@ enum { MIN_BACK_OFF = 8 << 10 };
 
 struct ort_arena {
     struct regions regions;
-    uint64_t doubling; /* zero if a region has the size of its request */
+    uint64_t doubling; /* 0 if a region has the size of its request */
     uint64_t initial_chunk, initial_growth, max_extend;
     bool has_first;
-    uint64_t first; /* address of the first region, which stays */
+    uint64_t first; /* address of the first region, which is never returned */
 };
 
 static bool extend(struct ort_arena *arena, uint64_t size)
@@ -41,7 +41,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* A shrink. */
+/* Returns free regions to the device (shrink). */
 static void give_back(struct heap *heap)
 {
     struct ort_arena *arena = (struct ort_arena *)heap;

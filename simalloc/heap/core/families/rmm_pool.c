@@ -5,12 +5,12 @@
 enum { UNIT = 256 };
 
 struct rmm {
-    struct device device; /* one pool, with a list for each stream */
+    struct device device; /* has one pool, with a list for each stream */
     uint64_t initial;
-    uint64_t maximum; /* 0: none */
+    uint64_t maximum; /* maximum pool size in bytes, or 0 if unlimited */
 };
 
-/* Takes the best fit out of a stream's list. */
+/* Removes the best fit from a stream's list. Returns NO_BLOCK if no block fits. */
 static uint32_t take_best(struct device *device, const struct device_stream *stream, uint64_t size)
 {
     uint32_t id = device_best_fit(device, stream, size);
@@ -19,7 +19,7 @@ static uint32_t take_best(struct device *device, const struct device_stream *str
     return id;
 }
 
-/* Moves all free blocks of a stream to another's list. */
+/* Moves all free blocks of a stream to another stream's list. */
 static void merge_list(struct device *device, const struct device_stream *from,
                        struct device_stream *into)
 {
@@ -46,7 +46,8 @@ static uint32_t of_others(struct device *device, struct device_stream *own, uint
     return id;
 }
 
-/* Takes new memory; after each refusal of the device it tries half of the size. */
+/* Takes new memory from the device. Requests half of the size after each refusal. Returns false if
+ * the device refuses `size` bytes. */
 static bool expand(struct device *device, uint64_t wanted, uint64_t size,
                    struct device_stream *stream)
 {
@@ -60,7 +61,7 @@ static bool expand(struct device *device, uint64_t wanted, uint64_t size,
     return true;
 }
 
-/* The wholly free block at the lowest address, or NO_BLOCK. */
+/* Returns the free block at the lowest address that is a whole segment, or NO_BLOCK. */
 static uint32_t lowest_whole(const struct device *device)
 {
     const struct block *blocks = device->heap.blocks;
@@ -72,7 +73,7 @@ static uint32_t lowest_whole(const struct device *device)
     return lowest;
 }
 
-/* Returns entirely free blocks to the device until a request has room below the maximum. */
+/* Returns free segments to the device until the maximum allows `size` more bytes. */
 static void reclaim(struct rmm *rmm, uint64_t size)
 {
     struct device *device = &rmm->device;
