@@ -1,5 +1,5 @@
-/* Address-ordered binary trees, one or several by size: ABT and SBT
- * (simalloc/policy/families/address_trees.md). */
+/* Address-ordered binary trees: a single tree (ABT) or several by size (SBT)
+ * (policy/families/address_trees.md). */
 #include "index/unbalanced/address_tree.h"
 #include "layers/define_layer.h"
 #include "parts/classed_heap.h"
@@ -11,12 +11,12 @@ struct address_trees {
     struct classed_heap base;
     struct address_nodes nodes;
     uint32_t roots[MAX_TREES];
-    struct tree_sizes_nodes sizes; /* for best fit alone, as their roots are */
+    struct tree_sizes_nodes sizes; /* used with best fit only, as are their roots */
     struct tree_sizes_roots sizes_roots[MAX_TREES];
     uint64_t fit; /* enum tree_fit */
     uint64_t trees;
-    uint64_t interval;  /* the width of a tree's range of sizes */
-    uint64_t rebalance; /* deallocations between two rebalancings; 0: never */
+    uint64_t interval;  /* width in bytes of a tree's range of sizes */
+    uint64_t rebalance; /* deallocations between two rebalancings, or 0 for never */
 };
 
 static struct address_trees *state_of(struct heap *heap)
@@ -24,7 +24,7 @@ static struct address_trees *state_of(struct heap *heap)
     return (struct address_trees *)heap;
 }
 
-/* The number of the tree for blocks of a size. */
+/* Returns the number of the tree for blocks of a size. */
 static uint64_t tree_for(const struct address_trees *state, uint64_t size)
 {
     uint64_t number = size / state->interval;
@@ -47,7 +47,7 @@ static void leave(struct heap *heap, uint32_t id)
     address_tree_delete(&tree, id);
 }
 
-/* Inserts a free block, again after each merging that takes it to another tree. */
+/* Inserts a free block. Repeats the insertion whenever a merge moves the block to another tree. */
 static void enter(struct heap *heap, uint32_t id, uint64_t *visited)
 {
     struct address_trees *state = state_of(heap);

@@ -10,8 +10,8 @@ ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kin
     buddy_insert(buddies, id, class, kind);
 }
 
-/* Returns whether [address, break) is free. The binary digits of the break give its blocks, largest
- * first. */
+/* Returns whether [address, break) is free. The binary digits of the break determine the blocks of
+ * this range, the largest first. */
 static bool is_free_to_the_break(const struct heap *heap, uint64_t address)
 {
     uint32_t id = heap_last(heap);
@@ -20,7 +20,7 @@ static bool is_free_to_the_break(const struct heap *heap, uint64_t address)
     return heap_is_free(heap, id) && heap->blocks[id].address == address;
 }
 
-/* The break is always a multiple of `growth`. */
+/* Raises the break, which always remains a multiple of `growth`. */
 static bool grow(struct heap *heap, unsigned class)
 {
     struct power_buddy *state = (struct power_buddy *)heap;

@@ -1,7 +1,7 @@
 /* Best fit through bins, with a wilderness and a last remainder (policy/families/binned_fit.md).
  *
- * Bins of one size each, and bins sorted by size, visited upwards, form one order by (size, time of
- * entry), which is the order of the index. */
+ * A search visits bins of one size each, and then bins sorted by size, in ascending order. Together
+ * they are ordered by (size, time of entry), which is the order of the index. */
 #include "index/size/size_index.h"
 #include "layers/define_layer.h"
 #include "parts/coalescing.h"
@@ -11,11 +11,12 @@ enum last_remainder { LAST_REMAINDER_NONE, LAST_REMAINDER_SMALL, LAST_REMAINDER_
 struct binned_fit {
     struct heap heap;
     struct size_index bins;
-    uint64_t last_remainder; /* enum last_remainder: the requests that it serves */
+    uint64_t last_remainder; /* enum last_remainder: requests that the last remainder serves */
     uint64_t small;
     struct splitting splitting;
-    uint32_t remainder; /* the last remainder, STATE_FREE as the wilderness is; or NO_BLOCK */
-    /* The wilderness is the last block whenever that is free. */
+    uint32_t remainder; /* last remainder, in STATE_FREE, or NO_BLOCK */
+    /* The wilderness is the last block of the heap if that block is free. It is in STATE_FREE
+     * too. */
 };
 
 ALWAYS_INLINE void put_in_bin(struct binned_fit *state, uint32_t id)
@@ -30,7 +31,7 @@ ALWAYS_INLINE uint32_t wilderness(const struct binned_fit *state)
     return heap_is_free(&state->heap, last) ? last : NO_BLOCK;
 }
 
-/* Takes a free block out of its bin or its role. */
+/* Removes a free block from its bin, or from its role as wilderness or last remainder. */
 ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
@@ -44,7 +45,7 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id)
     heap->blocks[id].index_slot = STATE_ALLOCATED;
 }
 
-/* Gives a free block, already coalesced, the role that it has or a bin. */
+/* Makes a coalesced free block the wilderness or the last remainder, or puts it into its bin. */
 ALWAYS_INLINE void give_part(struct binned_fit *state, uint32_t id, bool is_remainder)
 {
     heap_count_free(&state->heap, id);
@@ -58,7 +59,7 @@ ALWAYS_INLINE void give_part(struct binned_fit *state, uint32_t id, bool is_rema
         state->remainder = id;
 }
 
-/* Makes a block free, merged with its free neighbours. */
+/* Frees a block, merged with its free neighbours. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
@@ -72,7 +73,8 @@ static void enter(struct heap *heap, uint32_t id)
     make_free(heap, id);
 }
 
-/* Allocates the low end of a free block; the rest is the last remainder, or has the part it gets. */
+/* Allocates the low end of a free block. The remainder becomes the last remainder if `keep_rest`;
+ * otherwise it becomes the wilderness or enters a bin. */
 ALWAYS_INLINE uint32_t use_and_keep(struct heap *heap, uint32_t id, uint64_t size, bool keep_rest)
 {
     struct binned_fit *state = (struct binned_fit *)heap;
@@ -89,13 +91,14 @@ ALWAYS_INLINE uint32_t use_and_keep(struct heap *heap, uint32_t id, uint64_t siz
     return low;
 }
 
-/* Allocates the low end of a free block; the rest keeps the part of the last remainder. */
+/* Allocates the low end of a free block. If the block is the last remainder, its remainder is the
+ * new last remainder. */
 static uint32_t use(struct heap *heap, uint32_t id, uint64_t size)
 {
     return use_and_keep(heap, id, size, ((struct binned_fit *)heap)->remainder == id);
 }
 
-/* Allocates the low end of the wilderness or of the last remainder; the rest keeps that role. */
+/* Allocates the low end of the wilderness or the last remainder. The remainder keeps that role. */
 ALWAYS_INLINE uint32_t use_role(struct heap *heap, uint32_t id, uint64_t size)
 {
     uint64_t minimum_split = ((struct binned_fit *)heap)->splitting.minimum_split;
@@ -106,7 +109,7 @@ ALWAYS_INLINE uint32_t use_role(struct heap *heap, uint32_t id, uint64_t size)
     return heap_cut_low(heap, id, size);
 }
 
-/* Allocates a block of a bin as a whole. */
+/* Allocates a whole block from a bin. */
 ALWAYS_INLINE uint32_t use_whole(struct binned_fit *state, struct sized found)
 {
     struct heap *heap = &state->heap;
@@ -117,7 +120,8 @@ ALWAYS_INLINE uint32_t use_whole(struct binned_fit *state, struct sized found)
     return found.block;
 }
 
-/* Step 2 of an allocation: the last remainder serves, or goes to its bin. */
+/* Step 2 of an allocation: uses the last remainder, or moves it to its bin. Returns NO_BLOCK if it
+ * is not used. */
 ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
     uint32_t id = state->remainder;
@@ -131,7 +135,7 @@ ALWAYS_INLINE uint32_t use_remainder(struct binned_fit *state, uint64_t size, ui
     return NO_BLOCK;
 }
 
-/* Steps 4 and 5: the wilderness, with the heap raised if it is too small. */
+/* Steps 4 and 5: uses the wilderness, and raises the break first if the wilderness is too small. */
 static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t *visited)
 {
     struct heap *heap = &state->heap;
@@ -143,7 +147,7 @@ static uint32_t use_wilderness(struct binned_fit *state, uint64_t size, uint64_t
             return NO_BLOCK;
         heap->counters.growths++;
         enter(heap, grown);
-        id = grown; /* joined with the wilderness, if there was one */
+        id = grown; /* merged with the former wilderness, if any */
     }
     return use_role(heap, id, size);
 }

@@ -5,10 +5,10 @@
 
 enum { NODES_AN_ARRAY = 512, WORDS_A_NODE = 4 };
 
-/* The subtrees of a free block, by its id; the tree is in order of addresses, and no block is
- * smaller than its children. */
+/* Subtrees of a free block, by block id. The tree is ordered by address, and no block is smaller
+ * than its children. */
 struct node {
-    uint32_t left; /* or NO_BLOCK */
+    uint32_t left; /* left child, or NO_BLOCK */
     uint32_t right;
 };
 
@@ -16,13 +16,13 @@ struct cartesian {
     struct heap heap;
     uint64_t growth;
     uint64_t machine;
-    uint64_t least; /* a rest that is not larger is not split off */
+    uint64_t least; /* a larger remainder is split off */
     struct node *nodes;
     uint32_t capacity;
-    uint32_t root;       /* or NO_BLOCK */
-    uint64_t node_count; /* number of nodes in the tree */
-    uint64_t room;       /* for nodes in the arrays that there are */
-    uint64_t visited_at_free; /* by all deletions by address and insertions so far */
+    uint32_t root;            /* root of the tree, or NO_BLOCK */
+    uint64_t node_count;      /* number of nodes in the tree */
+    uint64_t room;            /* number of nodes that the existing arrays can hold */
+    uint64_t visited_at_free; /* nodes visited so far by deletions by address and by insertions */
 };
 
 static uint64_t size_of(const struct cartesian *state, uint32_t id)
@@ -35,7 +35,8 @@ static uint64_t address_of(const struct cartesian *state, uint32_t id)
     return state->heap.blocks[id].address;
 }
 
-/* Makes one subtree of two neighbouring ones: the larger root goes up, of equals the left. */
+/* Merges two neighbouring subtrees. The larger root becomes the upper one; of equal roots, the left
+ * one does. */
 static void merge_at(struct cartesian *state, uint32_t *link, uint32_t left, uint32_t right)
 {
     struct node *nodes = state->nodes;
@@ -53,7 +54,8 @@ static void merge_at(struct cartesian *state, uint32_t *link, uint32_t left, uin
     *link = left == NO_BLOCK ? right : left;
 }
 
-/* Deletes a node that a link leads to; its block is allocated then, and not counted. */
+/* Deletes the node to which a link points. Its block is then in state allocated, but is not counted
+ * as allocated. */
 static void delete_at(struct cartesian *state, uint32_t *link)
 {
     uint32_t id = *link;
@@ -77,7 +79,7 @@ static void take_out(struct heap *heap, uint32_t id)
     delete_at(state, link);
 }
 
-/* Lets a node whose block has become smaller sink to where it belongs. */
+/* Moves a node down to its correct position after its block became smaller. */
 static void sink_at(struct cartesian *state, uint32_t *link)
 {
     struct node *nodes = state->nodes;
@@ -102,7 +104,7 @@ static void sink_at(struct cartesian *state, uint32_t *link)
     nodes[id] = (struct node){left, right};
 }
 
-/* Raises the break for one more array of nodes. */
+/* Raises the break for another array of nodes. Returns false if that is refused. */
 static bool make_array(struct cartesian *state)
 {
     struct heap *heap = &state->heap;
@@ -117,7 +119,7 @@ static bool make_array(struct cartesian *state)
     return true;
 }
 
-/* Enters a free block, below all nodes that are not smaller. */
+/* Inserts a free block below all nodes that are at least as large. */
 static void insert(struct cartesian *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -154,7 +156,7 @@ static void insert(struct cartesian *state, uint32_t id)
     state->node_count++;
 }
 
-/* Makes a block free that is not counted as allocated. */
+/* Frees a block that is not counted as allocated. */
 static void make_free(struct heap *heap, uint32_t id)
 {
     coalesce(heap, id, take_out);
@@ -174,7 +176,8 @@ static bool grow(struct cartesian *state, uint64_t size)
     return heap->failure == NULL;
 }
 
-/* The smaller child that is large enough, of equals the left one; NULL if none is. */
+/* Returns the link to the smaller sufficient child, the left one of equals, or NULL if no child
+ * suffices. */
 static uint32_t *better_child(struct cartesian *state, uint32_t id, uint64_t size)
 {
     struct node *node = &state->nodes[id];

@@ -1,4 +1,4 @@
-/* CSRI malloc: eight bins, each a circular list with a rover (simalloc/policy/families/csri.md). */
+/* CSRI malloc: eight bins, each a ring of blocks with a rover (policy/families/csri.md). */
 #include "index/list/roving_list.h"
 #include "layers/define_layer.h"
 
@@ -6,7 +6,7 @@ enum { BIN_COUNT = 8 };
 
 struct bin {
     struct roving_list list;
-    uint32_t rover; /* or NO_BLOCK if the bin is empty */
+    uint32_t rover; /* rover, or NO_BLOCK if the bin is empty */
 };
 
 struct csri {
@@ -15,11 +15,13 @@ struct csri {
     uint64_t minimum_split;
     uint64_t least;            /* minimum bytes of a remainder that is split off */
     unsigned granule;          /* log2 of 8 words */
-    uint32_t end; /* the block behind the last that may be free: the end tag, or the break's edge */
+    /* block behind the last block that can be free: the end tag, or the break's edge */
+    uint32_t end;
     struct bin bins[BIN_COUNT];
 };
 
-/* The first bin holds one granule, each further one up to twice as many. */
+/* Returns the bin of a size. Bin 0 is for one granule; the largest size doubles with each further
+ * bin. */
 static unsigned bin_of(const struct csri *state, uint64_t size)
 {
     uint64_t granules = (size - 1) >> state->granule;
@@ -37,7 +39,7 @@ static struct bin *own_bin(struct csri *state, uint32_t id)
     return &state->bins[bin_of_block(state, id)];
 }
 
-/* Takes a free block out of its bin; a rover on it goes to the block before. */
+/* Removes a free block from its bin. A rover at this block moves to the previous block. */
 static void leave(struct csri *state, uint32_t id)
 {
     struct bin *bin = own_bin(state, id);
@@ -49,7 +51,8 @@ static void leave(struct csri *state, uint32_t id)
     state->heap.counters.free_blocks--;
 }
 
-/* Enters a block just before the rover of its bin; it may become the rover. */
+/* Inserts a block directly before the rover of its bin. The block becomes the rover if `roves` or
+ * if the bin is empty. */
 static void enter(struct csri *state, uint32_t id, bool roves)
 {
     struct bin *bin = own_bin(state, id);
@@ -59,7 +62,8 @@ static void enter(struct csri *state, uint32_t id, bool roves)
     heap_count_free(&state->heap, id);
 }
 
-/* Makes a block that is not counted as allocated free; returns the block that it has become. */
+/* Frees a block that is not counted as allocated, merged with its free neighbours. Returns the
+ * merged block. */
 static uint32_t make_free(struct csri *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -88,7 +92,8 @@ static uint32_t make_free(struct csri *state, uint32_t id)
     return id;
 }
 
-/* Allocates the low end of a free block; the rest keeps its place if it belongs there. */
+/* Allocates the low end of a free block. The remainder keeps its place if it belongs in the same
+ * bin. */
 static uint32_t use(struct csri *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -111,7 +116,7 @@ static uint32_t use(struct csri *state, uint32_t id, uint64_t size)
     return low;
 }
 
-/* The first block of a bin that is large enough, or NO_BLOCK; the bin is not empty. */
+/* Returns the first sufficient block of a bin, or NO_BLOCK. The bin must not be empty. */
 static uint32_t search_bin(const struct csri *state, struct bin *bin, uint64_t size,
                            uint64_t *visited)
 {
@@ -121,7 +126,7 @@ static uint32_t search_bin(const struct csri *state, struct bin *bin, uint64_t s
     return roving_list_find(&bin->list, start, size, visited);
 }
 
-/* Returns the first block that is large enough in the bins from the size's bin up, or NO_BLOCK. */
+/* Returns the first sufficient block, from the size's bin up, or NO_BLOCK. */
 static uint32_t search(struct csri *state, uint64_t size)
 {
     uint64_t visited = 0;
@@ -135,7 +140,7 @@ static uint32_t search(struct csri *state, uint64_t size)
     return id;
 }
 
-/* Raises the break and returns the free block that the new memory has become a part of. */
+/* Raises the break. Returns the free block that contains the new memory. */
 static uint32_t grow(struct csri *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -151,7 +156,7 @@ static uint32_t grow(struct csri *state, uint64_t size)
     if (state->end == NO_BLOCK)
         heap->blocks[heap_cut_low(heap, id, 2 * word)].index_slot = STATE_TABLE;
     else
-        heap_join_previous(heap, id); /* the place of the old end tag */
+        heap_join_previous(heap, id); /* replaces the old end tag */
     state->end = heap_cut_high(heap, id, heap->blocks[id].size - word);
     heap->blocks[state->end].index_slot = STATE_TABLE;
     return make_free(state, id);

@@ -2,22 +2,22 @@
 #include "layers/define_layer.h"
 #include "parts/binned_top.h"
 
-enum { TREES_FROM = 256 }; /* smaller blocks are in lists, the newest first */
+enum { TREES_FROM = 256 }; /* smaller blocks are in lists, the newest block first */
 
 struct dlmalloc {
     struct binned_top base;
     uint64_t growth;
     uint64_t trim;
     uint64_t map_from;
-    uint64_t foot;  /* bytes of the first memory that the allocator keeps */
+    uint64_t foot;  /* bytes of the first memory that the allocator uses itself */
     uint64_t pad;   /* bytes of a growth beyond the request */
     uint64_t extra; /* bytes that a growth adds to the request */
     uint64_t spare; /* minimum bytes that remain of the top */
     uint64_t small;
 };
 
-/* Takes the low end of a free block. A remainder that is large enough for a block gets the role, or
- * no role if that is NULL. */
+/* Allocates the low end of a free block. A sufficient remainder gets the role, or no role if `role`
+ * is NULL. */
 static uint32_t use(struct dlmalloc *state, uint32_t id, uint64_t size, uint32_t *role)
 {
     struct heap *heap = &state->base.heap;
@@ -40,7 +40,7 @@ static uint32_t use(struct dlmalloc *state, uint32_t id, uint64_t size, uint32_t
     return id;
 }
 
-/* The block that a group gives first. */
+/* Returns the first block to use in a group of equal blocks. */
 static uint32_t first_of(const struct dlmalloc *state, uint32_t head)
 {
     if (head == NO_BLOCK || state->base.heap.blocks[head].size >= TREES_FROM)
@@ -84,7 +84,7 @@ static uint32_t place_large(struct dlmalloc *state, uint64_t size, uint64_t *vis
     return use(state, id, size, NULL);
 }
 
-/* Raises the break; the low end of the first memory is a table. */
+/* Raises the break. The low end of the first memory is a table. */
 static bool grow(struct dlmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->base.heap;
@@ -131,7 +131,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Lowers the break when the top has become large. */
+/* Lowers the break if the top is large. */
 static void trim(struct dlmalloc *state)
 {
     uint64_t size = state->base.heap.blocks[state->base.top].size;
@@ -155,7 +155,7 @@ static void release(struct heap *heap, uint32_t id)
         trim(state);
 }
 
-/* Takes the low end of the free block above; false if that is not enough. */
+/* Extends a block by the low end of the free block above it. Returns false if that is too small. */
 static bool take_above(struct dlmalloc *state, uint32_t id, uint64_t missing)
 {
     struct heap *heap = &state->base.heap;

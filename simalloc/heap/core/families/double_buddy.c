@@ -1,9 +1,9 @@
-/* Two buddy systems side by side, sizes 2**N and 3 * 2**N, in one set of bins
+/* Two buddy systems side by side, with sizes 2**N and 3 * 2**N, in one set of bins
  * (policy/families/double_buddy.md). */
 #include "parts/buddy.h"
 #include "space/table.h"
 
-/* One raising of the break: blocks merge within it and not beyond. */
+/* Memory from one raise of the break. Blocks merge only within one growth. */
 struct growth {
     uint64_t address;
     uint64_t size;
@@ -17,26 +17,26 @@ struct double_buddy {
     struct growth *growths;
     uint32_t growth_count;
     uint32_t growth_capacity;
-    uint32_t *growth_of; /* by block id: the number of the block's growth */
+    uint32_t *growth_of; /* number of each block's growth, by block id */
     uint32_t growth_of_capacity;
 };
 
 /* Returns whether the buddy of a block is above it. */
 static bool is_lower(const struct growth *growth, const struct block *block)
 {
-    /* The parity of an offset divided by 2**N or 3 * 2**N is the offset's bit N. */
+    /* Bit N of an offset is the parity of the offset divided by 2**N or 3 * 2**N. */
     return ((block->address - growth->address) & block->size & -block->size) == 0;
 }
 
-/* Returns whether a neighbour has the state and size of a block's buddy, with one branch instead of
- * two. */
+/* Returns whether a neighbour is free and has the size of a block's buddy. Uses one branch instead
+ * of two. */
 ALWAYS_INLINE bool is_like_buddy(const struct heap *heap, uint32_t neighbour, uint64_t size)
 {
     return heap_is_free(heap, neighbour) & (heap->blocks[neighbour].size == size);
 }
 
-/* Both neighbours are tested first, because they are in the cache and a block's growth mostly is
- * not. */
+/* Tests both neighbours first, because they are usually in the cache and a block's growth usually
+ * is not. */
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)
 {
     const struct double_buddy *state = (const struct double_buddy *)buddies;

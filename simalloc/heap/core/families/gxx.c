@@ -1,4 +1,4 @@
-/* libg++'s malloc, Doug Lea's version 2.5 (policy/families/gxx.md). */
+/* libg++'s malloc, version 2.5 of Doug Lea's malloc (policy/families/gxx.md). */
 #include "layers/define_layer.h"
 #include "parts/dirty_bins.h"
 

@@ -9,12 +9,13 @@ enum { SMALLEST_BITS = 3, PAGE = 4096, REFILL_4_2 = 2048, LISTS = 64 };
 struct kingsley {
     /* An allocated block's `family_data` is the number of its list. */
     struct heap heap;
-    struct size_list lists[LISTS];  /* for blocks of 8 << number bytes, and a page more in a large
-                                       one of 4.4BSD */
+    /* blocks of 8 << number bytes, plus a page in large blocks of 4.4BSD */
+    struct size_list lists[LISTS];
     uint64_t variant;               /* enum variant */
 };
 
-/* Of 4.4BSD, blocks of more than half a page have a page besides their power of two. */
+/* Returns whether blocks have an additional page. In 4.4BSD, these are the blocks of more than half
+ * a page. */
 static bool is_large(const struct kingsley *state, uint64_t power)
 {
     return state->variant == BSD_4_4 && power >= PAGE;
@@ -26,7 +27,7 @@ static uint64_t size_of_list(const struct kingsley *state, unsigned number)
     return is_large(state, power) ? power + PAGE : power;
 }
 
-/* The list of the smallest blocks that hold `size` bytes, header included. */
+/* Returns the list with the smallest blocks for `size` bytes, which include the header. */
 static unsigned list_for(const struct kingsley *state, uint64_t size)
 {
     if (state->variant == BSD_4_4 && size > PAGE / 2)
@@ -35,7 +36,8 @@ static unsigned list_for(const struct kingsley *state, uint64_t size)
     return bits > SMALLEST_BITS ? bits - SMALLEST_BITS : 0;
 }
 
-/* 4.4BSD puts what follows the first header at the beginning of a page. */
+/* In 4.4BSD, raises the break so that the bytes behind the first header begin at a page boundary.
+ * Returns false if that is refused. */
 static bool align_first_page(struct kingsley *state)
 {
     struct heap *heap = &state->heap;

@@ -10,12 +10,12 @@ struct lea {
     uint64_t growth;
     uint64_t trim;
     uint64_t map_from;
-    uint64_t keep;      /* minimum bytes of the top that stay */
-    uint64_t tag;       /* bytes that a segment has besides */
+    uint64_t keep; /* minimum bytes of the top that are not allocated */
+    uint64_t tag;  /* additional bytes of a segment */
     uint32_t segments;
 };
 
-/* Lowers the break when the top has become large. */
+/* Lowers the break if the top is large. */
 static void trim(struct lea *state)
 {
     struct heap *heap = &state->base.heap;
@@ -27,7 +27,7 @@ static void trim(struct lea *state)
         state->base.top = NO_BLOCK;
 }
 
-/* Makes a block free that is not counted as allocated any more. */
+/* Frees a block that is not counted as allocated. */
 static void make_free(struct heap *heap, uint32_t id)
 {
     struct lea *state = (struct lea *)heap;
@@ -38,7 +38,8 @@ static void make_free(struct heap *heap, uint32_t id)
         trim(state);
 }
 
-/* Takes a free block for a request: its low end, if the rest can be a block. */
+/* Uses a free block for a request. Allocates only its low end if the remainder is large enough for
+ * a block. */
 static uint32_t use(struct lea *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->base.heap;
@@ -139,8 +140,8 @@ static void take_in_below(struct lea *state, uint32_t id)
     heap_join_previous(heap, id);
 }
 
-/* Reallocates a block of the break segment with the help of its neighbours; false if that is not
- * enough. */
+/* Resizes a block of the break segment, if necessary into its free neighbours. Returns false if
+ * they are too small. */
 static bool resize_with_neighbours(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct lea *state = (struct lea *)heap;

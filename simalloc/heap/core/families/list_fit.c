@@ -48,8 +48,9 @@ ALWAYS_INLINE void take_out(struct heap *heap, uint32_t id, struct list_rule rul
     take_out_at(heap, list_seat(state_of(heap), id, rule), rule);
 }
 
-/* Merges a block into a free neighbour and takes its place among the addresses. Returns false if no
- * neighbour is free. The rover moves as if the neighbours had left and the result had entered. */
+/* Merges a block into a free neighbour, whose place in address order it takes. Returns false if no
+ * neighbour is free. The rover moves as if the neighbours had left and the merged block had
+ * entered. */
 ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct list_rule rule)
 {
     struct list_fit *state = state_of(heap);
@@ -64,7 +65,7 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct list_r
         take_out(heap, above, rule);
         heap_join_next(heap, id);
         heap->counters.coalescings++;
-        seat = list_seat(state, below, rule); /* the tree may have moved it */
+        seat = list_seat(state, below, rule); /* the tree may have moved the seat */
     }
     list_pass(state, seat, rule);
     heap->counters.coalescings++;
@@ -78,7 +79,7 @@ ALWAYS_INLINE bool enter_neighbour(struct heap *heap, uint32_t id, struct list_r
     return true;
 }
 
-/* Allocates the low `size` bytes of a free block; the rest, if it is split off, keeps its place. */
+/* Allocates the low `size` bytes of a free block. A remainder that is split off keeps its place. */
 ALWAYS_INLINE uint32_t use_at(struct heap *heap, struct seat seat, uint64_t size,
                               struct list_rule rule)
 {
@@ -111,7 +112,7 @@ ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool coun
         count_search(heap, visited);
     if (UNLIKELY(seat.block == NO_BLOCK))
         return NO_BLOCK;
-    list_rove(state, seat.block, rule); /* taking it out moves the rover on */
+    list_rove(state, seat.block, rule); /* removing the block advances the rover */
     return use_at(heap, seat, size, rule);
 }
 
@@ -121,7 +122,7 @@ static bool reserve(struct heap *heap)
            late_coalescing_reserve(late_of(heap), heap);
 }
 
-/* Makes a block free, merged with its free neighbours. */
+/* Frees a block, merged with its free neighbours. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
                              struct list_rule rule)
 {

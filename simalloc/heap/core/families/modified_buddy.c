@@ -1,5 +1,5 @@
-/* The modified binary buddy: any two neighbours of a size merge
- * (simalloc/policy/families/modified_buddy.md). */
+/* The modified binary buddy system: any two neighbours of the same size merge
+ * (policy/families/modified_buddy.md). */
 #include "parts/power_buddy.h"
 
 ALWAYS_INLINE void enter(struct buddies *buddies, uint32_t id, enum bin_kind kind)

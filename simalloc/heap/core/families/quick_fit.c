@@ -1,20 +1,20 @@
-/* Quick fit, as it was reconstructed: cells over libg++'s malloc (policy/families/quick_fit.md). */
+/* Quick fit, as reconstructed: cells on top of libg++'s malloc (policy/families/quick_fit.md). */
 #include "layers/define_layer.h"
 #include "parts/dirty_bins.h"
 
 enum { MAX_SMALL = 1 << 15, CELL_SIZES = MAX_SMALL / 4 + 1 };
 
 struct quick_fit {
-    struct heap heap; /* an allocated block's `family_data` says whether it is a cell */
+    struct heap heap; /* `family_data` of an allocated block: nonzero if it is a cell */
     struct dirty_bins bins;
     uint64_t small;
     uint64_t area;
-    uint64_t overhead;        /* bytes of a cell beyond its words */
-    uint64_t large_overhead;  /* bytes of a large block beyond its request */
+    uint64_t overhead;        /* bytes of a cell in excess of its words */
+    uint64_t large_overhead;  /* bytes of a large block in excess of its request */
     uint64_t large_alignment; /* alignment of large blocks */
-    uint64_t table;           /* bytes of an area that the allocator keeps */
-    uint32_t tail;            /* the uncut rest of the latest area, cached; or NO_BLOCK */
-    struct chain *cells;      /* freed cells, by their words */
+    uint64_t table;           /* bytes of an area that the allocator uses itself */
+    uint32_t tail;            /* uncut remainder of the latest area, in state cached, or NO_BLOCK */
+    struct chain *cells;      /* freed cells by number of words */
     uint64_t cached_cells;
 };
 
@@ -33,7 +33,7 @@ static uint64_t rounded(const struct heap *heap, uint64_t size)
     return large < state->bins.minimum ? state->bins.minimum : large;
 }
 
-/* Cuts a cell off the tail, if that is large enough. */
+/* Cuts a cell off the tail. Returns NO_BLOCK if the tail is too small. */
 static uint32_t cut_cell(struct quick_fit *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -51,7 +51,7 @@ static uint32_t cut_cell(struct quick_fit *state, uint64_t size)
     return id;
 }
 
-/* Makes a new area the tail; the remainder of the previous tail is wasted. */
+/* Allocates a new area as the tail. The remainder of the previous tail becomes waste. */
 static bool new_area(struct quick_fit *state, uint64_t cell, uint64_t *visited)
 {
     struct heap *heap = &state->heap;

@@ -1,5 +1,5 @@
-/* Segregated fits: a list of free blocks for each class of sizes, with or without coalescing
- * (simalloc/policy/families/segregated_fit.md). */
+/* Segregated fits: one list of free blocks for each size class, with or without coalescing
+ * (policy/families/segregated_fit.md). */
 #include <stdlib.h>
 
 #include "index/list/block_list_edit.h"
@@ -12,17 +12,17 @@ enum list_order { LIST_LIFO, LIST_SIZE };
 enum spacing { SPACING_EQUAL, SPACING_LEA };
 enum { MAX_CLASSES = 1024 };
 
-/* Blocks that are taken first come, first served stand in a list by entry, whose last is the
- * newest: of these there may be millions, if they never merge. Others stand in trees by size. */
+/* Free blocks that are searched in order of entry are in lists, the newest block last. A list may
+ * contain millions of blocks if blocks never merge. Other free blocks are in trees by size. */
 struct segregated_fit {
     struct classed_heap base;
-    /* The list of each class, or NULL if blocks are found by size. A list gets its tables with its
-     * first block and grows by one block, because 1,024 lists with nodes for a batch each would
-     * reserve 3 GB of addresses. */
+    /* List of each class, or NULL if blocks are searched by size. A list gets its tables with its
+     * first block and grows by one block at a time, because reserving nodes for a batch in each of
+     * 1,024 lists would take 3 GB of addresses. */
     struct block_list *by_entry;
     struct treap_nodes nodes;
     uint32_t by_size[MAX_CLASSES];
-    uint64_t entered; /* blocks so far */
+    uint64_t entered; /* number of entries so far */
     uint64_t fit;     /* enum list_choice */
     uint64_t order;   /* enum list_order */
     uint64_t spacing; /* enum spacing */
@@ -35,7 +35,7 @@ static struct segregated_fit *state_of(struct heap *heap)
     return (struct segregated_fit *)heap;
 }
 
-/* Numbers and widths of Lea's classes; one more class has all larger sizes. */
+/* Numbers and widths of Lea's classes. One more class contains all larger sizes. */
 static const struct {
     uint64_t count;
     uint64_t width;
@@ -44,8 +44,8 @@ enum { LEA_CLASSES = 64 + 32 + 16 + 8 + 4 + 2 + 1 };
 
 static uint64_t lea_class(uint64_t size)
 {
-    uint64_t first = 0; /* the first class of the same width */
-    uint64_t above = size - 1; /* the end of the class below the first */
+    uint64_t first = 0;        /* first class of the current width */
+    uint64_t above = size - 1; /* upper end of the class below `first` */
     for (size_t i = 0; i < sizeof lea_widths / sizeof *lea_widths; i++) {
         uint64_t number = above / lea_widths[i].width;
         if (number < lea_widths[i].count)
@@ -88,8 +88,8 @@ static void leave(struct heap *heap, uint32_t id)
     treap_remove(&tree, id);
 }
 
-/* Puts a free block into the tree of its class, among its equals by its turn: the lower that is,
- * the later the block has entered. */
+/* Inserts a free block in the tree of its class. Equal blocks are ordered by turn: a block that
+ * entered later has a lower turn. */
 static void enter_by_size(struct segregated_fit *state, uint32_t id, uint64_t turn,
                           uint64_t *visited)
 {
@@ -110,7 +110,7 @@ static bool is_used(const struct block_list *list)
     return list->leaves != NULL;
 }
 
-/* Puts a free block into the list of its class. The heap fails when memory is exhausted. */
+/* Inserts a free block in the list of its class. The heap fails if memory is exhausted. */
 static void enter(struct heap *heap, uint32_t id, uint64_t *visited)
 {
     struct segregated_fit *state = state_of(heap);
@@ -127,7 +127,8 @@ static void enter(struct heap *heap, uint32_t id, uint64_t *visited)
     ++*visited;
 }
 
-/* Gives the remainder of a block, which is now as large as it is, the block's place. */
+/* Updates a remainder's entry after the block became smaller. The remainder keeps the block's
+ * place. */
 static void stay(struct segregated_fit *state, uint32_t id)
 {
     const struct block *blocks = state->base.heap.blocks;
@@ -166,7 +167,7 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, uint64_t *vis
     return low;
 }
 
-/* The newest block of a class that fits, or NO_BLOCK. */
+/* Returns the newest block of a class that fits, or NO_BLOCK. */
 static uint32_t find_newest(struct block_list *list, uint64_t size, uint64_t *visited)
 {
     if (!is_used(list))
@@ -176,7 +177,7 @@ static uint32_t find_newest(struct block_list *list, uint64_t size, uint64_t *vi
     return found(at) ? block_at(list, at) : NO_BLOCK;
 }
 
-/* The smallest block of a class that fits, or NO_BLOCK. */
+/* Returns the smallest block of a class that fits, or NO_BLOCK. */
 static uint32_t find_smallest(struct segregated_fit *state, uint64_t number, uint64_t size,
                               uint64_t *visited)
 {

@@ -1,4 +1,4 @@
-/* Simple segregated storage: a list for each size, nothing split or coalesced
+/* Simple segregated storage: one list for each size; blocks are never split or coalesced
  * (policy/families/segregated_storage.md). */
 #include "layers/define_layer.h"
 #include "parts/size_class.h"

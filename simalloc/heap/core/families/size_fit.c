@@ -5,7 +5,7 @@
 
 struct size_fit {
     struct heap heap;
-    struct size_index index; /* equals are in the order of the list */
+    struct size_index index; /* equal blocks are in the order of the list */
     uint64_t fit;            /* FIT_BEST or FIT_WORST */
     uint64_t order;          /* enum order */
     struct splitting splitting;
@@ -27,7 +27,7 @@ ALWAYS_INLINE struct late_coalescing *late_of(struct heap *heap)
     return &state_of(heap)->late;
 }
 
-/* Known when the code is compiled. */
+/* The parts of the rule that are constant in each compiled variant. */
 struct size_rule {
     enum fit fit;
     enum bin_kind kind;
@@ -52,7 +52,7 @@ ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, struct size_rule rule)
     heap_count_free(heap, id);
 }
 
-/* Makes a block free, merged with its free neighbours. */
+/* Frees a block, merged with its free neighbours. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
                              struct size_rule rule)
 {
@@ -60,7 +60,7 @@ ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *
     insert(heap, id, rule);
 }
 
-/* Allocates the low `size` bytes of a block that is so large that even the rest has no bin. */
+/* Allocates the low `size` bytes of a block whose remainder is still too large for a bin. */
 static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum bin_kind kind)
 {
     uint32_t low = heap_cut_low(heap, id, size);
@@ -70,7 +70,7 @@ static uint32_t use_large(struct heap *heap, uint32_t id, uint64_t size, enum bi
     return low;
 }
 
-/* Allocates a free block as a whole. `first`: it is known to be its bin's first, here and below. */
+/* Allocates a whole free block. `first` is true if the block is known to be first in its bin. */
 ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum bin_kind kind,
                                  bool first)
 {
@@ -81,7 +81,8 @@ ALWAYS_INLINE uint32_t use_whole(struct heap *heap, struct sized found, enum bin
     return found.block;
 }
 
-/* Allocates the low `size` bytes of a larger free block; the rest keeps its place in the list. */
+/* Allocates the low `size` bytes of a larger free block. The remainder keeps its place in the list.
+ * `first` is true if the block is known to be first in its bin. */
 ALWAYS_INLINE uint32_t use_low_end(struct heap *heap, struct sized found, uint64_t size,
                                    enum bin_kind kind, bool first)
 {
@@ -105,8 +106,8 @@ static uint32_t use(struct heap *heap, uint32_t id, uint64_t size, struct size_r
                : use_low_end(heap, found, size, rule.kind, false);
 }
 
-/* The smallest block with at least `size` bytes, or for worst fit the largest of all blocks, if it
- * is as large; of equals the first in the list. */
+/* Returns the smallest block with at least `size` bytes, or for worst fit the largest block if it
+ * has at least `size` bytes. Of equal blocks, returns the first in the list. */
 ALWAYS_INLINE struct sized search(const struct heap *heap, const struct size_index *index,
                                   uint64_t size, enum fit fit)
 {
@@ -130,7 +131,7 @@ ALWAYS_INLINE uint32_t allocate_free(struct heap *heap, uint64_t size, bool coun
     struct sized found = search(heap, index, size, rule.fit);
     if (UNLIKELY(found.block == NO_BLOCK))
         return NO_BLOCK;
-    /* It may fit exactly all the same: size_index_exact() does not look in the tree. */
+    /* The block may still fit exactly, because size_index_exact() does not search the tree. */
     if (UNLIKELY(found.size - size < splitting_of(heap)->minimum_split))
         return use(heap, found.block, size, rule);
     return use_low_end(heap, found, size, rule.kind, true);

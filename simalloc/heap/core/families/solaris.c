@@ -8,23 +8,23 @@ enum { SMALL_UNITS = 4, CELL_SIZES = SMALL_UNITS + 1, CELLS_A_UNIT = 8 };
 /* Cells of one size. */
 struct cells {
     struct chain freed;
-    uint32_t uncut; /* remainder of the latest batch, cached; or NO_BLOCK */
+    uint32_t uncut; /* remainder of the latest batch, in state cached, or NO_BLOCK */
 };
 
 struct solaris {
-    struct heap heap; /* an allocated block's `family_data` is 1 + its cells' number, or 0 */
+    struct heap heap; /* `family_data` of an allocated block: 1 + its cells' number, or 0 */
     struct groups tree;
     uint64_t growth;
-    uint64_t ring; /* maximum number of waiting freed blocks */
-    uint64_t unit; /* two words */
+    uint64_t ring; /* maximum number of freed blocks that wait */
+    uint64_t unit; /* bytes of two words */
     uint64_t overhead;
-    uint64_t table; /* bytes of the first memory and of each batch for the allocator */
-    uint64_t least; /* a rest that is split off */
+    uint64_t table;     /* bytes that the allocator uses in the first memory and in each batch */
+    uint64_t least;     /* minimum bytes of a remainder that is split off */
     struct links links; /* links of cells and of waiting blocks */
     struct cells cells[CELL_SIZES];
     struct chain waiting;
-    uint32_t remembered; /* the block freed last, which waits; or NO_BLOCK */
-    uint32_t bottom;     /* the free block at the break, in state free; or NO_BLOCK */
+    uint32_t remembered; /* most recently freed block, which waits, or NO_BLOCK */
+    uint32_t bottom;     /* free block at the break, in state free, or NO_BLOCK */
 };
 
 static bool is_small(const struct solaris *state, uint64_t size)
@@ -52,7 +52,7 @@ static void take_out(struct heap *heap, uint32_t id)
     heap->blocks[id].index_slot = STATE_ALLOCATED;
 }
 
-/* Makes an ordinary block free that is not counted as allocated. */
+/* Frees a block that is not a cell and is not counted as allocated. */
 static void make_free(struct solaris *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -66,7 +66,7 @@ static void make_free(struct solaris *state, uint32_t id)
     heap_count_free(heap, id);
 }
 
-/* Really frees a block that has waited. */
+/* Frees a block that no longer waits. */
 static void really_free(struct solaris *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -91,7 +91,8 @@ static void free_all_that_waits(struct solaris *state)
     }
 }
 
-/* Cuts an ordinary block, which is allocated and not counted, to a size; returns and counts it. */
+/* Cuts a block that is not a cell to `size` bytes, and counts it as allocated. Returns the
+ * block. */
 static uint32_t cut_to(struct solaris *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -105,7 +106,7 @@ static uint32_t cut_to(struct solaris *state, uint32_t id, uint64_t size)
     return id;
 }
 
-/* Raises the break for the bottom block. */
+/* Raises the break to extend the bottom block. */
 static bool grow(struct solaris *state, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -125,7 +126,7 @@ static bool grow(struct solaris *state, uint64_t size)
     return true;
 }
 
-/* Takes an ordinary block of the tree, or the bottom block. */
+/* Allocates a block that is not a cell, from the tree or from the bottom block. */
 static uint32_t allocate_ordinary(struct solaris *state, uint64_t size, uint64_t *visited)
 {
     struct heap *heap = &state->heap;
@@ -143,7 +144,7 @@ static uint32_t allocate_ordinary(struct solaris *state, uint64_t size, uint64_t
     return cut_to(state, id, size);
 }
 
-/* Makes a batch of cells of one size. */
+/* Allocates a batch of cells of one size. */
 static bool make_batch(struct solaris *state, struct cells *cells, uint64_t size,
                        uint64_t *visited)
 {
@@ -186,7 +187,8 @@ static uint32_t allocate_cell(struct solaris *state, uint64_t size, uint64_t *vi
     return id;
 }
 
-/* Step 1 of an allocation: the block freed last, if it serves. */
+/* Step 1 of an allocation: uses the block freed last if it fits. Returns NO_BLOCK if it does
+ * not. */
 static uint32_t use_remembered(struct solaris *state, uint64_t size, bool small)
 {
     struct heap *heap = &state->heap;
@@ -238,7 +240,8 @@ static void release(struct heap *heap, uint32_t id)
     state->remembered = id;
 }
 
-/* Makes a block larger that is ordinary, as far as that goes where it is. */
+/* Extends a block that is not a cell in place as far as possible: into the free block above, and at
+ * the end of the heap by raising the break. Returns false if memory is refused. */
 static bool extend_block(struct solaris *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->heap;

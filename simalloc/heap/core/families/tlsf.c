@@ -1,4 +1,4 @@
-/* Two-level segregated fit (simalloc/policy/families/tlsf.md). */
+/* Two-level segregated fit (policy/families/tlsf.md). */
 #include "index/block_ring.h"
 #include "layers/define_layer.h"
 #include "parts/coalescing.h"
@@ -9,24 +9,24 @@ struct tlsf {
     struct heap heap;
     uint64_t growth;
     uint64_t minimum_split;
-    uint64_t least;           /* minimum bytes of a remainder that is split off */
-    uint64_t header;          /* bytes of a block besides its contents */
-    uint64_t levels;          /* bit l: a list of level l has a block */
-    uint32_t in_level[LEVELS]; /* bit i of level l: list 32 * l + i has one */
-    uint32_t lists[LISTS];    /* the newest block of each, linked as a ring */
+    uint64_t least;            /* minimum bytes of a remainder that is split off */
+    uint64_t header;           /* bytes of a block in excess of its contents */
+    uint64_t levels;           /* bit l: a list of level l is not empty */
+    uint32_t in_level[LEVELS]; /* bit i of level l: list 32 * l + i is not empty */
+    uint32_t lists[LISTS];     /* newest block of each list, which is linked as a ring */
 };
 
-/* Returns the number of the list for a block's contents. Sets `begins` if they are the list's lower
- * end. */
+/* Returns the number of the list for a block's contents. Sets `begins` if they have the minimum
+ * size of that list. */
 ALWAYS_INLINE unsigned list_of(const struct tlsf *state, uint64_t holds, bool *begins)
 {
     uint64_t word = state->heap.setting.word;
     uint64_t words = holds / word;
-    if (words < 2 * DIVISION) { /* below 32 words, and in the first doubling, a list a word */
+    if (words < 2 * DIVISION) { /* below 64 words, each word has a list */
         *begins = holds % word == 0;
         return (unsigned)words;
     }
-    unsigned power = 63 - (unsigned)__builtin_clzll(words); /* 6 and more */
+    unsigned power = 63 - (unsigned)__builtin_clzll(words); /* at least 6 */
     uint64_t width = word << (power - 5);
     *begins = holds % width == 0;
     return (power - 5) * DIVISION + (unsigned)(holds / width);
@@ -38,7 +38,7 @@ static uint64_t holds(const struct tlsf *state, uint32_t id)
     return size > state->header ? size - state->header : 0;
 }
 
-/* The first list that has a block, from a number up; LISTS if none has. */
+/* Returns the number of the first list with a block, from `from` up, or LISTS. */
 static unsigned first_list(const struct tlsf *state, unsigned from)
 {
     unsigned level = from / DIVISION;
@@ -69,8 +69,8 @@ static void insert(struct tlsf *state, uint32_t id)
     }
 }
 
-/* Takes a free block out of its list; it counts as allocated by its index_slot, not yet by its
- * bytes. */
+/* Removes a free block from its list. The block is then in state allocated, but is not counted as
+ * allocated. */
 static void take_out(struct heap *heap, uint32_t id)
 {
     struct tlsf *state = (struct tlsf *)heap;
@@ -88,7 +88,7 @@ static void take_out(struct heap *heap, uint32_t id)
     }
 }
 
-/* Makes a block free that is not counted as allocated, merged with its free neighbours. */
+/* Frees a block that is not counted as allocated, merged with its free neighbours. */
 static void enter(struct tlsf *state, uint32_t id)
 {
     struct heap *heap = &state->heap;
@@ -96,7 +96,8 @@ static void enter(struct tlsf *state, uint32_t id)
     insert(state, id);
 }
 
-/* Splits off what an allocated block has beyond `size`, if that is `least` bytes. */
+/* Splits off the part of an allocated block beyond `size`, if that part has at least `least`
+ * bytes. */
 static void cut(struct tlsf *state, uint32_t id, uint64_t size, uint64_t least)
 {
     struct heap *heap = &state->heap;
@@ -107,14 +108,15 @@ static void cut(struct tlsf *state, uint32_t id, uint64_t size, uint64_t least)
     enter(state, heap_cut_high(heap, id, size));
 }
 
-/* Returns the bytes by which the break rises so that a block at its end has `size` bytes. */
+/* Returns the bytes by which the break rises to extend a block at its end from `have` to `size`
+ * bytes. */
 static uint64_t growth_beyond(const struct tlsf *state, uint64_t have, uint64_t size)
 {
     return round_up(size - have, state->growth);
 }
 
-/* Raises the break until the block at its end, if one is given, has `size` bytes; returns the new
- * memory, joined to that. */
+/* Raises the break until the block at its end has `size` bytes. Without such a block, obtains
+ * `size` bytes. Returns the new memory, merged with the block. */
 static uint32_t raise_break(struct tlsf *state, uint32_t tail, uint64_t size)
 {
     struct heap *heap = &state->heap;
@@ -190,7 +192,7 @@ static void release(struct heap *heap, uint32_t id)
     enter((struct tlsf *)heap, id);
 }
 
-/* Says whether nothing follows a block but the tail. */
+/* Returns whether a block is the last one, or is followed only by the tail. */
 static bool is_last(const struct heap *heap, uint32_t id)
 {
     uint32_t above = heap->blocks[id].next;
@@ -198,8 +200,8 @@ static bool is_last(const struct heap *heap, uint32_t id)
            (heap_is_free(heap, above) && heap->blocks[above].next == NO_BLOCK);
 }
 
-/* Lets a block take its free neighbour above, or the end of the heap; false if that is too
- * little. */
+/* Extends a block into its free neighbour above, or raises the break. Returns false if that is not
+ * sufficient. */
 static bool expand(struct tlsf *state, uint32_t id, uint64_t size, bool last)
 {
     struct heap *heap = &state->heap;

@@ -34,7 +34,7 @@ struct musl_mapping {
     uint32_t number; /* number of the call */
 };
 
-/* The slots of a group. The bits of `avail` and `freed` represent the slots, the lowest bit the first slot.
+/* The slots of a group. The bits of `avail` and `freed` represent the slots, the lowest bit slot 0.
  * Slots with neither bit set are in use. After each event:
  *
  *   avail & freed                      == 0

@@ -1,6 +1,6 @@
 /* Scudo's heap and its parts (policy/families/scudo.md).
  *
- *   region   the memory of one class of blocks; a part is mapped, and a part of that is cut into blocks
+ *   region   memory of one class of blocks; a part is mapped, and a part of that is cut into blocks
  *   group    the free blocks in one address range of a region
  *   batch    an array of blocks of one group
  *   record   a block of class 0 that stores a group or a batch, identified by its number
@@ -71,10 +71,10 @@ struct release_state {
 
 /* The memory of a class. After each event:
  *
- *   count             == sum of `count` over its groups, except in class 0, whose blocks record themselves
- *   made              <= mapped
- *   made % block      == 0
- *   mapped - made     == bytes of `tail`, or 0 if tail == NO_BLOCK */
+ *   count           == sum of `count` over its groups, except in class 0, whose blocks are records
+ *   made            <= mapped
+ *   made % block    == 0
+ *   mapped - made   == bytes of `tail`, or 0 if tail == NO_BLOCK */
 struct region {
     uint64_t block; /* size of a block */
     uint64_t start; /* address of the first block */
