@@ -16,7 +16,7 @@ struct cartesian {
     struct heap heap;
     uint64_t growth;
     uint64_t machine;
-    uint64_t least; /* a larger remainder is split off */
+    uint64_t least; /* bytes of the largest remainder that is not split off */
     struct node *nodes;
     uint32_t capacity;
     uint32_t root;            /* root of the tree, or NO_BLOCK */

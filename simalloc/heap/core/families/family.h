@@ -24,7 +24,7 @@ struct parameter {
 #define CHOICE_PARAMETER(state, field, texts) \
     {#field, offsetof(state, field), 0, sizeof(texts) / sizeof *(texts)-1, texts}
 
-/* Columns of a trace that a family may use, in heap->request. */
+/* Columns of a trace that a family may use. Their values are in heap->request. */
 enum {
     COLUMN_ALIGNMENT = 1, /* the family itself serves aligned requests */
     COLUMN_THREAD = 2,
@@ -64,8 +64,8 @@ struct family {
     size_t state_size;
     const struct parameter *parameters;
     size_t parameter_count;
-    /* maximum number of new blocks in an event, besides those for which the family reserves entries
-     * itself */
+    /* maximum number of new blocks in an event, besides blocks for which the family reserves
+     * entries itself */
     uint32_t blocks_an_event;
     /* Initialises a state that is zero except for the parameters and an empty heap. Returns false
      * if memory is exhausted. NULL if no initialisation is needed. */
@@ -106,7 +106,7 @@ struct family {
     bool is_pool;
     /* Records the use of a block by the request's stream. NULL for no effect. */
     void (*use)(struct heap *heap, uint32_t block);
-    /* Follows an event that changed the heap. NULL for no effect. */
+    /* Called after an event that changed the heap. NULL for no effect. */
     void (*after_change)(struct heap *heap);
     void (*end_thread)(struct heap *heap); /* Ends the request's thread. NULL for no effect. */
     /* Empties the caches, as malloc_trim does. NULL for no effect. */

@@ -123,7 +123,7 @@ static uint32_t run_behind(const struct bw_gc *state, uint32_t id)
 }
 
 /* Returns the first sufficient run from the search position on, or NO_BLOCK. While the run right
- * behind it is smaller and also sufficient, chooses that run. */
+ * behind it is smaller and also sufficient, chooses that run instead. */
 static uint32_t find_run(struct bw_gc *state, uint64_t size)
 {
     const struct block *blocks = state->heap.blocks;

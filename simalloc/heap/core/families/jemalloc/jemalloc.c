@@ -80,9 +80,9 @@ static bool keep(struct jemalloc *state, uint64_t size, uint64_t written)
     return true;
 }
 
-/* Makes the allocations of thread 0 that precede the first event and are never freed: those by the
- * C++ library for itself and by the C library for each other thread. Returns false if memory or the
- * capacity is exhausted. */
+/* Makes the allocations of thread 0 that precede the first event and are never freed. The C++
+ * library allocates for itself, and the C library for each other thread. Returns false if memory or
+ * the capacity is exhausted. */
 static NEVER_INLINE bool start_program(struct jemalloc *state)
 {
     const struct heap *heap = &state->heap;

@@ -21,7 +21,7 @@ uint64_t jemalloc_page_class_size(uint32_t number);
 /* Returns the bin of an extent of `size` bytes. */
 uint32_t jemalloc_bin_of(const struct jemalloc *state, uint64_t size);
 
-/* The first bin whose extents all have at least `size` bytes. */
+/* Returns the first bin whose extents all have at least `size` bytes. */
 uint32_t jemalloc_first_bin(const struct jemalloc *state, uint64_t size);
 
 /* Returns the size of the batch of unused addresses from which `size` bytes are taken. */

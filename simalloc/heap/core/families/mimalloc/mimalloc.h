@@ -52,7 +52,8 @@ struct page {
     uint32_t next; /* next page in the owner's queue, or next unused number */
     uint32_t previous;
     uint8_t bin;
-    uint8_t retire; /* collections until the page is freed while empty, or 0 if it is not retired */
+    /* number of collections before the empty page is freed, or 0 if it is not retired */
+    uint8_t retire;
     bool is_full; /* true if in the queue of full pages */
     bool has_aligned; /* true if an object may begin inside its block */
     /* mimalloc 2 only: */
@@ -119,7 +120,7 @@ struct rules {
     uint32_t (*allocate)(struct mimalloc *mi, struct theap *theap, uint64_t size);
     uint32_t (*allocate_aligned)(struct mimalloc *mi, struct theap *theap, uint64_t size,
                                  uint64_t alignment);
-    uint64_t (*rounded)(uint64_t size); /* size of the block for a request */
+    uint64_t (*rounded)(uint64_t size); /* Returns the size of the block for a request. */
     /* Handles a free by the owner that empties a page, or a free in a full page. */
     void (*after_free)(struct mimalloc *mi, uint32_t number);
     /* Frees a block on behalf of a thread that does not own the block's page. */
@@ -127,7 +128,8 @@ struct rules {
     void (*free_page)(struct mimalloc *mi, uint32_t number);
     void (*abandon)(struct mimalloc *mi, uint32_t number);
     void (*end_thread)(struct mimalloc *mi, struct theap *theap);
-    /* `theap` is NULL if the thread has no theap */
+    /* Returns memory to the system on behalf of a thread. `theap` is NULL if the thread has no
+     * theap. */
     void (*give_back)(struct mimalloc *mi, struct theap *theap);
     void (*release)(struct mimalloc *mi);
 };

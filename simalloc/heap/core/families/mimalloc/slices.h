@@ -68,8 +68,8 @@ uint32_t slices_find(struct slice_map *map, uint32_t count, uint32_t sequence);
 /* Marks free slices as used. */
 void slices_take(struct slice_map *map, uint32_t index, uint32_t count);
 
-/* Keeps each chunk whose first slice is in the run for the run's kind, unless it is already kept
- * for a kind. */
+/* Assigns the run's kind to each chunk whose first slice is in the run, unless the chunk already
+ * has a kind. */
 void slices_keep_for(struct slice_map *map, uint32_t index, uint32_t count);
 
 /* Marks slices as free. */

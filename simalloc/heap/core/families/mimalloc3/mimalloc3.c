@@ -3,7 +3,7 @@
 #include "families/mimalloc3/mimalloc3.h"
 
 enum {
-    /* minimum bytes of a request that removes the page which it fills from its queue */
+    /* minimum bytes of a request after which a full page leaves its queue */
     THOROUGH_FROM = 8 * 1024,
     CALLS_TO_COLLECT = 1000,
     RECORDS_RETAIN = 2, /* full pages of records that a search leaves in their queue */

@@ -49,7 +49,7 @@ struct mimalloc3 {
     uint64_t arena_reserve;
     uint64_t arena_eager_commit;
     uint64_t arena_purge_immediate_size;
-    uint64_t purge_unit; /* bytes; a unit is purged only if all its slices are scheduled */
+    uint64_t purge_unit; /* bytes of a unit, which is purged only if all its slices are scheduled */
     uint64_t allow_thp;
     uint64_t page_reclaim_on_free; /* enum reclaim_on_free */
     uint64_t page_full_retain;

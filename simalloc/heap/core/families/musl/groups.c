@@ -69,7 +69,7 @@ static uint32_t slot_count(const struct musl *state, uint32_t class, uint64_t us
     return count == 1 && size + state->head <= MUSL_PAGE / 2 ? 2 : count;
 }
 
-/* Returns the number of slots of a group with its own mapping if its class has few slots. */
+/* Returns the number of slots of a mapped group whose class has few slots in use. */
 static uint32_t lowered_count(uint32_t class, uint32_t count)
 {
     uint64_t size = (uint64_t)musl_sizes[class] * count;

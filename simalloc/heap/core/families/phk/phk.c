@@ -249,7 +249,7 @@ static void dissolve(struct phk *state, uint32_t number)
     free_pages(state, id);
 }
 
-/* Returns a page that has a free chunk again to its list. */
+/* Inserts a page in its list again after a free in the full page. */
 static void enter_again(struct phk *state, uint32_t number)
 {
     if (state->chunk_pages == NEWEST_FIRST)

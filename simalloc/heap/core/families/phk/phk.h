@@ -34,7 +34,7 @@ struct chunk_pages {
     uint32_t unused; /* first unused page, or NO_PAGE; linked by `after` */
 };
 
-/* Position at which a page that has a free chunk again enters its list. */
+/* Position of a page that re-enters its list after a free. */
 enum page_order { ALMOST_BY_ADDRESS, BY_ADDRESS, NEWEST_FIRST };
 
 /* chunk_pages.c: the pages of chunks. */
@@ -43,7 +43,7 @@ void phk_chunk_pages_init(struct chunk_pages *pages);
 
 void phk_chunk_pages_release(struct chunk_pages *pages);
 
-/* Returns the number of an unused page, or NO_PAGE when memory is exhausted. */
+/* Returns the number of an unused page, or NO_PAGE if memory is exhausted. */
 uint32_t phk_new_page_number(struct chunk_pages *pages);
 
 /* Inserts a page in the list of its class between two pages; either may be NO_PAGE. This function

@@ -84,8 +84,8 @@ static inline uint32_t cache_take(struct ptmalloc *state, uint64_t size)
     return id;
 }
 
-/* Removes the newest block of a size whose object's address is a multiple of `alignment`. Returns
- * NO_BLOCK if the cache has no such block. */
+/* Removes the newest block of a size among the blocks whose object is aligned to `alignment`.
+ * Returns NO_BLOCK if the cache has no such block. */
 static inline uint32_t cache_take_aligned(struct ptmalloc *state, uint64_t size,
                                           uint64_t alignment)
 {

@@ -197,7 +197,7 @@ static void unmap_heap(struct ptmalloc *state, struct arena *arena)
     take_top(state, arena);
     uint32_t id = heap->blocks[last->edge].next;
     const uint64_t limit = heap->limit;
-    /* the segment mapped here is unmapped immediately, so it is not limited */
+    /* no limit for holes that are mapped and then immediately unmapped */
     heap->limit = UINT64_MAX;
     while (heap->blocks[id].next != last->edge) {
         if (heap->blocks[heap->blocks[id].next].index_slot == STATE_HOLE)

@@ -301,8 +301,8 @@ static uint32_t cut_rest(struct ptmalloc *state, uint32_t id, uint64_t size)
     return id;
 }
 
-/* Returns whether a realloc leaves the block unchanged because it has at least `size` bytes and
- * less than 16 bytes too many. */
+/* Returns whether a realloc leaves the block unchanged: the block has at least `size` bytes, and
+ * its excess is less than 16 bytes. */
 static bool fits(const struct ptmalloc *state, uint32_t id, uint64_t size)
 {
     uint64_t have = size_of(state, id);

@@ -111,7 +111,7 @@ struct ptmalloc {
     struct arena **arenas;      /* by number; NULL before the first arena */
     uint32_t arena_count;
     uint32_t arena_capacity;
-    uint32_t next_reused; /* position in the ring of the next arena to share */
+    uint32_t next_reused; /* position of the next arena to share in the ring */
     uint32_t *idle;       /* numbers of arenas without threads, the most recently left last */
     uint32_t idle_count;
     uint32_t idle_capacity;
@@ -257,18 +257,18 @@ ALWAYS_INLINE struct arena *threads_arena(struct ptmalloc *state, uint64_t asked
     return LIKELY(arena != NULL) ? arena : threads_attach(state, asked);
 }
 
-/* Makes the cache of the thread, which must have none, unless caches are disabled. Returns false,
- * with the heap's failure set, if the cache cannot be made. */
+/* Makes the thread's cache, unless caches are disabled. The thread must have no cache. Returns
+ * false, with the heap's failure set, if the cache cannot be made. */
 bool threads_make_cache(struct ptmalloc *state);
 bool threads_make_cache_within(struct ptmalloc *state, struct arena *arena);
-/* Gives the thread, which must have no cache, an empty one in the block `table`, which may be
- * NO_BLOCK. */
+/* Makes an empty cache for the thread, which must have none. `table` is the cache's block, or
+ * NO_BLOCK. Returns false, with the heap's failure set, if memory is exhausted. */
 bool threads_have_cache(struct ptmalloc *state, uint32_t table);
 /* Updates state->cache and the limits derived from it for the thread of the latest request. */
 void threads_note_cache(struct ptmalloc *state);
 /* Selects the thread of the latest request. */
 bool threads_find(struct ptmalloc *state, uint32_t number);
-/* Returns an arena without memory, or NULL, with the heap's failure set, when memory is
+/* Returns a new arena without memory. Returns NULL, with the heap's failure set, if memory is
  * exhausted. */
 struct arena *threads_make_arena(struct ptmalloc *state);
 void threads_end(struct heap *heap);

@@ -36,7 +36,7 @@ static bool is_due(const struct scudo *state, struct region *region, uint64_t fr
 }
 
 /* Returns whether a release chooses a group of small blocks with new free blocks. Also lowers
- * `threshold` to the bytes that the group lacks. */
+ * `threshold` to the bytes that the group lacks, if they are fewer. */
 static bool is_dense(const struct scudo *state, const struct region *region, uint32_t number,
                      struct choice *choice)
 {

@@ -221,8 +221,8 @@ static uint32_t find(struct tcmalloc *state, uint64_t pages)
 }
 
 /* Returns whether all normal spans are returned to the system before the heap grows. This requires
- * that free pages are at least a quarter of all pages and that the growth passes a multiple of
- * FORCED_BYTES. */
+ * normal and returned free spans, free pages of at least a quarter of all pages, and a growth that
+ * passes a multiple of FORCED_BYTES. */
 static bool gives_all_back(const struct tcmalloc *state, uint64_t pages)
 {
     const struct page_heap *free = &state->page_heap;

@@ -80,7 +80,7 @@ struct page_heap {
     uint64_t system;      /* number of pages obtained for spans */
     uint64_t listed;      /* largest length that has a list */
     uint64_t limit;       /* limit in pages, or 0 if unlimited */
-    uint64_t cursor;      /* length of the spans to examine next for a return */
+    uint64_t cursor;      /* length of the spans to examine next for a release */
     int64_t delay;        /* number of pages to be freed before the next release */
 };
 
@@ -156,7 +156,7 @@ void tcmalloc_describe(struct tcmalloc *state, uint64_t address, uint64_t size);
 /* page_heap.c. Allocates a span, whose state the caller sets. Returns NO_BLOCK, with the heap's
  * failure set, if that is impossible. */
 uint32_t tcmalloc_allocate_span(struct tcmalloc *state, uint64_t pages);
-/* Splits a span that is not free after `pages` pages. Returns the high part. */
+/* Splits a span after `pages` pages. The span must not be free. Returns the high part. */
 uint32_t tcmalloc_split_span(struct tcmalloc *state, uint32_t id, uint64_t pages);
 /* Frees a span that is not counted as allocated. */
 void tcmalloc_free_span(struct tcmalloc *state, uint32_t id);
