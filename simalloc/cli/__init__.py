@@ -17,7 +17,7 @@ SECTIONS: Final = {
         ),
         "snapshot": Command(
             "simalloc.cli.snapshot",
-            "Print what the memory of a running process or a core file holds.",
+            "Print the parts of the memory of a running process or a core file.",
         ),
         "import": Command("simalloc.cli.import_log", "Convert an allocation log to a trace."),
         "export": Command("simalloc.cli.export", "Convert a trace to a log that other tools read."),
@@ -30,7 +30,7 @@ SECTIONS: Final = {
         ),
         "traces": Command("simalloc.cli.traces", "List the catalogue of traces."),
         "board": Command(
-            "simalloc.cli.board", "Copy the recorder for boards, two C files, to a folder."
+            "simalloc.cli.board", "Copy the recorder for boards (two C files) to a folder."
         ),
     },
     "Simulate": {
@@ -67,7 +67,7 @@ SECTIONS: Final = {
         "diff": Command("simalloc.cli.diff", "Compare two recordings of a program."),
         "report": Command(
             "simalloc.cli.report",
-            "Write a page on the best malloc and settings for a program, and on its memory.",
+            "Write a page on a program's memory and the best malloc and settings for it.",
         ),
         "pool": Command(
             "simalloc.cli.pool", "Find the smallest fixed pool that never refuses a request."

@@ -75,8 +75,8 @@ def command(
     """Compute the smallest heap for a trace that is known in advance.
 
     TRACE is a file or a name that `simalloc traces` lists. Objects do not move, no byte is lost to
-    headers, and alignments requested in the trace are kept. A table of buffers in MiniMalloc's
-    format may have gaps, in which other buffers use its bytes. Every placement is verified.
+    headers, and alignments requested in the trace are kept. In a table in MiniMalloc's format, a
+    buffer may have gaps, during which other buffers use its bytes. Every placement is verified.
     Its status is "optimal" if a lower bound proves that no smaller heap exists. Ctrl-C ends the
     search and prints the best placement so far.
     """
@@ -85,8 +85,8 @@ def command(
     if output is not None:
         if len(traces) != 1:
             raise SimallocError(
-                f"-o writes the placement of one trace, but {len(traces)} are given: "
-                "call simalloc once for each"
+                f"-o writes the placement of one trace, but {len(traces)} are given. "
+                "Run the command once for each trace"
             )
         keep_apart(output, map(find_trace, traces))
     found = [_find(name, effort, capacity) for name in traces]

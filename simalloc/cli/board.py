@@ -20,11 +20,11 @@ from simalloc.trace.recorder.board import FILES, FOLDER
 )
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 def command(directory: Path) -> None:
-    """Copy the recorder for boards, two C files, to a folder.
+    """Copy the recorder for boards (two C files) to a folder.
 
     The recorder is one C99 source file and its header, with hooks for FreeRTOS, ESP-IDF, Zephyr,
-    newlib, LVGL and mbedTLS. It needs 1 KiB of code and a ring buffer, and an event takes 3 to 5
-    bytes. docs/boards.md describes its use; `simalloc import` reads its output.
+    newlib, LVGL and mbedTLS. It needs 1 KiB of code and a ring buffer. An event takes 3 to 5
+    bytes. docs/boards.md describes the use, and `simalloc import` reads the output.
     """
     for path in copy_files(FOLDER, FILES, directory):
         echo(path)

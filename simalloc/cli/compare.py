@@ -27,7 +27,7 @@ from simalloc.sweep import compare
     "--measure",
     default=None,
     metavar="MEASURE",
-    help="Measure of fragmentation, 1 to 4, a word that --of takes, or a numeric column. Default: "
+    help="Measure of fragmentation, 1 to 4, a value of --of, or a numeric column. Default: "
     "4, or the minimum with --of largest-free.",
 )
 @of_option(

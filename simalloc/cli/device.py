@@ -55,7 +55,9 @@ def command(
     """
     if plot is not None:
         if len(snapshots) > 1:
-            raise click.UsageError("--plot draws one snapshot; call it once for each")
+            raise click.UsageError(
+                "--plot draws one snapshot. Run the command once for each snapshot."
+            )
         keep_apart(plot, map(find_trace, snapshots))
     found: list[WhatIf] = []
     try:

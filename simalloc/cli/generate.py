@@ -108,8 +108,8 @@ def command(output: str, like: str | None, seed: int, name: str | None, **chosen
     """Generate a synthetic trace from sizes, lifetimes and phases.
 
     The same options and seed give the same trace. A synthetic trace does not predict how a policy
-    performs on a program, even if it has the program's sizes and lifetimes: docs/workloads.md
-    shows the error on the shipped traces.
+    performs on a program, even if the trace has the program's sizes and lifetimes.
+    docs/workloads.md shows the error on the shipped traces.
     """
     if like is not None:
         chosen |= {"sizes": f"table:trace={like}", "lifetimes": f"resampled:trace={like}"}

@@ -117,7 +117,7 @@ def _format(name: str | None, patterns: dict[str, str]) -> str | Format | None:
     if name == pattern.NAME:
         return pattern.PatternFormat(patterns)
     if patterns:
-        raise click.UsageError(f"--{min(patterns)} is for --from pattern")
+        raise click.UsageError(f"--{min(patterns)} requires --from pattern")
     return name
 
 

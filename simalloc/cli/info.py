@@ -69,7 +69,7 @@ def command(
     one. Files of any length are streamed.
     """
     if plot is not None and len(traces) > 1:
-        raise click.UsageError("--plot draws one trace; call it once for each")
+        raise click.UsageError("--plot draws one trace. Run the command once for each trace.")
     if plot is not None:
         keep_apart(plot, map(find_trace, traces))
     described, mapped, starts = [], [], []

@@ -55,9 +55,10 @@ def command(
 ) -> None:
     """Replay traces through real allocators and print their memory.
 
-    Each allocator replaces the C library's malloc in a separate process. Memory is the memory
-    obtained from the system: its peak, its final value and its mean. Each thread of the trace runs
-    as a thread, in the order of the trace. Time is processor time; the first pass is not timed.
+    Each allocator replaces the C library's malloc in a separate process. The table has the peak,
+    the final value and the mean of the memory obtained from the system. Each thread of the trace
+    runs as a thread, in the order of the trace. Times are processor times; the first pass is not
+    timed.
     """
     chosen = allocators or installed()
     runs = [run for name in traces for run in _run_all(name, chosen, touch=touch, repeats=repeats)]

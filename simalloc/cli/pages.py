@@ -61,9 +61,9 @@ def command(
 ) -> None:
     """Print the bytes in pages with at least one live byte, under each policy.
 
-    These bytes would stay resident in an allocator that immediately returned every other page to
-    the system. They measure the fragmentation that purging cannot remove. With pages of 2M, they
-    measure it for huge pages.
+    These bytes stay resident even if the allocator immediately returns all pages without a live
+    byte. They measure the fragmentation that purging cannot remove. Pages of 2M show this
+    fragmentation for huge pages.
     """
     occupied = [parse_size(size) for size in sizes.split(",")]
     options = replace(measuring(RunOptions(**asked), [of or "mapped"]), occupied=occupied)

@@ -80,11 +80,11 @@ def command(
 ) -> None:
     """Write the address of each object and the size of the heap after each event.
 
-    The columns are event (from 1), address, mapped, resident, largest_free if --of requests it, and
-    then the allocator's own figures behind its name, such as jemalloc.allocated. Addresses and
-    sizes are bytes of the program. The address is in the allocator's own terms: `1:2928` is offset
-    2928 in arena 1 of glibc. It is `-` after an event that leaves no object, and `x` after a
-    request that was refused.
+    The columns are event (from 1), address, mapped and resident. `--of largest-free` adds
+    largest_free. Some allocators add figures of their own, such as jemalloc.allocated. Addresses
+    and sizes are bytes of the program. The address is in the allocator's own terms: `1:2928` is
+    offset 2928 in arena 1 of glibc. It is `-` after an event that leaves no object, and `x` after a
+    refused request.
     """
     source, heap = starts.opened(trace)
     options = measuring(RunOptions(**asked), ["resident", of])

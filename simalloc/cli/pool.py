@@ -114,9 +114,9 @@ def command(
 ) -> None:
     """Find the smallest fixed pool that never refuses a request.
 
-    A pool is a heap of fixed size, as on a board. Because a larger pool may refuse a request that a
-    smaller pool serves, every size is tried, unless the allocator's rules prove the result. The
-    safe size is the smallest size from which on every size serves the trace, tested up to twice the
+    A pool is a heap of fixed size, as on a board. A larger pool may refuse a request that a smaller
+    pool serves. Every size is therefore tried, unless the allocator's rules prove the result. Pools
+    of the safe size and of every larger size serve the trace. This is tested up to twice the
     smallest pool.
     """
     chosen = expand_policies(policies or "@pool")
@@ -222,7 +222,7 @@ def _write_tables(found: _Found, table_format: Format) -> None:
         write_table(margins_table(found.margins), table_format, sys.stdout)
     for each, diagnosis in zip(found.answers, found.diagnoses, strict=False):
         if diagnosis is None:
-            echo(f"{spell(each.policy)} serves every request in that size.", err=True)
+            echo(f"{spell(each.policy)} serves every request in a pool of that size.", err=True)
         else:
             write_table(diagnosis_table(diagnosis), table_format, sys.stdout)
     if found.blocks is not None:

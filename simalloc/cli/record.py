@@ -135,7 +135,7 @@ def _directory_option(
 @click.option(
     "--alone",
     is_flag=True,
-    help="Keep only the trace of COMMAND, not those of its child processes.",
+    help="Keep only the trace of COMMAND, not the traces of its child processes.",
 )
 @click.option(
     "--for",

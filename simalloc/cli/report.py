@@ -57,7 +57,7 @@ _LARGEST: Final = 3
     "--native/--no-native",
     default=True,
     show_default=True,
-    help="Also replay the traces through real allocators: those of -a.",
+    help="Also replay the traces through the real allocators of -a.",
 )
 def command(
     traces: Sequence[str],
@@ -72,11 +72,12 @@ def command(
     allocators: Sequence[Allocator],
     native: bool,  # noqa: FBT001 - click passes every option by name
 ) -> None:
-    """Write a page on the best malloc and settings for a program, and on its memory.
+    """Write a page on a program's memory and the best malloc and settings for it.
 
     TRACE is a file or a name that `simalloc traces` lists. Files of any length are streamed. The
-    page starts with the verdict of `simalloc settings`. It then shows memory over time and, for the
-    malloc in use, the best alternative and the chosen policies, the heap and the code that pins it.
+    page starts with the verdict of `simalloc settings`. It then shows memory over time. It shows
+    the heap, and the code that pins the heap, under the malloc in use, the best alternative and the
+    chosen policies.
 
     FOLDER contains the traces that `simalloc record` wrote for a process and its children. Its page
     shows the sum over all processes at each time, and the three largest processes.
@@ -116,7 +117,7 @@ def command(
             )
         again = click.get_current_context().params
         stream.write(pages.page(findings, _command(traces, output, again)))
-    echo(f"simalloc: the page is {output}", err=True)
+    echo(f"simalloc: wrote {output}", err=True)
 
 
 def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
@@ -141,7 +142,7 @@ def _report_tree(folder: Path, output: Path, policies: Sequence[str]) -> None:
         ]
         words = shlex.join(["simalloc", "report", str(folder), "-o", output.name])
         stream.write(pages.page(findings, words, tree=tree))
-    echo(f"simalloc: the page is {output}", err=True)
+    echo(f"simalloc: wrote {output}", err=True)
 
 
 def _beside(name: str) -> Path:

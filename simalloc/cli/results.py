@@ -84,7 +84,7 @@ def command(
 ) -> None:
     """Print the results of sweeps: all runs, a pivot, or a ranking.
 
-    MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, a word that --of takes, or a numeric
+    MEASURE is 1, 2, 3 or 4 for the measures of fragmentation, a value of --of, or a numeric
     column such as peak_heap_bytes or visited_mean. CSV and JSON contain all columns with all
     digits, including the versions and parameters that reproduce each number.
     """

@@ -83,7 +83,7 @@ class _Found:
     "  simalloc settings my-program.npz --settings glibc:arena_max=3 --budget 512M",
 )
 @traces_argument
-@click.option("--search", is_flag=True, help="Try a grid of settings; slower.")
+@click.option("--search", is_flag=True, help="Try a grid of settings, which takes longer.")
 @click.option(
     "--settings",
     "own",
@@ -138,15 +138,15 @@ def command(
 
     The trace is replayed under models of glibc's malloc, jemalloc, tcmalloc and mimalloc, at their
     defaults and at common settings. A Python program that was recorded with PYTHONMALLOC=malloc is
-    also replayed under models of Python's own allocator on top of these. The output then lists the
-    arenas that Python holds, the blocks in them, and the code that allocated the blocks.
+    also replayed under models of Python's own allocator on top of these mallocs. The output then
+    lists the arenas that Python holds, the blocks in them, and the code that allocated the blocks.
 
     With --start, the rows are the settings that a running process with glibc's malloc can change.
     Each run begins with the heap of the process. The line to paste is the call that changes the
     settings.
 
     With --format json the output is one object with the machine, the process, the recommendation,
-    the verdict and a row for each setting; for several traces, a list of objects.
+    the verdict and a row for each setting. For several traces the output is a list of objects.
     """
     if native and starts.are_given:
         raise click.UsageError("--native and --start exclude each other.")

@@ -21,7 +21,7 @@ realloc_option: Final = click.option(
     "--realloc",
     type=click.Choice([rule.value for rule in Realloc]),
     default=None,
-    help="Free the old block of a realloc before or after allocating the new one, or resize the "
+    help="Free the old block of a realloc before or after allocating the new block, or resize the "
     "block in place where possible. Default: in-place with mechanism=on, else free-first.",
 )
 on_refusal_option: Final = click.option(

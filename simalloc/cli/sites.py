@@ -76,11 +76,12 @@ def _patterns(_context: Any, _option: Any, patterns: Sequence[str]) -> Sequence[
     type=click.Choice(["worst", "peak", "end"]),
     default="worst",
     show_default=True,
-    help="Event at which the heap is examined: the most waste, the peak of --of, or the end.",
+    help="Event at which the heap is examined: the event with the most waste, the peak of --of, or "
+    "the end.",
 )
 @of_option(
-    "Meaning of the peak: of mapped bytes, of resident bytes, or the event with the smallest "
-    "largest free block."
+    "Meaning of the peak: the peak of mapped bytes or of resident bytes, or the event at which the "
+    "largest free block is smallest."
 )
 @click.option(
     "--by",
@@ -182,14 +183,14 @@ def command(
 ) -> None:
     """Print which code allocated the memory and, with -p, which code pins the heap.
 
-    Pinned bytes are the free bytes of pages in which only this code has live objects. Without these
-    objects, the pages could be returned to the system. In a page with objects of several sites,
-    each site gets an equal share of the free bytes.
+    If all live objects in a page are from one site, the site pins the page's free bytes. Without
+    these objects, the page could be returned to the system. If a page has live objects of several
+    sites, each site gets an equal share of the free bytes.
     """
     writer = None if export is None else writer_for(export)
     if policy is None and (parted or propose):
         option = "--apart" if parted else "--propose"
-        raise SimallocError(f"{option} replays under a policy; name one with -p")
+        raise SimallocError(f"{option} requires a policy (-p NAME)")
     folded = None if unfolded else wrappers
     loaded = load(trace)
     with progress(loaded.name, 2 * len(loaded) if policy else 0) as advance:
@@ -244,7 +245,7 @@ def _measure(profile: Profile, wanted: str | None) -> str:
     if wanted is None:
         return profile.measures[0] if "pinned_bytes" in profile.values else "live_bytes"
     if wanted not in profile.values:
-        raise SimallocError(f"{wanted} depends on a policy; name one with -p")
+        raise SimallocError(f"{wanted} requires a policy (-p NAME)")
     return wanted
 
 
@@ -285,4 +286,4 @@ def _propose(trace: Trace, policy: str, wrappers: Sequence[str] | None, page: in
     for proposal in found:
         echo(f"{proposal_text(proposal)}.", err=True)
     if not found:
-        echo("No function's objects would save anything in an arena of their own.", err=True)
+        echo("A separate arena would save nothing for any function.", err=True)

@@ -46,7 +46,7 @@ from simalloc.report.table import Table
     metavar="FILE.csv",
     help="Write every block: its address, usable bytes, state and arena.",
 )
-@plot_option("Draw the arenas: what is live, cached, free and not resident, by address.")
+@plot_option("Draw the live, cached, free and non-resident bytes of the arenas by address.")
 @click.option(
     "--content/--no-content",
     default=True,
@@ -70,11 +70,11 @@ def command(
     content: bool,
     output_format: Literal["table", "json"],
 ) -> None:
-    """Print what the memory of a running process or a core file holds.
+    """Print the parts of the memory of a running process or a core file.
 
     Every heap of glibc's malloc (2.31 to 2.44, x86-64) is read block by block. The process needs no
-    preparation. Nothing is written into it, and it is stopped only for parts that change while they
-    are read. The first line is the answer; the tables use the terms of `simalloc waste`.
+    preparation. Nothing is written into the process. It is stopped only if memory changes while it
+    is read. The first line is a summary. The tables use the terms of `simalloc waste`.
 
     FILE is a saved snapshot or an allocator's own statistics: the XML of glibc's
     malloc_info, the JSON of jemalloc's malloc_stats_print, or the text of tcmalloc's GetStats.

@@ -44,14 +44,14 @@ def _recorded_with(source: EventSource, path: Path) -> Start:
     name = source.provenance.get("heap_at_start")
     if name is None:
         raise SimallocError(
-            f"{path} names no heap of a process. `simalloc record --pid PID` saves one; otherwise "
-            "use --start HEAP.npz"
+            f"{path} names no saved heap of a process. Record the process with `simalloc record "
+            "--pid PID`, or use --start HEAP.npz"
         )
     heap = path.with_name(name)
     if not heap.is_file():
         raise SimallocError(
-            f"{heap} is missing: the heap of the process when the recording of {path} began. Copy "
-            "it beside the trace, or use --start HEAP.npz"
+            f"{heap} is missing. It is the heap of the process at the start of {path}. Copy it "
+            "beside the trace, or use --start HEAP.npz"
         )
     return _load(heap)
 

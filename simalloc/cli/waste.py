@@ -50,8 +50,8 @@ from simalloc.trace.catalogue import load
 )
 @click.argument("trace", metavar="TRACE", shell_complete=completing.traces)
 @policy_option(
-    "Policies, as for `simalloc run`. Each is shown as given, and with mechanism=on. Default: "
-    "@default.",
+    "Policies, as for `simalloc run`. Each policy is shown as given and with mechanism=on. "
+    "Default: @default.",
 )
 @click.option(
     "-a",
@@ -82,7 +82,7 @@ def command(
 ) -> None:
     """Print where the bytes of a heap go.
 
-    The moment is the peak of the heap, or the event that --of selects. Each byte is live, a header
+    The heap is examined at its peak, or at the event that --of selects. Each byte is live, a header
     or alignment, rounding to a size class, an allocator table, cached, free between live blocks, or
     free at the top. A real allocator reports only how much it has
     mapped, so its other bytes are unknown.

@@ -151,7 +151,7 @@ def test_a_heap_that_is_missing_is_named(recorded, tmp_path):
     assert f"{tmp_path / 'out.heap.npz'} is missing" in result.stderr
     result = simalloc("run", "espresso", "--start", "recorded", "-p", "ptmalloc")
     assert result.exit_code == 2
-    assert "names no heap of a process" in result.stderr
+    assert "names no saved heap of a process" in result.stderr
     result = simalloc("settings", copied, "--start", tmp_path / "none.npz")
     assert "is not a file. Use HEAP.npz or recorded" in result.stderr
 

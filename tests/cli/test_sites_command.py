@@ -56,8 +56,8 @@ def test_it_proposes_what_to_put_apart(trace):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--apart", "remember"], "name one with -p"),
-        (["--propose"], "name one with -p"),
+        (["--apart", "remember"], "requires a policy (-p NAME)"),
+        (["--propose"], "requires a policy (-p NAME)"),
         (["--wrapper", "("], "'(' is not a regular expression"),
         (["--least", "nan"], "'nan' is not a number"),
         (["-p", "first-fit-ao", "--apart", "nobody"], "no call site is in a function 'nobody'"),
@@ -107,7 +107,7 @@ def test_filters(trace, arguments, left):
 
 def test_a_measure_of_a_heap_needs_a_policy(trace):
     done = sites(trace, "--measure", "wasted_bytes")
-    assert (done.exit_code, "name one with -p" in done.stderr) == (2, True)
+    assert (done.exit_code, "requires a policy (-p NAME)" in done.stderr) == (2, True)
 
 
 def test_profiles_for_other_programs(trace, tmp_path):

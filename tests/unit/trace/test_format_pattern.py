@@ -161,7 +161,7 @@ def test_the_command_takes_a_pattern_for_each_kind_of_line(tmp_path):
     assert events(read_trace(tmp_path / "t.npz")) == expected
     wrong = CliRunner().invoke(main, [*args, *given])
     assert wrong.exit_code == 2
-    assert "is for --from pattern" in wrong.stderr
+    assert "requires --from pattern" in wrong.stderr
 
 
 COLUMNS = {
