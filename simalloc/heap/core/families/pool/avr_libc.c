@@ -1,4 +1,4 @@
-/* avr-libc's malloc: best fit of one list below a break that falls, too
+/* avr-libc's malloc: best fit in one list, below a break that also falls
  * (simalloc/policy/pool/avr_libc.md). */
 #include "families/pool/larger.h"
 #include "families/pool/sbrk_list.h"
@@ -8,7 +8,7 @@ static uint64_t header(const struct heap *heap)
     return heap->setting.payload;
 }
 
-/* Returns the bytes of the block that a request needs, or UINT64_MAX for an impossible request. */
+/* Returns the size of the block for the request, or UINT64_MAX if the request is impossible. */
 static uint64_t wanted(const struct heap *heap)
 {
     uint64_t size = heap->request.size;
@@ -18,8 +18,8 @@ static uint64_t wanted(const struct heap *heap)
     return header(heap) + (size < header(heap) ? header(heap) : size);
 }
 
-/* Takes the smallest chunk of the list that is large enough, the lowest of equals: its high end, if
- * enough is left for a chunk. */
+/* Removes the smallest large enough chunk from the list, the lowest among equals. If enough bytes
+ * remain for a chunk, returns only its high end. */
 static uint32_t take(struct sbrk_list *state, uint64_t needed)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -66,7 +66,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return serve((struct sbrk_list *)heap, wanted(heap));
 }
 
-/* Gives a waste block back: the break falls to it, or it enters the list. */
+/* Frees a waste block. If it ends at the break, the break falls to its start. Otherwise it enters
+ * the list. */
 static uint64_t give_back(struct sbrk_list *state, uint32_t id)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -90,7 +91,8 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, visited, coalescings);
 }
 
-/* Grows a block in use into the chunk of the list behind it; false: that is not large enough. */
+/* Extends an allocated block into the chunk above it. Returns false if that chunk is not in the
+ * list or not large enough. */
 static bool join(struct sbrk_list *state, uint32_t id, uint64_t needed)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -109,8 +111,8 @@ static bool join(struct sbrk_list *state, uint32_t id, uint64_t needed)
     return true;
 }
 
-/* Grows the block that ends at the break, if it is to hold more than any chunk of the list does. The
- * last byte of the pool cannot be had in this way. */
+/* Extends the block that ends at the break. It must need more bytes than any chunk of the list has.
+ * The last byte of the pool cannot be used in this way. */
 static bool grow_last(struct sbrk_list *state, uint32_t id, uint64_t more)
 {
     struct heap *heap = &state->sbrk.pool.heap;

@@ -1,9 +1,9 @@
-/* Free blocks in lists by size, with a fixed number of lists for each doubling, and a bitmap of the
- * non-empty lists: the lowest non-empty list from a number up is found without a search.
+/* Free blocks in lists by size, with a fixed number of lists for each doubling. A bitmap of the
+ * non-empty lists finds the lowest non-empty list from a number on without a search.
  *
- * The caller defines a block's key: the bytes that it holds, or units of them. `grain` and
+ * The caller defines the key of a block: the bytes in it, or a number of units. `grain` and
  * `division` are powers of two. Keys below grain * division have a list for each multiple of the
- * grain; above, each doubling has `division` lists of equal width. */
+ * grain. Above, each doubling has `division` lists of equal width. */
 #ifndef SIMALLOC_CLASS_LISTS_H
 #define SIMALLOC_CLASS_LISTS_H
 
@@ -13,13 +13,13 @@ enum { MAX_DIVISION = 32, CLASS_LEVELS = 64, NO_CLASS = CLASS_LEVELS * MAX_DIVIS
 
 struct class_lists {
     struct heap *heap;
-    unsigned grain, division;        /* their logarithms */
-    uint64_t levels;                 /* bit l: a list of level l has a block */
-    uint32_t in_level[CLASS_LEVELS]; /* bit i: list i of the level has one */
-    uint32_t fronts[NO_CLASS];       /* front of each list, a ring */
+    unsigned grain, division;        /* log2 of the grain and of the division */
+    uint64_t levels;                 /* bit l is set if a list of level l has a block */
+    uint32_t in_level[CLASS_LEVELS]; /* bit i is set if list i of the level has a block */
+    uint32_t fronts[NO_CLASS];       /* front of each list, a ring, or NO_BLOCK */
 };
 
-/* The number of the list that a key belongs to. */
+/* Returns the number of the list for a key. */
 ALWAYS_INLINE unsigned class_of(const struct class_lists *lists, uint64_t key)
 {
     unsigned division = lists->division, least = lists->grain + division;
@@ -29,7 +29,7 @@ ALWAYS_INLINE unsigned class_of(const struct class_lists *lists, uint64_t key)
     return ((power - least) << division) + (unsigned)(key >> (power - division));
 }
 
-/* The least key of a list. */
+/* Returns the smallest key of a list. */
 ALWAYS_INLINE uint64_t class_begin(const struct class_lists *lists, unsigned class)
 {
     unsigned level = class >> lists->division;
@@ -39,14 +39,14 @@ ALWAYS_INLINE uint64_t class_begin(const struct class_lists *lists, unsigned cla
     return (in_level + (UINT64_C(1) << lists->division)) << (lists->grain + level - 1);
 }
 
-/* The least key at or above a key with which a list begins. */
+/* Returns the smallest key at which a list begins and that is at least `key`. */
 ALWAYS_INLINE uint64_t class_round_up(const struct class_lists *lists, uint64_t key)
 {
     unsigned class = class_of(lists, key);
     return class_begin(lists, class) == key ? key : class_begin(lists, class + 1);
 }
 
-/* Returns the first non-empty list from a number up, or NO_CLASS. */
+/* Returns the first non-empty list from number `from` on, or NO_CLASS. */
 ALWAYS_INLINE unsigned class_with_block(const struct class_lists *lists, unsigned from)
 {
     unsigned level = from >> lists->division;
@@ -70,7 +70,7 @@ ALWAYS_INLINE unsigned class_last(const struct class_lists *lists)
     return (level << lists->division) + 31 - (unsigned)__builtin_clz(lists->in_level[level]);
 }
 
-/* Enters a block that is waste, at the front of its list or at the end. */
+/* Inserts a waste block at the front or the end of its list. */
 ALWAYS_INLINE void class_enter(struct class_lists *lists, uint32_t id, uint64_t key, bool in_front)
 {
     struct heap *heap = lists->heap;
@@ -81,8 +81,8 @@ ALWAYS_INLINE void class_enter(struct class_lists *lists, uint32_t id, uint64_t 
     heap_count_free(heap, id);
 }
 
-/* Takes a block out, which is waste then, and returns the one that was behind it; NO_BLOCK if it
- * was the only one. */
+/* Removes a block, which becomes waste. Returns the block after it, or NO_BLOCK if the list is then
+ * empty. */
 ALWAYS_INLINE uint32_t class_leave(struct class_lists *lists, uint32_t id, uint64_t key)
 {
     struct heap *heap = lists->heap;
@@ -99,11 +99,11 @@ ALWAYS_INLINE uint32_t class_leave(struct class_lists *lists, uint32_t id, uint6
     return NO_BLOCK;
 }
 
-/* Returns the bytes of the largest block, or 0. */
+/* Returns the size of the largest block, or 0. */
 uint64_t class_lists_largest(const struct class_lists *lists);
 
-/* Returns the number of blocks in the lists, or UINT64_MAX if a list and its bit disagree, or a
- * block is in the list of another key. */
+/* Returns the number of blocks in the lists. Returns UINT64_MAX if the bit of a list is wrong or a
+ * block is in a wrong list. */
 uint64_t class_lists_count(const struct class_lists *lists,
                            uint64_t (*key_of)(const struct heap *heap, uint32_t id));
 

@@ -1,7 +1,8 @@
-/* Emscripten's emmalloc over an sbrk that has a limit (simalloc/policy/pool/emmalloc.md).
+/* Emscripten's emmalloc over an sbrk with a limit (simalloc/policy/pool/emmalloc.md).
  *
- * A region is [size][payload][size]: a block's header is its first word, and its last word belongs to
- * the allocator, too. A region of the allocator's own, `lowest()` bytes long, ends at the break. */
+ * A region is [size][payload][size]. The first word is the header of the block, and the last word
+ * belongs to the allocator too. A region of `lowest()` bytes at the break belongs to the
+ * allocator. */
 #include "families/pool/sbrk.h"
 #include "index/block_ring.h"
 
@@ -11,10 +12,10 @@ enum { LISTS = 64, SEARCHED_FROM = 30, MAX_TRIES = 99 };
 struct emmalloc {
     struct sbrk sbrk;
     uint64_t mask;          /* bit i is set if list i may have a region */
-    uint32_t fronts[LISTS]; /* front of each list, a ring; NO_BLOCK if it is empty */
+    uint32_t fronts[LISTS]; /* front of each list, a ring, or NO_BLOCK */
 };
 
-/* The bytes of the smallest region. */
+/* Returns the size of the smallest region. */
 static uint64_t lowest(const struct emmalloc *state)
 {
     return 4 * state->sbrk.pool.heap.setting.word;
@@ -36,7 +37,7 @@ static unsigned list_of(uint64_t payload)
     return list < LISTS ? (unsigned)list : LISTS - 1;
 }
 
-/* Enters a waste region at the front of its list. */
+/* Inserts a waste region at the front of its list. */
 static void enter(struct emmalloc *state, uint32_t id)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -46,7 +47,7 @@ static void enter(struct emmalloc *state, uint32_t id)
     heap_count_free(heap, id);
 }
 
-/* Takes a region out of its list, waste. */
+/* Removes a region from its list and makes it waste. */
 static void take_out(struct heap *heap, uint32_t id)
 {
     struct emmalloc *state = (struct emmalloc *)heap;
@@ -55,14 +56,14 @@ static void take_out(struct heap *heap, uint32_t id)
     heap->counters.free_blocks--;
 }
 
-/* Joins a waste region with its free neighbours and enters it. */
+/* Merges a waste region with its free neighbours and inserts the result into its list. */
 static void give_back(struct emmalloc *state, uint32_t id)
 {
     coalesce(&state->sbrk.pool.heap, id, take_out);
     enter(state, id);
 }
 
-/* The bytes by which a region's payload begins below a multiple of the alignment. */
+/* Returns the bytes from the start of a region's payload to the next multiple of the alignment. */
 static uint64_t missing(const struct emmalloc *state, uint32_t id, uint64_t alignment)
 {
     const struct pool *pool = &state->sbrk.pool;
@@ -75,8 +76,8 @@ static bool fits(const struct emmalloc *state, uint32_t id, uint64_t size, uint6
     return missing(state, id, alignment) + size <= payload_of(state, id);
 }
 
-/* Tries the front of each list from the size's own upwards; a front that does not fit becomes the
- * last of its list. */
+/* Tries the front of each list from the list of the size upwards. A front that does not fit becomes
+ * the last region of its list. */
 static uint32_t try_fronts(struct emmalloc *state, uint64_t size, uint64_t alignment)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -101,7 +102,7 @@ static uint32_t try_fronts(struct emmalloc *state, uint64_t size, uint64_t align
 
 /* A walk along the highest list of the mask. */
 struct walk {
-    uint32_t front, at; /* `at` is NO_BLOCK behind the last region */
+    uint32_t front, at; /* `at` is the next region, or NO_BLOCK after the last region */
 };
 
 static struct walk begin_walk(const struct emmalloc *state)
@@ -111,7 +112,7 @@ static struct walk begin_walk(const struct emmalloc *state)
     return (struct walk){front, front};
 }
 
-/* Returns the next region that fits among the next `tries`, or NO_BLOCK. */
+/* Returns the next region that fits among the next `tries` regions, or NO_BLOCK. */
 static uint32_t go_on(struct emmalloc *state, struct walk *walk, uint64_t tries, uint64_t size,
                       uint64_t alignment)
 {
@@ -128,7 +129,8 @@ static uint32_t go_on(struct emmalloc *state, struct walk *walk, uint64_t tries,
     return found;
 }
 
-/* Raises the break; the new bytes and the last region, if that is free, are one free region. */
+/* Raises the break. The new bytes join the last region if it is free. Returns false if the limit is
+ * reached. */
 static bool claim(struct emmalloc *state, uint64_t size)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -144,7 +146,8 @@ static bool claim(struct emmalloc *state, uint64_t size)
     return true;
 }
 
-/* Returns a listed region that fits, or NO_BLOCK if none was found and the break is at the limit. */
+/* Returns a listed region that fits. Returns NO_BLOCK if no region fits and the break is at the
+ * limit. */
 static uint32_t find(struct emmalloc *state, uint64_t size, uint64_t alignment)
 {
     for (;;) {
@@ -161,7 +164,8 @@ static uint32_t find(struct emmalloc *state, uint64_t size, uint64_t alignment)
     }
 }
 
-/* Gives the low bytes of a waste region to the region in use before it. */
+/* Moves the low bytes of a waste region to the allocated region below it. Returns the remaining
+ * region. */
 static uint32_t move_up(struct emmalloc *state, uint32_t id, uint64_t bytes)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -214,7 +218,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* Moves the end of a region in use; returns whether the region has `wanted` bytes then. */
+/* Moves the end of an allocated region. Returns whether the region then has `wanted` bytes. */
 static bool move_end(struct emmalloc *state, uint32_t id, uint64_t wanted)
 {
     struct pool *pool = &state->sbrk.pool;

@@ -1,4 +1,4 @@
-/* ESP-IDF's heap: multi_heap over its own TLSF (simalloc/policy/pool/esp_idf.md). */
+/* ESP-IDF's heap: multi_heap over its own version of TLSF (simalloc/policy/pool/esp_idf.md). */
 #include "families/pool/tlsf_pool.h"
 
 static const char *const figure_names[] = {

@@ -1,10 +1,10 @@
-/* The common part of FreeRTOS's heaps (simalloc/policy/pool/freertos.md). */
+/* Common part of FreeRTOS's heaps (simalloc/policy/pool/freertos.md). */
 #ifndef SIMALLOC_FREERTOS_H
 #define SIMALLOC_FREERTOS_H
 
 #include "families/pool/pool.h"
 
-/* The bytes of a header: two words, rounded up. */
+/* Returns the size of a header: two words, rounded up to the alignment. */
 ALWAYS_INLINE uint64_t freertos_header(const struct pool *pool)
 {
     return round_up(2 * pool->heap.setting.word, pool->heap.setting.alignment);
@@ -17,7 +17,7 @@ ALWAYS_INLINE uint64_t freertos_start(const struct pool *pool, uint64_t address)
     return round_up(absolute, pool->heap.setting.alignment) - pool->skew;
 }
 
-/* Returns the bytes of the block that a request needs, or 0 for an impossible request. */
+/* Returns the size of the block for the request, or 0 if the request is impossible. */
 ALWAYS_INLINE uint64_t freertos_wanted(const struct pool *pool)
 {
     const struct heap *heap = &pool->heap;

@@ -3,10 +3,10 @@
 
 struct freertos_1 {
     struct pool pool;
-    uint32_t rest; /* the free block above the mark */
+    uint32_t rest; /* free block above the mark */
 };
 
-/* The bytes of the free block that no request gets. */
+/* Returns the bytes of the free block that no request can get. */
 static uint64_t kept(const struct freertos_1 *state)
 {
     return state->pool.heap.setting.alignment;
@@ -32,7 +32,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* This heap never frees. */
+/* Counts a deallocation, but frees nothing, because this heap never frees. */
 static void release(struct heap *heap, uint32_t id)
 {
     heap_mark(heap, id, STATE_TABLE);

@@ -4,7 +4,7 @@
 
 struct freertos_2 {
     struct pool pool;
-    struct pool_list list; /* by size, equal sizes newest first */
+    struct pool_list list; /* by size and, for equal sizes, newest first */
     uint64_t free_bytes;
 };
 

@@ -1,19 +1,19 @@
-/* FreeRTOS heap_4, and heap_5, which has several regions (simalloc/policy/pool/freertos.md). */
+/* FreeRTOS heap_4, and heap_5 with several regions (simalloc/policy/pool/freertos.md). */
 #include "families/pool/pool_list.h"
 #include "families/pool/freertos.h"
 
 struct freertos_4 {
     struct pool pool;
     struct pool_list list;
-    uint64_t lazy;     /* is the heap made by the first request? */
+    uint64_t lazy;     /* 1 if the first request creates the heap, else 0 */
     struct pool_memory memory;
     bool is_made;
-    bool is_listed[MAX_REGIONS]; /* is the end marker of a region in the list? */
+    bool is_listed[MAX_REGIONS]; /* by region: true if its end marker is in the list */
     uint64_t free_bytes, min_free_bytes;
     uint64_t allocations, frees; /* numbers of successful calls */
 };
 
-/* The end markers in the list below an address, which a walk visits too. */
+/* Returns the number of end markers in the list below an address. A walk visits them too. */
 static uint64_t markers_below(const struct freertos_4 *state, uint64_t address)
 {
     uint64_t count = 0;
@@ -61,8 +61,8 @@ static void take_out(struct heap *heap, uint32_t id)
     pool_list_leave(&((struct freertos_4 *)heap)->list, id);
 }
 
-/* Takes the end marker of its region out of the list if a block that is freed ends there: it becomes
- * part of the free block, as one of 0 bytes. */
+/* Removes the end marker of a region from the list if a freed block ends at the marker. The marker
+ * then becomes a part of 0 bytes of the free block. */
 static void swallow_marker(struct freertos_4 *state, uint32_t id)
 {
     const struct heap *heap = &state->pool.heap;
@@ -93,7 +93,7 @@ static bool reserve(struct heap *heap)
 
 REFUSING_LAYER(allocate, release, pool_has_no_realloc, reserve)
 
-/* Makes one free block and an end marker of a region. */
+/* Creates the free block and the end marker of a region. Returns false if memory is exhausted. */
 static bool add_region(struct freertos_4 *state, uint64_t start, uint64_t size)
 {
     struct pool *pool = &state->pool;
@@ -152,7 +152,7 @@ static const char *const figure_names[] = {
     "xNumberOfSuccessfulAllocations", "xNumberOfSuccessfulFrees", "largest",
 };
 
-/* The figures of vPortGetHeapStats(), and the largest request that would be served. */
+/* Computes the figures of vPortGetHeapStats() and the largest request that would succeed. */
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct freertos_4 *state = (const struct freertos_4 *)heap;

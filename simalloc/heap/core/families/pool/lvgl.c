@@ -1,4 +1,4 @@
-/* LVGL's own allocator, over its copy of TLSF (simalloc/policy/pool/lvgl.md). */
+/* LVGL's own allocator, with its version of TLSF (simalloc/policy/pool/lvgl.md). */
 #include "families/pool/tlsf_pool.h"
 
 static const char *const figure_names[] = {

@@ -4,10 +4,10 @@
 
 struct lwip {
     struct walked walked;
-    uint64_t index;  /* the largest number in an index */
-    uint64_t least;  /* bytes that a block holds */
+    uint64_t index;  /* largest number that an index can store */
+    uint64_t least;  /* minimum payload of a block in bytes */
     uint64_t most;   /* maximum bytes in use so far */
-    uint64_t errors; /* requests for which there was no room */
+    uint64_t errors; /* number of requests refused for lack of memory */
 };
 
 /* Returns the address of the first header. */
@@ -17,7 +17,7 @@ static uint64_t first_address(const struct lwip *state)
     return round_up(pool->skew, pool->heap.setting.alignment) - pool->skew;
 }
 
-/* Returns the bytes of the block that a request needs, or 0 for an impossible request. */
+/* Returns the size of the block for the request, or 0 if the request is impossible. */
 static uint64_t wanted(const struct lwip *state)
 {
     const struct heap *heap = &state->walked.pool.heap;
@@ -49,7 +49,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* mem_trim: a block only becomes smaller. */
+/* Shrinks a block, as mem_trim does. Returns false if the block would have to grow. */
 static bool resize(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct lwip *state = (struct lwip *)heap;

@@ -1,8 +1,8 @@
-/* MicroPython's heap without collection: first fit over a table of blocks
+/* MicroPython's heap without garbage collection: first fit over a table of blocks
  * (simalloc/policy/pool/micropython.md). */
 #include "families/pool/pool_list.h"
 
-enum { IN_BYTE = 4 }; /* blocks that a byte of the table tells of */
+enum { IN_BYTE = 4 }; /* number of blocks that a byte of the table describes */
 
 struct micropython {
     struct pool pool;
@@ -10,7 +10,8 @@ struct micropython {
     uint64_t block;  /* bytes of a block */
     uint64_t first;  /* address of the first block */
     uint64_t blocks; /* number of blocks */
-    uint64_t last_free; /* the byte of the table where a search begins: all before is in use */
+    /* byte of the table at which a search begins; all blocks before it are in use */
+    uint64_t last_free;
 };
 
 static uint64_t number_of(const struct micropython *state, uint32_t id)
@@ -45,7 +46,7 @@ static void take_out(struct heap *heap, uint32_t id)
     pool_list_leave(&((struct micropython *)heap)->list, id);
 }
 
-/* Makes a waste run free. */
+/* Frees a waste run. */
 static void give_back(struct micropython *state, uint32_t id)
 {
     uint64_t byte = number_of(state, id) / IN_BYTE;
@@ -133,7 +134,7 @@ static const char *const figure_names[] = {
     "last_free_atb", "largest",
 };
 
-/* The figures of gc_info(), and the largest request that would be served. */
+/* Computes the figures of gc_info() and the largest request that would succeed. */
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct micropython *state = (const struct micropython *)heap;

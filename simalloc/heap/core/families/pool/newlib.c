@@ -1,4 +1,5 @@
-/* newlib's full malloc in a limited sbrk: Lea's of the 2.6 line (simalloc/policy/pool/newlib.md). */
+/* newlib's full malloc over an sbrk with a limit: Doug Lea's malloc of the 2.6 line
+ * (simalloc/policy/pool/newlib.md). */
 #include "families/pool/sbrk.h"
 #include "index/size/groups.h"
 #include "parts/bin_number.h"
@@ -9,8 +10,8 @@ struct newlib {
     struct sbrk sbrk;
     struct groups bins;
     uint64_t page;
-    uint32_t top;       /* the free chunk at the break; NO_BLOCK before the first request */
-    uint32_t remainder; /* the last remainder; or NO_BLOCK */
+    uint32_t top;       /* free chunk at the break, or NO_BLOCK before the first request */
+    uint32_t remainder; /* last remainder, or NO_BLOCK */
 };
 
 static uint64_t min_chunk(const struct heap *heap)
@@ -18,7 +19,7 @@ static uint64_t min_chunk(const struct heap *heap)
     return 4 * heap->setting.word;
 }
 
-/* Returns the bytes of the chunk that a request needs, or UINT64_MAX for an impossible request. */
+/* Returns the size of the chunk for a request, or UINT64_MAX if the request is impossible. */
 static uint64_t chunk_of(const struct heap *heap, uint64_t size)
 {
     uint64_t chunk = round_up(size + heap->setting.word, heap->setting.alignment);
@@ -27,14 +28,14 @@ static uint64_t chunk_of(const struct heap *heap, uint64_t size)
     return chunk < min_chunk(heap) ? min_chunk(heap) : chunk;
 }
 
-/* A waste chunk becomes the top, or the last remainder. */
+/* Makes a waste chunk the top or the last remainder. */
 static void give_role(struct heap *heap, uint32_t *role, uint32_t id)
 {
     heap_mark(heap, id, STATE_FREE);
     *role = id;
 }
 
-/* Takes a free chunk out of its bin or its role: it is waste then. */
+/* Removes a free chunk from its bin or its role and makes it waste. */
 static void take_out(struct heap *heap, uint32_t id)
 {
     struct newlib *state = (struct newlib *)heap;
@@ -52,7 +53,7 @@ static bool is_takable(const struct newlib *state, uint32_t id)
     return id != state->sbrk.room && heap_is_free(&state->sbrk.pool.heap, id);
 }
 
-/* Gives whole pages of a large top back. */
+/* Returns whole pages of a large top to the system. */
 static void trim(struct newlib *state)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -94,7 +95,7 @@ static void give_back(struct newlib *state, uint32_t id)
     }
 }
 
-/* Takes a free chunk for a request: its low end, if the rest can be a chunk. */
+/* Allocates a free chunk for a request. Cuts the high end off if it is large enough for a chunk. */
 static uint32_t use(struct newlib *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -106,7 +107,7 @@ static uint32_t use(struct newlib *state, uint32_t id, uint64_t wanted)
     return id;
 }
 
-/* Ends the old top by two markers, where new memory cannot join it. */
+/* Ends the old top with two markers, because the new memory does not adjoin it. */
 static void close_top(struct newlib *state, uint32_t id)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -121,7 +122,8 @@ static void close_top(struct newlib *state, uint32_t id)
         heap_mark(heap, id, STATE_TABLE);
 }
 
-/* Makes a top of new memory, aligned, that ends at the end of a page if there is so much room. */
+/* Makes new memory the top. Its start is aligned and, if memory remains, it ends at the end of a
+ * page. */
 static void begin_top(struct newlib *state, uint32_t id)
 {
     struct sbrk *sbrk = &state->sbrk;
@@ -138,7 +140,7 @@ static void begin_top(struct newlib *state, uint32_t id)
     give_role(heap, &state->top, id);
 }
 
-/* Raises the break for a request. */
+/* Raises the break for a request. Returns false if the limit is reached. */
 static bool extend_top(struct newlib *state, uint64_t wanted)
 {
     struct sbrk *sbrk = &state->sbrk;
@@ -172,7 +174,7 @@ static bool fits_closely(const struct newlib *state, uint32_t id, uint64_t wante
     return wanted < SMALL ? found <= wanted + 8 : lea_share_bin(found, wanted);
 }
 
-/* Returns a waste chunk of at least `wanted` bytes. */
+/* Returns a waste chunk of at least `wanted` bytes, or NO_BLOCK. */
 static uint32_t find(struct newlib *state, uint64_t wanted, uint64_t *visited)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -208,7 +210,7 @@ static uint32_t serve(struct newlib *state, uint64_t wanted)
     return id;
 }
 
-/* Frees the part of a chunk in use beyond `wanted` bytes, if it is large enough for a chunk. */
+/* Frees the part of an allocated chunk beyond `wanted` bytes, if it is large enough for a chunk. */
 static void cut(struct newlib *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -262,7 +264,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* Joins a chunk in use with free neighbours. */
+/* Joins an allocated chunk with free neighbours. */
 static void join(struct newlib *state, uint32_t id, bool takes_above, bool takes_below)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -277,7 +279,7 @@ static void join(struct newlib *state, uint32_t id, bool takes_above, bool takes
     }
 }
 
-/* Grows a chunk by its neighbours; false if they are not enough. */
+/* Extends a chunk by its neighbours. Returns false if they are not large enough. */
 static bool grow(struct newlib *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -295,7 +297,7 @@ static bool grow(struct newlib *state, uint32_t id, uint64_t wanted)
         join(state, id, false, true);
     else
         return false;
-    if (state->top == NO_BLOCK) /* the top was taken: the part beyond the request is the new top */
+    if (state->top == NO_BLOCK) /* the top was used; the bytes beyond the request are the new top */
         give_role(heap, &state->top, pool_split(&state->sbrk.pool, id, wanted));
     pool_hand_out(&state->sbrk.pool, id);
     return true;
@@ -351,7 +353,7 @@ static const char *check(const void *memory)
     return wrong != NULL ? wrong : pool_check(&state->sbrk.pool, count);
 }
 
-/* The largest request that would be served. */
+/* Returns the largest request that would succeed. */
 static uint64_t largest_request(const struct newlib *state, uint64_t largest)
 {
     const struct heap *heap = &state->sbrk.pool.heap;

@@ -1,22 +1,22 @@
-/* newlib's malloc of nano.specs: first fit in address order below a break
+/* newlib's malloc of nano.specs: first fit in address order, below a break
  * (simalloc/policy/pool/newlib_nano.md). */
 #include "families/pool/sbrk_list.h"
 
 struct newlib_nano {
     struct sbrk_list base;
-    uint64_t old; /* 1 for releases up to 4.1.0 */
+    uint64_t old; /* 1 for releases up to 4.1.0, else 0 */
 };
 
 enum { USER_ALIGNMENT = 8 };
 
-static const uint64_t TOO_LARGE = UINT64_C(1) << 31; /* bytes of a chunk */
+static const uint64_t TOO_LARGE = UINT64_C(1) << 31; /* bytes of the smallest impossible chunk */
 
 static uint64_t min_chunk(const struct heap *heap)
 {
     return heap->setting.word == 4 ? 12 : 16;
 }
 
-/* Returns the bytes between a chunk's header and the program's bytes. */
+/* Returns the padding between the header of a chunk and the bytes of the program. */
 static uint64_t padding(const struct newlib_nano *state, uint64_t address, uint64_t alignment)
 {
     const struct pool *pool = &state->base.sbrk.pool;
@@ -24,7 +24,8 @@ static uint64_t padding(const struct newlib_nano *state, uint64_t address, uint6
     return round_up(start, alignment) - start;
 }
 
-/* If the break is at the limit, the last chunk of the list becomes as large as needed. */
+/* Extends the last chunk of the list to `wanted` bytes, when the break cannot rise by that many
+ * bytes. Returns the chunk, or NO_BLOCK. */
 static uint32_t extend_last(struct newlib_nano *state, uint64_t wanted)
 {
     struct sbrk_list *base = &state->base;
@@ -35,7 +36,7 @@ static uint32_t extend_last(struct newlib_nano *state, uint64_t wanted)
     return sbrk_list_extend(base, id, wanted - heap->blocks[id].size);
 }
 
-/* Takes `wanted` bytes of a chunk of the list, or the whole chunk. */
+/* Cuts `wanted` bytes off a chunk of the list, or removes the whole chunk from the list. */
 static uint32_t take(struct newlib_nano *state, uint32_t id, uint64_t wanted)
 {
     struct pool *pool = &state->base.sbrk.pool;
@@ -51,7 +52,8 @@ static uint32_t take(struct newlib_nano *state, uint32_t id, uint64_t wanted)
     return high;
 }
 
-/* Returns a block in use for `size` program bytes, aligned to 8, or NO_BLOCK. */
+/* Allocates a block for `size` bytes of the program, aligned to 8. Returns NO_BLOCK if this is
+ * impossible. */
 static uint32_t serve(struct newlib_nano *state, uint64_t size)
 {
     struct sbrk_list *base = &state->base;

@@ -1,18 +1,20 @@
-/* NuttX's heap: best fit, the newest of equals (simalloc/policy/pool/nuttx.md). */
+/* NuttX's heap: best fit, the newest among equals (simalloc/policy/pool/nuttx.md). */
 #include "families/pool/larger.h"
 
 struct nuttx {
     struct pool pool;
-    struct pool_list list; /* by size, equal sizes newest first */
+    struct pool_list list; /* by size and, for equal sizes, newest first */
     uint64_t control;      /* bytes of the heap's own structure */
-    uint64_t field;        /* bytes of a size in a chunk's header */
+    uint64_t field;        /* bytes of the size field in a chunk's header */
     uint64_t min_chunk;    /* bytes of the smallest chunk */
     struct pool_memory memory;
-    uint64_t chunks;        /* bytes of all regions' chunks, guards included */
-    uint64_t counted, peak; /* bytes in use as the heap counts them, and their maximum; in words */
-    uint64_t delay;         /* number of freed chunks that wait before they are freed together; 0:
-                             * frees are immediate */
-    uint32_t waiting;       /* the chunk freed last of those that wait, linked by family_data */
+    uint64_t chunks;        /* bytes of all chunks of all regions, guards included */
+    /* bytes in use by the heap's own count, and their maximum, modulo a word */
+    uint64_t counted, peak;
+    uint64_t delay;         /* number of freed chunks that wait until they are freed together, or 0
+                             * if frees are immediate */
+    /* waiting chunk that was freed last, linked by family_data, or NO_BLOCK */
+    uint32_t waiting;
     uint64_t waiting_count;
 };
 
@@ -22,7 +24,7 @@ static uint64_t chunk_of(const struct nuttx *state, uint64_t size)
     return chunk < state->min_chunk ? state->min_chunk : chunk;
 }
 
-/* The heap's own count of bytes in use changes. */
+/* Adds to the heap's own count of bytes in use. */
 static void count(struct nuttx *state, uint64_t more)
 {
     state->counted = (state->counted + more) & word_max(&state->pool.heap);
@@ -75,7 +77,7 @@ static void count_less(struct nuttx *state, uint64_t less)
     state->counted = (state->counted - less) & word_max(&state->pool.heap);
 }
 
-/* Frees a waste chunk, without counting. */
+/* Frees a waste chunk without changing the heap's own count. */
 static void give_back(struct nuttx *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
@@ -93,7 +95,7 @@ static void give_back(struct nuttx *state, uint32_t id)
     enter(state, id);
 }
 
-/* Frees a chunk that is in use, or waits. */
+/* Frees a chunk that is allocated or waiting. */
 static void free_now(struct nuttx *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
@@ -104,7 +106,7 @@ static void free_now(struct nuttx *state, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* Frees all chunks that wait, those freed last first. */
+/* Frees all waiting chunks, the most recently freed first. */
 static void free_waiting(struct nuttx *state)
 {
     while (state->waiting != NO_BLOCK) {
@@ -115,7 +117,8 @@ static void free_waiting(struct nuttx *state)
     state->waiting_count = 0;
 }
 
-/* Makes a chunk in use smaller, if it can be. */
+/* Shrinks an allocated chunk, if the remainder is large enough for a chunk or joins a free
+ * chunk. */
 static void shrink(struct nuttx *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
@@ -187,15 +190,15 @@ static uint64_t free_bytes(const struct heap *heap, uint32_t id)
     return heap_is_free(heap, id) ? heap->blocks[id].size : 0;
 }
 
-/* Returns the bytes taken from a free neighbour: all of it if the remainder would be too small for
- * a chunk. */
+/* Returns the bytes taken from a free neighbour of `size` bytes. All bytes are taken if the
+ * remainder would be too small for a chunk. */
 static uint64_t taken_of(const struct nuttx *state, uint64_t size, uint64_t wanted)
 {
     return wanted > 0 && size - wanted < state->min_chunk ? size : wanted;
 }
 
-/* Notes how the free chunk behind one that grows is used: a larger one may suffice, may no longer be
- * the smaller neighbour, or may leave a chunk. */
+/* Records the use of the free chunk above a chunk that grows. A larger one might be sufficient,
+ * might no longer be the smaller neighbour, or might leave a chunk. */
 static void note_growth(struct nuttx *state, uint32_t next, uint64_t below, uint64_t needed,
                         uint64_t of_above)
 {
@@ -211,7 +214,8 @@ static void note_growth(struct nuttx *state, uint32_t next, uint64_t below, uint
         differs_from(heap, state->min_chunk - (above - of_above));
 }
 
-/* Grows a chunk by parts of its neighbours, of the smaller one first; false: they are not enough. */
+/* Extends a chunk by parts of its free neighbours, first of the smaller one. Returns false if they
+ * are not large enough. */
 static bool grow(struct nuttx *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
@@ -259,12 +263,12 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     if (heap->request.size > word_max(heap))
         return NO_BLOCK;
     if (wanted <= heap->blocks[id].size) {
-        count_less(state, heap->blocks[id].size - wanted); /* also without a remainder */
+        count_less(state, heap->blocks[id].size - wanted); /* even if nothing is cut off */
         shrink(state, id, wanted);
         return id;
     }
     if (id == pool_last(heap))
-        differs_from(heap, 1); /* the bytes that it lacks depend on all that it has */
+        differs_from(heap, 1); /* the missing bytes depend on the size of the last chunk */
     if (grow(state, id, wanted))
         return id;
     return pool_moved(heap, id, serve(state, wanted), release);
@@ -282,7 +286,8 @@ static void release_all(void *memory)
     block_list_release(&((struct nuttx *)memory)->list.tree);
 }
 
-/* Makes one free chunk between two guards of a region; `control` bytes are taken before. */
+/* Creates the free chunk of a region between two guards, after `control` bytes for the heap.
+ * Returns false if memory is exhausted. */
 static bool add_region(struct nuttx *state, uint64_t start, uint64_t size, uint64_t control)
 {
     struct pool *pool = &state->pool;
@@ -337,8 +342,8 @@ static const char *const figure_names[] = {
     "largest",
 };
 
-/* The real heap frees the chunks that wait before it reports: a run of these and of free chunks is one
- * free chunk here. */
+/* Computes the figures. The real heap frees all waiting chunks before it reports, so a run of free
+ * and waiting chunks counts as one free chunk. */
 static void report(const struct heap *heap, uint64_t *figures)
 {
     const struct nuttx *state = (const struct nuttx *)heap;
@@ -361,7 +366,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         largest,
         arena - free,
         free,
-        (uint64_t)(int64_t)(int32_t)(state->peak + state->control), /* an int */
+        (uint64_t)(int64_t)(int32_t)(state->peak + state->control), /* the figure is an int */
         (state->chunks + waiting - state->counted) & word_max(heap),
         largest > 0 ? largest - state->field : 0,
     };

@@ -1,4 +1,4 @@
-/* o1heap: blocks of powers of two, cut from fragments in lists by powers of two
+/* o1heap: blocks of power-of-two sizes, cut from fragments in lists by powers of two
  * (simalloc/policy/pool/o1heap.md). */
 #include "families/pool/larger.h"
 
@@ -8,8 +8,8 @@ struct o1heap {
     uint64_t instance;      /* bytes of the heap's own structure */
     uint64_t area;          /* bytes of all fragments */
     uint64_t peak;          /* maximum bytes in use so far */
-    uint64_t max_requested; /* bytes of a request, refused or not */
-    uint64_t refused;       /* requests for more than nothing */
+    uint64_t max_requested; /* largest request so far in bytes, refused or not */
+    uint64_t refused;       /* number of refused requests, without requests for 0 bytes */
 };
 
 static uint64_t size_of(const struct heap *heap, uint32_t id)
@@ -27,7 +27,7 @@ static void enter(struct o1heap *state, uint32_t id)
     class_enter(&state->lists, id, size_of(&state->pool.heap, id), true);
 }
 
-/* The bytes of a fragment for a request: a power of two. */
+/* Returns the size of the fragment for the request, a power of two. */
 static uint64_t wanted(const struct heap *heap)
 {
     uint64_t needed = heap->request.size + heap->setting.payload;

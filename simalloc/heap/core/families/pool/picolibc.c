@@ -1,9 +1,10 @@
-/* picolibc's malloc: first fit in address order below a break (simalloc/policy/pool/picolibc.md). */
+/* picolibc's malloc: first fit in address order, below a break
+ * (simalloc/policy/pool/picolibc.md). */
 #include "families/pool/sbrk_list.h"
 
 struct picolibc {
     struct sbrk_list base;
-    uint64_t old; /* 1 for release 1.8.10 */
+    uint64_t old; /* 1 for release 1.8.10, else 0 */
 };
 
 static uint64_t min_chunk(const struct picolibc *state)
@@ -21,14 +22,15 @@ static uint64_t chunk_of(const struct picolibc *state, uint64_t size)
     return chunk < min_chunk(state) ? min_chunk(state) : chunk;
 }
 
-/* The bytes to add at the break so that the list's last chunk has `wanted` bytes. */
+/* Returns the bytes to add at the break so that the last chunk of the list has `wanted` bytes. */
 static uint64_t growth(const struct picolibc *state, uint32_t top, uint64_t wanted)
 {
     uint64_t more = wanted - state->base.sbrk.pool.heap.blocks[top].size;
     return more < min_chunk(state) ? min_chunk(state) : more;
 }
 
-/* Takes `wanted` bytes of a chunk of the list, or returns NO_BLOCK. */
+/* Cuts `wanted` bytes off a chunk of the list, or removes a whole chunk. Returns NO_BLOCK if no
+ * chunk is large enough. */
 static uint32_t take(struct picolibc *state, uint64_t wanted)
 {
     struct sbrk_list *base = &state->base;
@@ -49,7 +51,7 @@ static uint32_t take(struct picolibc *state, uint64_t wanted)
     return id;
 }
 
-/* Returns a waste block of `wanted` bytes. */
+/* Returns a waste block of `wanted` bytes, or NO_BLOCK. */
 static uint32_t find(struct picolibc *state, uint64_t wanted)
 {
     const struct setting *setting = &state->base.sbrk.pool.heap.setting;
@@ -104,7 +106,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
                           : serve_aligned(state, alignment, heap->request.size);
 }
 
-/* Grows a block in place if it ends at the break. */
+/* Extends a block in place if it ends at the break. */
 static void extend(struct picolibc *state, uint32_t id, uint64_t wanted)
 {
     struct sbrk_list *base = &state->base;

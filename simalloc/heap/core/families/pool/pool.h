@@ -1,4 +1,4 @@
-/* The common part of the fixed pools: memory that is handed over once and cannot grow.
+/* Common part of the fixed pools: allocators that get their memory once and cannot grow it.
  *
  *   0                                                                     capacity
  *   +-------+-------+------------+--------+-----------------------+-----+
@@ -6,16 +6,16 @@
  *   +-------+-------+------------+--------+-----------------------+-----+
  *                                         ^ high-water mark: the memory below it is mapped
  *
- * The memory is the break segment, so a block's address is its offset from the start of the memory;
- * holes separate the regions. A block begins with its header, and the program's bytes follow. The
- * allocator's own memory, and memory that it cannot use, is STATE_TABLE. A block that is in no index
- * and not allocated is STATE_WASTE, only within an event.
+ * The memory is the break segment, so that the address of a block is its offset from the start of
+ * the memory. Holes separate the regions. A block begins with its header, and the program's bytes
+ * follow. Memory of the allocator, and memory that it cannot use, is STATE_TABLE. An unlisted block
+ * is in no index and not allocated. It has STATE_WASTE, and exists only during an event.
  *
- * The program's request is heap->request.size. The size argument of a request is 1 where the program
- * requests 0 bytes, and these allocators distinguish the two.
+ * Families of pools read the requested size from heap->request.size. The `size` argument is 1 if the
+ * program requests 0 bytes, but pools distinguish 0 and 1.
  *
- * A family begins its state with a struct pool, has POOL_PARAMETERS among its parameters and
- * POOL_FAMILY in its struct, and refuses a request by NO_BLOCK
+ * A family has a struct pool as the first member of its state, POOL_PARAMETERS among its parameters,
+ * and POOL_FAMILY in its struct. It returns NO_BLOCK to refuse a request
  * (simalloc/policy/pool/pool.md). */
 #ifndef SIMALLOC_POOL_H
 #define SIMALLOC_POOL_H
@@ -29,27 +29,27 @@
 
 enum { MAX_REGIONS = 8 };
 
-#define NO_FIGURE UINT64_MAX /* the figure of an allocator that does not report it */
+#define NO_FIGURE UINT64_MAX /* value of a figure that the allocator does not report */
 
 struct pool_region {
-    uint64_t start, end; /* in bytes from where the first one's memory begins */
-    uint64_t high;       /* the end of the highest block that was ever in use in it */
+    uint64_t start, end; /* offsets from the start of the first region */
+    uint64_t high;       /* end of the highest block that was ever in use in the region */
 };
 
 struct pool {
     struct heap heap;
-    uint64_t capacity; /* bytes that are handed over */
-    uint64_t skew;     /* the memory's address modulo 64 KiB */
+    uint64_t capacity; /* bytes that the allocator gets */
+    uint64_t skew;     /* address of the memory modulo 64 KiB */
     uint32_t region_count;
     struct pool_region regions[MAX_REGIONS];
 };
 
-/* The regions given by parameters; a region of 0 bytes does not exist. */
+/* Regions from parameters. A region of 0 bytes does not exist. */
 struct pool_memory {
     uint64_t start[MAX_REGIONS], size[MAX_REGIONS];
 };
 
-/* Of a state whose `memory` is a struct pool_memory. */
+/* Parameters of the regions, for a state whose member `memory` is a struct pool_memory. */
 #define POOL_REGION_PARAMETERS(state)                                                   \
     POOL_REGION_(state, 0), POOL_REGION_(state, 1), POOL_REGION_(state, 2),             \
         POOL_REGION_(state, 3), POOL_REGION_(state, 4), POOL_REGION_(state, 5),         \
@@ -58,44 +58,46 @@ struct pool_memory {
     {"start_" #i, offsetof(state, memory.start[i]), 0, UINT64_C(1) << 50, NULL},        \
     {"size_" #i, offsetof(state, memory.size[i]), 0, UINT64_C(1) << 50, NULL}
 
-/* Of a state that begins with a struct pool, as a family's does. */
+/* Parameters of a pool, for a state that begins with a struct pool. */
 #define POOL_PARAMETERS                                                                 \
     {"pool_bytes", offsetof(struct pool, capacity), 1, UINT64_C(1) << 50, NULL},           \
     {"skew", offsetof(struct pool, skew), 0, UINT64_C(1) << 16, NULL}
 
-/* The entries of struct family for all of them. */
+/* Members of struct family that all pools share. */
 #define POOL_FAMILY                                                                     \
     .refuses = true, .is_pool = true, .counts_frees = true, .locate = pool_locate
 
-/* The entries of nearly every pool family, by the names of its state and its functions. */
+/* Members of struct family for nearly all pools, from the type of the state and functions of fixed
+ * names. */
 #define POOL_FAMILY_OF(state)                                                           \
     .state_size = sizeof(state), PARAMETERS(parameters), FIGURES(figure_names), .init = init, \
     .next_layer = next_layer, .check = check, .report = report, POOL_FAMILY
 
-/* Adds `size` bytes of memory at an offset behind all other memory, and returns its one block,
- * waste. Returns NO_BLOCK if it has 0 bytes or memory is exhausted. Only for an init(), which may
- * make up to three blocks of it. */
+/* Adds a region of `size` bytes at offset `start`, above all other regions. Returns its only block,
+ * which is waste. Returns NO_BLOCK if the region has 0 bytes or memory is exhausted. For init()
+ * functions, which may then make up to three blocks of the region. */
 uint32_t pool_add_region(struct pool *pool, uint64_t start, uint64_t size);
 
-/* Makes the low `size` bytes of a block in no index the allocator's own, written memory. Returns
- * the remainder, waste, or NO_BLOCK. */
+/* Makes the low `size` bytes of an unlisted block memory of the allocator, which is written.
+ * Returns the remainder, which is waste, or NO_BLOCK without one. */
 uint32_t pool_take_table(struct pool *pool, uint32_t id, uint64_t size);
-/* Makes all but the low `size` bytes of a block in no index unusable: they belong to the
+/* Makes all bytes of an unlisted block beyond the low `size` bytes unusable memory of the
  * allocator. */
 void pool_close(struct pool *pool, uint32_t id, uint64_t size);
 
-/* The region that an address lies in. */
+/* Returns the region that contains an address. */
 struct pool_region *pool_region_of(struct pool *pool, uint64_t address);
 
-/* Gives the region of a block, and how far behind the start of the first region its object begins:
- * behind the header and the block's family_data. The number is 1 for an object of no bytes that the
- * allocator's table stands for. */
+/* Stores the location of a block: its region, and the offset of its object from the start of the
+ * first region. The object begins after the header and the `family_data` bytes of the block. The
+ * number is 1 for an object of 0 bytes that the allocator's table represents. */
 void pool_locate(const struct heap *heap, uint32_t block, struct location *location);
 
-/* The resize of an allocator without a realloc: a program allocates, copies and frees. */
+/* Returns false. For allocators without a realloc, whose programs allocate, copy and free
+ * instead. */
 bool pool_has_no_realloc(struct heap *heap, uint32_t block, uint64_t size);
 
-/* A realloc to 0 bytes that frees the object and returns nothing. */
+/* Frees the object of a realloc to 0 bytes that returns no object. */
 ALWAYS_INLINE uint32_t pool_free_instead(struct heap *heap, uint32_t block, free_function *release)
 {
     release(heap, block);
@@ -103,8 +105,8 @@ ALWAYS_INLINE uint32_t pool_free_instead(struct heap *heap, uint32_t block, free
     return NO_BLOCK;
 }
 
-/* Frees the block of an object that a realloc moved to `moved`. Returns `moved`, which is NO_BLOCK,
- * with nothing freed, if the request was refused. */
+/* Frees the old block of an object that a realloc has moved to `moved`. If the request was refused,
+ * `moved` is NO_BLOCK and nothing is freed. Returns `moved`. */
 ALWAYS_INLINE uint32_t pool_moved(struct heap *heap, uint32_t block, uint32_t moved,
                                   free_function *release)
 {
@@ -113,11 +115,11 @@ ALWAYS_INLINE uint32_t pool_moved(struct heap *heap, uint32_t block, uint32_t mo
     return moved;
 }
 
-/* Returns a description of the first fault in the pool besides its indexes, or NULL; `free_blocks`
- * are in these. */
+/* Returns a description of the first fault in the pool, without its indexes, or NULL. `free_blocks`
+ * is the number of blocks in the indexes. */
 const char *pool_check(const struct pool *pool, uint64_t free_blocks);
 
-/* The largest number in a machine word: no program asks for more. */
+/* Returns the largest number in a machine word, which is the largest possible request. */
 ALWAYS_INLINE uint64_t word_max(const struct heap *heap)
 {
     return heap->setting.word == 4 ? UINT32_MAX : UINT64_MAX;
@@ -128,8 +130,8 @@ ALWAYS_INLINE uint64_t round_down(uint64_t size, uint64_t unit)
     return size - size % unit;
 }
 
-/* A block in no index comes into use. Its family_data is the bytes, here 0, between its header and
- * the object, where an alignment puts it further up. */
+/* Allocates an unlisted block. Its `family_data` is the padding between header and object that an
+ * alignment requires, at first 0. */
 ALWAYS_INLINE void pool_hand_out(struct pool *pool, uint32_t id)
 {
     struct heap *heap = &pool->heap;
@@ -148,8 +150,7 @@ ALWAYS_INLINE void pool_hand_out(struct pool *pool, uint32_t id)
     }
 }
 
-/* Cuts a block that is in no index down to its low `size` bytes and returns the rest, which is as
- * the block is. */
+/* Cuts an unlisted block down to its low `size` bytes. Returns the remainder, in the same state. */
 ALWAYS_INLINE uint32_t pool_split(struct pool *pool, uint32_t id, uint64_t size)
 {
     pool->heap.counters.splits++;

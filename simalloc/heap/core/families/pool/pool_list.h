@@ -1,7 +1,7 @@
-/* The free blocks of a pool in one list, by address or by size, which is searched from its front.
+/* List of the free blocks of a pool, by address or by size, which is searched from its front.
  *
- * The list is the tree of index/list/block_list.h: it finds the result of a walk along the list and
- * the number of its visits without walking. */
+ * The list is the tree of index/list/block_list.h. It finds the result of a walk along the list,
+ * and the number of its visits, without walking. */
 #ifndef SIMALLOC_POOL_LIST_H
 #define SIMALLOC_POOL_LIST_H
 
@@ -12,7 +12,8 @@ struct pool_list {
     struct block_list tree;
 };
 
-/* `unit` divides the size of every block that is entered. */
+/* Initialises an empty list. `unit` divides the size of every block. Returns false if memory is
+ * exhausted. */
 ALWAYS_INLINE bool pool_list_init(struct pool_list *list, struct heap *heap, uint64_t unit)
 {
     return block_list_init(&list->tree, heap, unit) && block_list_reserve(&list->tree);
@@ -23,7 +24,7 @@ ALWAYS_INLINE bool pool_list_reserve(struct pool_list *list, struct heap *heap)
     return heap_reserve(heap) && block_list_reserve(&list->tree);
 }
 
-/* Enters a block that is waste by its address. */
+/* Inserts a waste block by its address. */
 ALWAYS_INLINE void pool_list_enter(struct pool_list *list, uint32_t id)
 {
     struct heap *heap = list->tree.heap;
@@ -32,8 +33,8 @@ ALWAYS_INLINE void pool_list_enter(struct pool_list *list, uint32_t id)
     heap_count_free(heap, id);
 }
 
-/* Enters a waste block by its size, before blocks of equal size. Returns the number of blocks
- * before it. A list has one of the two orders. */
+/* Inserts a waste block by its size, before blocks of equal size. Returns the number of blocks
+ * before it. A list is either by address or by size. */
 ALWAYS_INLINE uint64_t pool_list_enter_by_size(struct pool_list *list, uint32_t id)
 {
     struct heap *heap = list->tree.heap;
@@ -46,7 +47,7 @@ ALWAYS_INLINE uint64_t pool_list_enter_by_size(struct pool_list *list, uint32_t 
     return before;
 }
 
-/* Takes a block out, which is waste then. */
+/* Removes a block, which becomes waste. */
 ALWAYS_INLINE void pool_list_leave(struct pool_list *list, uint32_t id)
 {
     struct heap *heap = list->tree.heap;
@@ -55,8 +56,8 @@ ALWAYS_INLINE void pool_list_leave(struct pool_list *list, uint32_t id)
     heap->counters.free_blocks--;
 }
 
-/* Takes the low `size` bytes of a listed block and returns them, waste; the rest stays where the
- * block was in the list. */
+/* Cuts the low `size` bytes off a listed block and returns them as waste. The remainder keeps its
+ * place in the list. */
 ALWAYS_INLINE uint32_t pool_list_cut(struct pool_list *list, uint32_t id, uint64_t size)
 {
     struct heap *heap = list->tree.heap;
@@ -68,7 +69,8 @@ ALWAYS_INLINE uint32_t pool_list_cut(struct pool_list *list, uint32_t id, uint64
     return low;
 }
 
-/* Returns the first block of at least a size, or NO_BLOCK, and the number of visits of a walk. */
+/* Returns the first block with at least `size` bytes, or NO_BLOCK. Sets `visited` to the visits of
+ * a walk. */
 ALWAYS_INLINE uint32_t pool_list_first(struct pool_list *list, uint64_t size,
                                           uint64_t *visited)
 {
@@ -77,13 +79,13 @@ ALWAYS_INLINE uint32_t pool_list_first(struct pool_list *list, uint64_t size,
     return found(at) ? block_at(&list->tree, at) : NO_BLOCK;
 }
 
-/* Returns the number of blocks that a walk visits on its way to a block's place. */
+/* Returns the number of blocks that a walk visits before the place of an address. */
 ALWAYS_INLINE uint64_t pool_list_rank(const struct pool_list *list, uint64_t address)
 {
     return block_list_rank(&list->tree, block_list_position(&list->tree, address));
 }
 
-/* Calls for each block in turn: `id` is set to it. */
+/* Loops over all blocks in list order, with the block in `id`. */
 #define POOL_LIST_EACH(list, id)                                                          \
     for (uint32_t left_ = (list)->tree.blocks,                                               \
                   id = left_ > 0 ? pool_list_front(list) : NO_BLOCK;                      \
@@ -91,11 +93,11 @@ ALWAYS_INLINE uint64_t pool_list_rank(const struct pool_list *list, uint64_t add
 
 ALWAYS_INLINE uint32_t pool_list_front(const struct pool_list *list)
 {
-    uint64_t least = UINT64_C(1) << list->tree.granule; /* an empty slot has none */
+    uint64_t least = UINT64_C(1) << list->tree.granule; /* an empty slot has size 0 */
     return block_at(&list->tree, block_list_first((struct block_list *)&list->tree, least));
 }
 
-/* The block behind one; the first behind the last. */
+/* Returns the block after `id`; the first block follows the last. */
 ALWAYS_INLINE uint32_t pool_list_behind(const struct pool_list *list, uint32_t id)
 {
     return block_list_following(&list->tree,

@@ -1,12 +1,12 @@
-/* RT-Thread's small memory (simalloc/policy/pool/rt_thread.md). */
+/* RT-Thread's small memory algorithm (simalloc/policy/pool/rt_thread.md). */
 #include "families/pool/larger.h"
 #include "families/pool/walked.h"
 
 struct rt_thread {
     struct walked walked;
-    uint64_t control;     /* bytes of the control block, in front of the first header */
-    uint64_t min_payload; /* minimum bytes that a block holds */
-    uint64_t room;        /* the largest request of the empty pool */
+    uint64_t control;     /* bytes of the control block before the first header */
+    uint64_t min_payload; /* minimum payload of a block in bytes */
+    uint64_t room;        /* largest request that succeeds in the empty pool */
     uint64_t peak;        /* maximum bytes in use so far, headers included */
 };
 
@@ -17,7 +17,8 @@ static uint64_t rounded(const struct heap *heap)
                                   : round_up(size, heap->setting.alignment) & word_max(heap);
 }
 
-/* Allocates a block that holds this much. */
+/* Allocates a block with a payload of `held` bytes. Returns NO_BLOCK if no block is large
+ * enough. */
 static uint32_t serve(struct rt_thread *state, uint64_t held)
 {
     struct heap *heap = &state->walked.pool.heap;
@@ -67,7 +68,8 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     }
     if (wanted == 0)
         return pool_free_instead(heap, id, walked_free);
-    bool is_aligned = heap->blocks[id].family_data != 0; /* can only be freed: moves */
+    /* an aligned object can only be freed, so it moves */
+    bool is_aligned = heap->blocks[id].family_data != 0;
     if (wanted == held && !is_aligned) {
         note_unsplit(heap, id, 1);
         return id;

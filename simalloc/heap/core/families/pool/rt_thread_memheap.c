@@ -1,26 +1,28 @@
 /* RT-Thread's memheap (simalloc/policy/pool/rt_thread_memheap.md).
  *
- * In a pool that is d bytes larger, only the last block is larger, by d, as long as every decision
- * is the same; `available` is larger by d while that block is free. The size of the last block
- * decides in five places. Each notes the smallest d with another result:
+ * As long as every decision is the same, a pool that is d bytes larger has a last block that is d
+ * bytes larger. `available` is larger by d while that block is free. Five functions make decisions
+ * that depend on the size of the last block. Each records the smallest d with another result for
+ * these cases:
  *
- *   serve()             as many bytes are available as requested, only if the block is free;
- *                       the block is cut, or given whole
- *   first_of()          a free block is passed over because it is too small
- *   grow()              the free block behind an object is too small
- *   shrink()            what an object no longer needs is too little for a block
- *   reallocate_block()  an object that has the last block must grow
+ *   serve()             too few bytes are available, while the last block is free;
+ *                       the last block is allocated whole instead of cut
+ *   first_of()          a free block is too small
+ *   grow()              the free block above an object is too small
+ *   shrink()            the unused part of an object is too small for a block
+ *   reallocate_block()  an object in the last block must grow
  *
- * With `best`, the place of a freed last block in the list depends on its size, too. */
+ * If `best` is set, the place of a freed last block in the list depends on its size too. */
 #include "families/pool/larger.h"
 #include "index/block_ring.h"
 
 struct rt_thread_memheap {
     struct pool pool;
-    uint64_t best;        /* is a freed block entered by its size, or at the head? */
-    uint64_t min_payload; /* minimum bytes that a block holds */
-    uint32_t head;        /* head of the ring of free blocks */
-    uint64_t available;   /* bytes of free blocks, without headers */
+    /* 1 if a freed block is inserted by its size, 0 if it is inserted at the head */
+    uint64_t best;
+    uint64_t min_payload; /* minimum payload of a block in bytes */
+    uint32_t head;        /* head of the ring of free blocks, or NO_BLOCK */
+    uint64_t available;   /* bytes of free blocks, headers excluded */
     uint64_t peak;        /* maximum bytes in use so far, headers included */
 };
 
@@ -29,7 +31,7 @@ static uint64_t holds(const struct heap *heap, uint32_t id)
     return heap->blocks[id].size - heap->setting.payload;
 }
 
-/* Returns the bytes that a block holds for a request. */
+/* Returns the payload of the block for a request. */
 static uint64_t rounded(const struct rt_thread_memheap *state, uint64_t size)
 {
     const struct heap *heap = &state->pool.heap;
@@ -49,7 +51,7 @@ static void note_use(struct rt_thread_memheap *state)
     state->peak = used > state->peak ? used : state->peak;
 }
 
-/* Enters a block that is waste at the head. */
+/* Inserts a waste block at the head. */
 static void enter(struct rt_thread_memheap *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
@@ -65,7 +67,7 @@ static void take_out(struct heap *heap, uint32_t id)
     heap->counters.free_blocks--;
 }
 
-/* The first block from the head on that holds at least this much, or NO_BLOCK. */
+/* Returns the first block from the head on with a payload of at least `held` bytes, or NO_BLOCK. */
 static uint32_t first_of(struct rt_thread_memheap *state, uint64_t held, uint64_t *visited)
 {
     struct heap *heap = &state->pool.heap;
@@ -81,7 +83,7 @@ static uint32_t first_of(struct rt_thread_memheap *state, uint64_t held, uint64_
     return NO_BLOCK;
 }
 
-/* Enters a block that was freed and merged. Returns the number of visited blocks. */
+/* Inserts a block that was freed and merged. Returns the number of visited blocks. */
 static uint64_t enter_freed(struct rt_thread_memheap *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
@@ -100,7 +102,8 @@ static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
     struct heap *heap = &state->pool.heap;
     uint64_t header = heap->setting.payload, visited;
     if (held >= state->available) {
-        if (heap_is_free(heap, pool_last(heap))) /* only then a larger pool has more available */
+        /* otherwise a larger pool has no more available bytes */
+        if (heap_is_free(heap, pool_last(heap)))
             differs_from(heap, held - state->available + 1);
         return NO_BLOCK;
     }
@@ -113,7 +116,7 @@ static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
     if (!splits)
         note_unsplit(heap, id, held + header + state->min_payload - holds(heap, id));
     if (splits && id == state->head) {
-        id = heap_cut_low(heap, id, header + held); /* the rest stays at the head */
+        id = heap_cut_low(heap, id, header + held); /* the remainder stays at the head */
         heap->blocks[id].index_slot = STATE_WASTE;
         heap->counters.splits++;
     } else {
@@ -160,7 +163,7 @@ static void release(struct heap *heap, uint32_t id)
         heap->counters.coalescings++;
     }
     if (state->best && id == pool_last(heap))
-        differs_from(heap, 1); /* its place depends on its size */
+        differs_from(heap, 1); /* the place of the block depends on its size */
     if (joins_below) { /* the block below keeps its place */
         heap_join_next(heap, below);
         state->available += heap->setting.payload;
@@ -171,7 +174,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, visited, coalescings);
 }
 
-/* Takes the missing bytes of a block in use from the free block behind it. Returns false if the
+/* Extends an allocated block by the missing bytes of the free block above it. Returns false if the
  * remainder would be too small. */
 static bool grow(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 {
@@ -194,7 +197,8 @@ static bool grow(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
     return true;
 }
 
-/* Frees the part of a block in use beyond `held`, if it is large enough for a block. */
+/* Frees the payload of an allocated block beyond `held` bytes, if it is large enough for a
+ * block. */
 static void shrink(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
@@ -219,11 +223,12 @@ static void shrink(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
-    bool is_aligned = heap->blocks[id].family_data != 0; /* can only be freed: moves */
+    /* an aligned object can only be freed, so it moves */
+    bool is_aligned = heap->blocks[id].family_data != 0;
     (void)size;
     if (heap->request.size == 0)
         return pool_free_instead(heap, id, release);
-    if (heap->request.size > word_max(heap) - 4095) /* it would corrupt the real heap */
+    if (heap->request.size > word_max(heap) - 4095) /* such a request would corrupt the real heap */
         return NO_BLOCK;
     uint64_t held = rounded(state, heap->request.size);
     if (!is_aligned && held <= holds(heap, id)) {
@@ -282,7 +287,7 @@ static void report(const struct heap *heap, uint64_t *figures)
         largest = holds(heap, id) > largest ? holds(heap, id) : largest;
         id = heap->blocks[id].family_data == state->head ? NO_BLOCK : heap->blocks[id].family_data;
     }
-    if (largest >= state->available) /* the last bytes are never given */
+    if (largest >= state->available) /* the last available bytes are never allocated */
         largest = state->available > 0 ? state->available - 1 : 0;
     figures[0] = state->available;
     figures[1] = state->peak;

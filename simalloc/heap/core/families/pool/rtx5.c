@@ -1,4 +1,4 @@
-/* CMSIS-RTX's memory: first fit in address order over holes that have no headers
+/* CMSIS-RTX's memory: first fit in address order over holes without headers
  * (simalloc/policy/pool/rtx5.md). */
 #include "families/pool/walked.h"
 
@@ -6,7 +6,7 @@ enum { HEADER = 8 };
 
 struct rtx5 {
     struct walked walked;
-    uint64_t most; /* bytes that were in use, headers included */
+    uint64_t most; /* maximum bytes in use so far, headers included */
 };
 
 static uint64_t in_use(const struct heap *heap)

@@ -27,7 +27,7 @@ const char *sbrk_list_check(const void *memory)
                                       state->list.tree.blocks + (state->sbrk.room != NO_BLOCK));
 }
 
-/* Is a neighbour a chunk of the list? */
+/* Returns whether a neighbour is a chunk of the list. */
 static bool is_listed(const struct sbrk_list *state, uint32_t id)
 {
     return id != state->sbrk.room && heap_is_free(&state->sbrk.pool.heap, id);

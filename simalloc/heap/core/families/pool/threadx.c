@@ -1,19 +1,20 @@
-/* ThreadX's byte pool: first fit in address order, which merges free neighbours as it passes them
- * (simalloc/policy/pool/threadx.md). */
+/* ThreadX's byte pool: first fit in address order. A search merges the free neighbours that it
+ * passes (simalloc/policy/pool/threadx.md). */
 #include "families/pool/larger.h"
 
 enum { MIN_REST = 20 }; /* TX_BYTE_BLOCK_MIN */
 
 struct threadx {
     struct pool pool;
-    uint64_t checked;   /* 1 if requests are verified before the pool is searched */
-    uint32_t mark;      /* no free block lies before it */
+    uint64_t checked;   /* 1 if requests are verified before the pool is searched, else 0 */
+    uint32_t mark;      /* block below which no block is free */
     uint64_t available; /* bytes of free blocks, headers included */
-    uint64_t fragments; /* blocks, free and in use, with the one that ends the pool */
+    /* number of blocks, free and allocated, with the block that ends the pool */
+    uint64_t fragments;
     uint64_t searched, merges, splits;
 };
 
-/* The block behind one: behind the last is the first. */
+/* Returns the block after `id`; the first block follows the last. */
 static uint32_t behind(const struct heap *heap, uint32_t id)
 {
     uint32_t next = heap->blocks[id].next;
@@ -33,7 +34,8 @@ static void merge(struct threadx *state, uint32_t id)
     state->merges++;
 }
 
-/* Returns a block that holds `held` bytes, searching around from the mark, or NO_BLOCK. */
+/* Returns a block with a payload of `held` bytes, or NO_BLOCK. Searches all blocks from the mark
+ * on. */
 static uint32_t find(struct threadx *state, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
@@ -58,7 +60,7 @@ static uint32_t find(struct threadx *state, uint64_t held)
         if (heap->blocks[id].size - header >= held)
             return heap->blocks[id].size > header ? id : NO_BLOCK;
         note_unsplit(heap, id, held + header - heap->blocks[id].size);
-        uint32_t above = heap->blocks[id].next; /* the last block is never free */
+        uint32_t above = heap->blocks[id].next; /* the block at the end of the pool is never free */
         if (heap_is_free(heap, above)) {
             merge(state, id);
         } else {
@@ -102,7 +104,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Nothing is merged. */
+/* Frees a block without merging it. */
 static void release(struct heap *heap, uint32_t id)
 {
     struct threadx *state = (struct threadx *)heap;

@@ -1,14 +1,14 @@
 /* jserv's tlsf-bsd: TLSF over a heap that grows and shrinks in its pool
  * (simalloc/policy/pool/tlsf_bsd.md).
  *
- * The memory beyond the heap is one block, STATE_TABLE, which begins with the last header. */
+ * The memory beyond the heap is one block in STATE_TABLE. Its first bytes are the last header. */
 #include "families/pool/larger.h"
 
 struct tlsf_bsd {
     struct pool pool;
     struct class_lists lists;
-    uint64_t most; /* maximum bytes that a block may hold */
-    uint32_t end;  /* the memory beyond the heap */
+    uint64_t most; /* maximum payload of a block in bytes */
+    uint32_t end;  /* memory beyond the heap */
 };
 
 static uint64_t holds(const struct heap *heap, uint32_t id)
@@ -26,7 +26,7 @@ static void enter(struct tlsf_bsd *state, uint32_t id)
     class_enter(&state->lists, id, holds(&state->pool.heap, id), true);
 }
 
-/* Returns the bytes that a block holds for a request, or 0 for an impossible request. */
+/* Returns the payload of the block for a request, or 0 if the request is impossible. */
 static uint64_t adjusted(const struct heap *heap, uint64_t size)
 {
     const struct tlsf_bsd *state = (const struct tlsf_bsd *)heap;
@@ -38,7 +38,7 @@ static uint64_t adjusted(const struct heap *heap, uint64_t size)
     return held <= state->most ? held : 0;
 }
 
-/* Returns the bytes by which the heap can still grow, for a block's contents. */
+/* Returns the maximum payload of a block that can be added to the heap. */
 static uint64_t room(const struct tlsf_bsd *state)
 {
     const struct heap *heap = &state->pool.heap;
@@ -46,8 +46,8 @@ static uint64_t room(const struct tlsf_bsd *state)
     return left > used ? left - used : 0;
 }
 
-/* Adds a free block with `held` payload bytes at the end of the heap. Returns false if it does not
- * fit. */
+/* Adds a free block with a payload of `held` bytes at the end of the heap. Returns false if it does
+ * not fit. */
 static bool grow(struct tlsf_bsd *state, uint64_t held)
 {
     struct heap *heap = &state->pool.heap;
@@ -63,7 +63,9 @@ static bool grow(struct tlsf_bsd *state, uint64_t held)
     return true;
 }
 
-/* Takes a block out of the lists that holds `size` bytes, and tells the beginning of its list. */
+/* Removes a block with a payload of at least `size` bytes from its list. Grows the heap if no block
+ * is large enough. Stores the smallest key of the list in `begin`. Returns NO_BLOCK if the heap
+ * cannot grow. */
 static uint32_t find(struct tlsf_bsd *state, uint64_t size, uint64_t *begin)
 {
     struct class_lists *lists = &state->lists;
@@ -80,7 +82,8 @@ static uint32_t find(struct tlsf_bsd *state, uint64_t size, uint64_t *begin)
     return id;
 }
 
-/* Splits off the part of an unlisted block beyond `size`, if it is large enough for a block. */
+/* Cuts off the part of an unlisted block beyond a payload of `size` bytes, if it is large enough
+ * for a block. */
 static void cut(struct tlsf_bsd *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->pool.heap;
@@ -92,7 +95,7 @@ static void cut(struct tlsf_bsd *state, uint32_t id, uint64_t size)
     enter(state, rest);
 }
 
-/* An aligned request: what lies in front is always a block of its own. */
+/* Allocates a block for an aligned request. The bytes before it always form a block. */
 static uint32_t serve_aligned(struct tlsf_bsd *state, uint64_t alignment, uint64_t size)
 {
     struct heap *heap = &state->pool.heap;
@@ -135,7 +138,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return serve(state, heap->request.size);
 }
 
-/* The heap shrinks if the last block is freed. */
+/* Frees a block. If it becomes the last block, the heap shrinks instead. */
 static void release(struct heap *heap, uint32_t id)
 {
     struct tlsf_bsd *state = (struct tlsf_bsd *)heap;
@@ -205,7 +208,8 @@ static const char *check(const void *memory)
     return pool_check(&state->pool, class_lists_count(&state->lists, holds));
 }
 
-/* The bytes by which the heap can grow count as a block. */
+/* Returns the size of the largest free block. The bytes by which the heap can grow count as a
+ * block. */
 static uint64_t largest_free(const struct heap *heap)
 {
     const struct tlsf_bsd *state = (const struct tlsf_bsd *)heap;

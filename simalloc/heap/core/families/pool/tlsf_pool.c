@@ -19,8 +19,8 @@ static void take_out(struct heap *heap, uint32_t id)
     class_leave(&((struct tlsf_pool *)heap)->lists, id, holds(heap, id));
 }
 
-/* Returns the bytes that a block holds for a request of `size` bytes, or 0 for an impossible
- * request. */
+/* Returns the payload of the block for a request of `size` bytes, or 0 if the request is
+ * impossible. */
 static uint64_t adjusted(const struct tlsf_pool *state, uint64_t size)
 {
     const struct heap *heap = &state->pool.heap;
@@ -32,8 +32,8 @@ static uint64_t adjusted(const struct tlsf_pool *state, uint64_t size)
     return rounded < state->top ? rounded : 0;
 }
 
-/* Takes a block of at least `size` bytes from the first list whose blocks are all large enough.
- * Returns NO_BLOCK if these lists are empty. */
+/* Removes a block with a payload of at least `size` bytes from the first list whose blocks are all
+ * large enough. Returns NO_BLOCK if these lists are empty. */
 static uint32_t find(struct tlsf_pool *state, uint64_t size)
 {
     struct class_lists *lists = &state->lists;
@@ -48,7 +48,8 @@ static uint32_t find(struct tlsf_pool *state, uint64_t size)
     return id;
 }
 
-/* Splits off the part of an unlisted block beyond `size`, if it is large enough for a block. */
+/* Cuts off the part of an unlisted block beyond a payload of `size` bytes, if it is large enough
+ * for a block. */
 static void cut(struct tlsf_pool *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->pool.heap;
@@ -63,7 +64,7 @@ static void cut(struct tlsf_pool *state, uint32_t id, uint64_t size)
     enter(state, rest);
 }
 
-/* A block that is in no list comes into use, for `size` bytes. */
+/* Allocates an unlisted block with a payload of `size` bytes. */
 static uint32_t hand_out(struct tlsf_pool *state, uint32_t id, uint64_t size)
 {
     cut(state, id, size);
@@ -73,7 +74,7 @@ static uint32_t hand_out(struct tlsf_pool *state, uint32_t id, uint64_t size)
 }
 
 /* Cuts the part before a multiple of the alignment off an unlisted block, and returns the
- * remainder. A gap is large enough for a block. */
+ * remainder. The part is large enough for a block. */
 static uint32_t align(struct tlsf_pool *state, uint32_t id, uint64_t alignment)
 {
     struct heap *heap = &state->pool.heap;
@@ -108,7 +109,7 @@ static uint32_t serve(struct tlsf_pool *state, uint64_t size, uint64_t alignment
     return hand_out(state, id, held);
 }
 
-/* Stores the bytes in use after a call. */
+/* Updates the extremes of the bytes in use after a call. */
 static void note(struct tlsf_pool *state)
 {
     const struct heap *heap = &state->pool.heap;
@@ -144,8 +145,8 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* Makes a block hold `size` bytes, with all of a free block behind it if need be; false if that is
- * not enough. */
+/* Resizes a block to a payload of `size` bytes. If necessary, it is first joined with all of the
+ * free block above it. Returns false if that is not large enough. */
 static bool resize_to(struct tlsf_pool *state, uint32_t id, uint64_t size)
 {
     struct heap *heap = &state->pool.heap;
@@ -208,7 +209,8 @@ const struct layer *tlsf_pool_next_layer(struct heap *heap)
     return next_layer(heap);
 }
 
-/* Makes one free block of a pool, if it is large enough, and a last header. */
+/* Creates the free block of a pool, if the pool is large enough, and the last header. Returns false
+ * if memory is exhausted. */
 static bool add_pool(struct tlsf_pool *state, uint64_t start, uint64_t size, uint64_t control)
 {
     struct pool *pool = &state->pool;
@@ -239,7 +241,8 @@ bool tlsf_pool_init(void *memory)
     if (!add_pool(state, 0, state->pool.capacity, state->control) ||
         (state->second != 0 && !add_pool(state, SECOND_POOL, state->second, 0)))
         return false;
-    bool has_last = state->second == 0 && state->area > 0; /* a block that grows with the pool */
+    /* true if a last block grows with the pool */
+    bool has_last = state->second == 0 && state->area > 0;
     heap->same_for = has_last ? UINT64_MAX : 0;
     state->zero = state->has_zero ? heap_first(heap) : NO_BLOCK;
     state->min_free = UINT64_MAX;
@@ -255,7 +258,7 @@ const char *tlsf_pool_check(const void *memory)
     return pool_check(&state->pool, class_lists_count(&state->lists, holds));
 }
 
-/* The largest request that would be served now, and the largest free block; 0: none. */
+/* Returns the largest request that would succeed, or 0. */
 uint64_t tlsf_pool_largest_request(const struct tlsf_pool *state)
 {
     unsigned class = class_last(&state->lists);
@@ -268,7 +271,7 @@ uint64_t tlsf_pool_largest_free(const struct tlsf_pool *state)
     return largest == 0 ? 0 : largest - state->pool.heap.setting.word;
 }
 
-/* Returns the bytes that all free blocks hold. */
+/* Returns the total payload of all free blocks. */
 uint64_t tlsf_pool_free_bytes(const struct tlsf_pool *state)
 {
     const struct counters *counters = &state->pool.heap.counters;

@@ -1,7 +1,7 @@
-/* TLSF in a fixed pool, and its versions in ESP-IDF and LVGL (policy/pool/tlsf_bsd.md).
+/* TLSF in a fixed pool, with its versions in ESP-IDF and LVGL (policy/pool/tlsf_bsd.md).
  *
- * A block is a header of one word and its contents. The three report different figures, each in its
- * own file. */
+ * A block is a header of one word and a payload. The three allocators report different figures,
+ * each in its own file. */
 #ifndef SIMALLOC_TLSF_POOL_H
 #define SIMALLOC_TLSF_POOL_H
 
@@ -11,25 +11,25 @@
 struct tlsf_pool {
     struct pool pool;
     struct class_lists lists;
-    uint64_t control;       /* bytes in front of the first block */
-    uint64_t division;      /* the logarithm of the lists to a doubling */
-    uint64_t top;           /* blocks hold less than this */
-    uint64_t second;        /* bytes of a second pool; 0: one pool only */
-    uint64_t wraps;         /* does a request near the end of a word wrap around? */
-    uint64_t cuts_to_class; /* does a request get all that was searched for? */
-    uint64_t aligns;        /* is there a memalign? */
-    uint64_t node;          /* bytes that the allocator asks of itself first; 0: none */
-    uint64_t has_zero;      /* does a request for nothing get an address, outside of the pool? */
-    uint32_t zero;          /* the block that stands for it */
+    uint64_t control;       /* bytes before the first block */
+    uint64_t division;      /* log2 of the number of lists per doubling */
+    uint64_t top;           /* upper bound of a payload, exclusive, in bytes */
+    uint64_t second;        /* bytes of a second pool, or 0 without one */
+    uint64_t wraps;         /* 1 if a request close to the largest word wraps around */
+    uint64_t cuts_to_class; /* 1 if a request gets all bytes for which the search was made */
+    uint64_t aligns;        /* 1 if the allocator has a memalign */
+    uint64_t node;          /* bytes that the allocator first allocates for itself, or 0 */
+    uint64_t has_zero;      /* 1 if a request for 0 bytes gets an address outside the pool */
+    uint32_t zero;          /* block that represents that address, or NO_BLOCK */
     uint64_t area;          /* bytes of all blocks */
-    uint64_t used;          /* blocks in use */
+    uint64_t used;          /* number of allocated blocks */
     uint64_t most_used, min_free; /* extremes after a call, in bytes */
 };
 
 extern const struct parameter tlsf_pool_parameters[];
 enum { TLSF_POOL_PARAMETERS = 11 };
 
-/* The entries of struct family for all three. */
+/* Members of struct family that the three allocators share. */
 #define TLSF_FAMILY                                                                          \
     .state_size = sizeof(struct tlsf_pool), .parameters = tlsf_pool_parameters,              \
     .parameter_count = TLSF_POOL_PARAMETERS, .blocks_an_event = 3,                           \
@@ -40,11 +40,11 @@ const struct layer *tlsf_pool_next_layer(struct heap *heap);
 bool tlsf_pool_init(void *memory);
 const char *tlsf_pool_check(const void *memory);
 
-/* The largest request that would be served now; 0: none. */
+/* Returns the largest request that would succeed, or 0. */
 uint64_t tlsf_pool_largest_request(const struct tlsf_pool *state);
-/* Returns the bytes that the largest free block holds, or 0. */
+/* Returns the payload of the largest free block, or 0. */
 uint64_t tlsf_pool_largest_free(const struct tlsf_pool *state);
-/* Returns the bytes that all free blocks hold. */
+/* Returns the total payload of all free blocks. */
 uint64_t tlsf_pool_free_bytes(const struct tlsf_pool *state);
 
 #endif

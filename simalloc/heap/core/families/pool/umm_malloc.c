@@ -1,4 +1,4 @@
-/* umm_malloc: best or first fit of one list in the order of frees
+/* umm_malloc: best fit or first fit in one list, in the order of frees
  * (simalloc/policy/pool/umm_malloc.md). */
 #include "families/pool/larger.h"
 
@@ -7,13 +7,14 @@ enum { HEADER = 4, MAX_BLOCKS = 32767 };
 struct umm_malloc {
     struct pool pool;
     uint64_t block;    /* bytes of a block */
-    uint64_t is_first; /* first fit, not best */
-    uint64_t defrags;  /* does a realloc move down wherever it can? */
-    uint32_t front;    /* front of the list, a ring */
-    uint64_t listed, used, refused; /* free runs, those in use, and requests for which was no room */
+    uint64_t is_first; /* 1 for first fit, 0 for best fit */
+    uint64_t defrags;  /* 1 if a realloc moves the object down whenever possible */
+    uint32_t front;    /* front of the list, a ring, or NO_BLOCK */
+    /* numbers of free runs, allocated runs and requests refused for lack of memory */
+    uint64_t listed, used, refused;
 };
 
-/* The bytes of the run that a request needs. */
+/* Returns the size of the run for the request. */
 static uint64_t needed(const struct umm_malloc *state)
 {
     return round_up(state->pool.heap.request.size + HEADER, state->block);
@@ -35,7 +36,7 @@ static void leave(struct umm_malloc *state, uint32_t id)
     state->listed--;
 }
 
-/* Notes the choice of a run, or NO_BLOCK; the next best run has `next` bytes. */
+/* Records the choice of run `id`, or NO_BLOCK. The second-best run has `next` bytes. */
 static void note_taken(struct umm_malloc *state, uint32_t id, uint64_t wanted, uint64_t next)
 {
     struct heap *heap = &state->pool.heap;
@@ -49,7 +50,7 @@ static void note_taken(struct umm_malloc *state, uint32_t id, uint64_t wanted, u
         differs_from(heap, next - size);
 }
 
-/* Returns a free run of at least `wanted` bytes. */
+/* Returns a free run with at least `wanted` bytes, or NO_BLOCK. */
 static uint32_t find(struct umm_malloc *state, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
@@ -70,7 +71,8 @@ static uint32_t find(struct umm_malloc *state, uint64_t wanted)
         }
         if (state->is_first)
             break;
-        if (size == wanted && id != last) { /* none is better; the real code visits all runs */
+        /* an exact fit cannot be improved, but the real code visits all runs */
+        if (size == wanted && id != last) {
             visited = state->listed;
             break;
         }
@@ -105,7 +107,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return id;
 }
 
-/* Frees a waste run: joined to the one in front of it, it has that one's place in the list. */
+/* Frees a waste run. If the run below it is free, both are joined and keep that run's place in the
+ * list. */
 static void give_back(struct umm_malloc *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
@@ -133,18 +136,18 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* The bytes of a neighbour, if it is free. */
+/* Returns the size of a neighbour if it is free, or 0. */
 static uint64_t free_bytes(const struct heap *heap, uint32_t id)
 {
     return heap_is_free(heap, id) ? heap->blocks[id].size : 0;
 }
 
-/* A realloc's use of the free runs around an object. */
+/* Use of the free runs next to an object by a realloc. */
 struct plan {
     bool is_possible, takes_below, takes_above;
 };
 
-/* ESP8266: moves down if it fits then. */
+/* Plans a realloc of the ESP8266 version, which moves the object down if it fits there. */
 static struct plan plan_defragmenting(uint64_t below, uint64_t held, uint64_t above, uint64_t wanted)
 {
     if (below > 0 && below + held + above >= wanted)
@@ -152,7 +155,7 @@ static struct plan plan_defragmenting(uint64_t below, uint64_t held, uint64_t ab
     return (struct plan){held + above >= wanted, false, held < wanted};
 }
 
-/* Upstream: copies as little as it can. */
+/* Plans a realloc of the upstream version, which copies as few bytes as possible. */
 static struct plan plan_in_place(uint64_t below, uint64_t held, uint64_t above, uint64_t wanted)
 {
     if (held >= wanted)
@@ -162,8 +165,8 @@ static struct plan plan_in_place(uint64_t below, uint64_t held, uint64_t above, 
     return (struct plan){below + held + above >= wanted, true, below + held < wanted};
 }
 
-/* Notes that a larger last run behind an object of `held` bytes may be enough for a realloc, alone
- * or with the `below` free bytes in front of the object. */
+/* Records that a larger last run above an object of `held` bytes might be sufficient for a realloc,
+ * alone or with the `below` free bytes below the object. */
 static void note_resized(struct heap *heap, uint32_t id, uint64_t below, uint64_t held,
                          uint64_t wanted)
 {

@@ -1,25 +1,27 @@
 /* Rust's wee_alloc over a static array (simalloc/policy/pool/wee_alloc.md).
  *
- * The bytes that are taken from the array, or from the main list for a class, are an area. A cell has
- * neighbours in its own area only. */
+ * An area is a run of bytes that was taken from the array, or from the main list for a class. A
+ * cell has neighbours only in its own area. */
 #include "families/pool/sbrk.h"
 #include "space/table.h"
 
 enum { MAIN = 0, MAX_CLASS = 256, PAGE = 4096, MIN_CLASS_AREA = 8192 };
 
 struct cell {
-    uint64_t alignment; /* the requested alignment */
+    uint64_t alignment; /* requested alignment */
     uint32_t area;      /* number of the area, from 1 */
-    uint16_t list;      /* the list for a free: MAIN, or a class's words */
-    bool has_pending;   /* the cell behind it in the list ends where it begins: they are to be joined */
-    bool is_lost;       /* true if free, in no list and STATE_TABLE: nothing can use it */
+    uint16_t list;      /* list that a free uses: MAIN, or the words of a class */
+    /* true if the next cell in the list ends where this cell begins, and will be joined to it */
+    bool has_pending;
+    /* true if the cell is free but in no list and STATE_TABLE, so that nothing can use it */
+    bool is_lost;
 };
 
 struct wee_alloc {
     struct sbrk sbrk;
     uint64_t size_classes;
-    uint32_t heads[MAX_CLASS + 1];  /* heads of the lists, linked by family_data */
-    struct cell *cells;             /* by the numbers of their blocks */
+    uint32_t heads[MAX_CLASS + 1];  /* heads of the lists, linked by family_data, or NO_BLOCK */
+    struct cell *cells;             /* by block id */
     uint32_t cell_capacity;
     uint32_t areas;
 };
@@ -29,7 +31,7 @@ static uint64_t header_of(const struct wee_alloc *state)
     return 2 * state->sbrk.pool.heap.setting.word;
 }
 
-/* The words that a cell of a list keeps when another one is split off. */
+/* Returns the minimum words that remain in a cell of a list when a part is split off. */
 static uint64_t kept(const struct wee_alloc *state, unsigned list)
 {
     return list != MAIN ? list : state->size_classes ? 512 : 16;
@@ -43,14 +45,14 @@ static void push(struct wee_alloc *state, unsigned list, uint32_t id)
     state->heads[list] = id;
 }
 
-/* Enters a cell that is an area of its own. */
+/* Inserts a cell that is a whole area. */
 static void push_area(struct wee_alloc *state, unsigned list, uint32_t id)
 {
     state->cells[id] = (struct cell){.area = ++state->areas, .list = (uint16_t)list};
     push(state, list, id);
 }
 
-/* Joins the head of the main list with the cells behind it that are to be joined to it. */
+/* Joins the head of the main list with the pending cells after it. */
 static void join_pending(struct wee_alloc *state, uint32_t head)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -64,7 +66,8 @@ static void join_pending(struct wee_alloc *state, uint32_t head)
     }
 }
 
-/* Takes `words` words at the upper end of a cell, or all of it; NO_BLOCK if they do not fit. */
+/* Cuts `words` words off the upper end of the head of a list, or removes the whole head. Returns
+ * NO_BLOCK if they do not fit. */
 static uint32_t take(struct wee_alloc *state, unsigned list, uint64_t words, uint64_t alignment)
 {
     struct pool *pool = &state->sbrk.pool;
@@ -86,7 +89,8 @@ static uint32_t take(struct wee_alloc *state, unsigned list, uint64_t words, uin
     return id;
 }
 
-/* Takes a cell of a list; each that does not fit is lost. */
+/* Allocates a cell of a list. Each cell that does not fit is lost. Returns NO_BLOCK if no cell
+ * fits. */
 static uint32_t walk(struct wee_alloc *state, unsigned list, uint64_t words, uint64_t alignment)
 {
     struct heap *heap = &state->sbrk.pool.heap;
@@ -111,7 +115,7 @@ static uint32_t walk(struct wee_alloc *state, unsigned list, uint64_t words, uin
     return id;
 }
 
-/* Takes a cell of the main list, for which more of the array may be taken. */
+/* Allocates a cell of the main list. If no cell fits, a new area is taken from the array. */
 static uint32_t serve_main(struct wee_alloc *state, uint64_t words, uint64_t alignment)
 {
     uint64_t word = state->sbrk.pool.heap.setting.word, header = header_of(state);
@@ -128,7 +132,7 @@ static uint32_t serve_main(struct wee_alloc *state, uint64_t words, uint64_t ali
     return walk(state, MAIN, words, alignment);
 }
 
-/* Takes a cell of a class, for which a larger one of the main list may be taken. */
+/* Allocates a cell of a class. If no cell fits, a new area is taken from the main list. */
 static uint32_t serve_class(struct wee_alloc *state, unsigned words)
 {
     struct pool *pool = &state->sbrk.pool;
@@ -208,7 +212,7 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* Moves the object. Rust keeps the requested alignment. */
+/* Reallocates by moving the object, because Rust keeps the requested alignment. */
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct wee_alloc *state = (struct wee_alloc *)heap;

@@ -1,4 +1,5 @@
-/* Zephyr's sys_heap, and what programs call over it (simalloc/policy/pool/zephyr.md).
+/* Zephyr's sys_heap, and the functions above it that programs call
+ * (simalloc/policy/pool/zephyr.md).
  *
  * A chunk is a block of a whole number of units. */
 #include "families/pool/larger.h"
@@ -7,15 +8,15 @@ enum { UNIT = 8 };
 
 struct zephyr {
     struct pool pool;
-    struct class_lists lists; /* by units; buckets, with a beginning */
+    struct class_lists lists; /* buckets by units, each with a first chunk */
     uint64_t chunk_header; /* bytes of a chunk's header */
-    uint64_t first;        /* bytes of the first chunk, which is the heap's own */
+    uint64_t first;        /* bytes of the first chunk, which belongs to the heap */
     uint64_t end;          /* end of the last chunk */
-    uint64_t min_units;    /* minimum units of a chunk that a bucket keeps */
+    uint64_t min_units;    /* minimum units of a chunk in a bucket */
     uint64_t loops;        /* maximum number of chunks tried in a bucket */
-    uint64_t front;        /* bytes in front of each object, for a reference to the heap */
-    uint64_t program_alignment; /* alignment of all requests; 0: the alignment of chunks */
-    uint64_t lone;         /* bytes of free chunks that no bucket keeps */
+    uint64_t front;        /* bytes before each object for a reference to the heap */
+    uint64_t program_alignment; /* alignment of all requests, or 0 for the alignment of chunks */
+    uint64_t lone;         /* bytes of free chunks that are too small for a bucket */
 };
 
 static uint64_t units(const struct heap *heap, uint32_t id)
@@ -23,7 +24,7 @@ static uint64_t units(const struct heap *heap, uint32_t id)
     return heap->blocks[id].size / UNIT;
 }
 
-/* Returns the key of a chunk; its logarithm is the bucket's number. */
+/* Returns the key of a chunk. The number of its bucket is floor(log2(key)). */
 static uint64_t key_of(const struct heap *heap, uint32_t id)
 {
     return units(heap, id) - ((const struct zephyr *)heap)->min_units + 1;
@@ -34,7 +35,7 @@ static bool is_lone(const struct zephyr *state, uint32_t id)
     return units(&state->pool.heap, id) < state->min_units;
 }
 
-/* Enters a chunk at the end of its bucket. */
+/* Inserts a chunk at the end of its bucket. */
 static void enter(struct zephyr *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
@@ -46,7 +47,7 @@ static void enter(struct zephyr *state, uint32_t id)
     state->lone += heap->blocks[id].size;
 }
 
-/* Takes a chunk out of its bucket, which begins with the one behind it then. */
+/* Removes a chunk from its bucket. The chunk after it becomes the first of the bucket. */
 static void take_out(struct heap *heap, uint32_t id)
 {
     struct zephyr *state = (struct zephyr *)heap;
@@ -61,8 +62,8 @@ static void take_out(struct heap *heap, uint32_t id)
     state->lists.fronts[class] = class_leave(&state->lists, id, key_of(heap, id));
 }
 
-/* The first of the next few chunks of a bucket that is large enough; those that are not move to its
- * end. */
+/* Returns the first large enough chunk among the next few chunks of a bucket, or NO_BLOCK. Chunks
+ * that are too small move to the end of the bucket. */
 static uint32_t try_bucket(struct zephyr *state, unsigned class, uint64_t wanted, uint64_t *visited)
 {
     const struct heap *heap = &state->pool.heap;
@@ -78,9 +79,9 @@ static uint32_t try_bucket(struct zephyr *state, unsigned class, uint64_t wanted
     return NO_BLOCK;
 }
 
-/* Notes a search in the bucket `class` for `wanted` units, and in the buckets above. The note
- * covers any choice of chunks in a bucket, because the last chunk stays in its bucket, or outside
- * it. */
+/* Records a search in the bucket `class` for `wanted` units, and in the buckets above. The record
+ * holds for any choice of chunks in a bucket, because the last chunk stays inside its bucket, or
+ * outside it. */
 static void note_search(struct zephyr *state, unsigned class, uint64_t wanted, unsigned above)
 {
     struct heap *heap = &state->pool.heap;
@@ -98,7 +99,8 @@ static void note_search(struct zephyr *state, unsigned class, uint64_t wanted, u
         note_list(lists, above, have - below, UNIT);
 }
 
-/* Takes a chunk of at least `wanted` units out of its bucket. */
+/* Removes a chunk with at least `wanted` units from its bucket. Returns NO_BLOCK if no chunk is
+ * large enough. */
 static uint32_t find(struct zephyr *state, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
@@ -129,7 +131,7 @@ static uint64_t needed(const struct zephyr *state, uint64_t size, uint64_t gap)
     return round_up(size + gap + state->chunk_header, UNIT) / UNIT;
 }
 
-/* Cuts the units beyond `wanted` off an unlisted chunk; they enter their own bucket. */
+/* Cuts an unlisted chunk down to `wanted` units. The remainder enters its own bucket. */
 static void cut(struct zephyr *state, uint32_t id, uint64_t wanted)
 {
     if (units(&state->pool.heap, id) > wanted)
@@ -138,7 +140,7 @@ static void cut(struct zephyr *state, uint32_t id, uint64_t wanted)
         note_unsplit(&state->pool.heap, id, UNIT);
 }
 
-/* Hands out a chunk whose object begins `gap` bytes behind its header. */
+/* Allocates a chunk whose object begins `gap` bytes after its header. */
 static uint32_t hand_out(struct zephyr *state, uint32_t id, uint64_t gap)
 {
     pool_hand_out(&state->pool, id);
@@ -156,7 +158,8 @@ static uint32_t serve(struct zephyr *state, uint64_t size)
     return hand_out(state, id, 0);
 }
 
-/* The address `rewind` bytes behind the object is a multiple of the alignment. */
+/* Allocates a chunk for an aligned request. The address `rewind` bytes after the start of the
+ * object is a multiple of the alignment. */
 static uint32_t serve_aligned(struct zephyr *state, uint64_t alignment, uint64_t rewind,
                               uint64_t size)
 {
@@ -180,7 +183,7 @@ static uint32_t serve_aligned(struct zephyr *state, uint64_t alignment, uint64_t
     return hand_out(state, id, object - chunk - header);
 }
 
-/* Serves a program's request, by the function that it calls. */
+/* Allocates a chunk for the request, by the rule of the function that the program calls. */
 static uint32_t serve_request(struct zephyr *state, uint64_t alignment)
 {
     const struct heap *heap = &state->pool.heap;
@@ -202,7 +205,8 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     return serve_request((struct zephyr *)heap, heap->request.alignment);
 }
 
-/* Joins a chunk in no bucket with its free neighbours, the one behind it first, and enters it. */
+/* Merges an unlisted chunk with its free neighbours, first with the one above, and inserts the
+ * result into its bucket. */
 static void give_back(struct zephyr *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;
@@ -228,7 +232,8 @@ static void release(struct heap *heap, uint32_t id)
     count_deallocation(heap, 0, coalescings);
 }
 
-/* Gives a chunk `wanted` units; additional units come from the free chunk behind it. */
+/* Resizes a chunk to `wanted` units. Additional units come from the free chunk above. Returns false
+ * if that chunk is not large enough. */
 static bool resize_to(struct zephyr *state, uint32_t id, uint64_t wanted)
 {
     struct heap *heap = &state->pool.heap;
@@ -316,7 +321,8 @@ static void report(const struct heap *heap, uint64_t *figures)
     }
     figures[0] = state->end - state->first - heap->counters.allocated - state->lone;
     figures[1] = heap->counters.allocated;
-    figures[2] = largest > 0 ? largest - state->chunk_header : 0; /* largest request */
+    /* largest request that would succeed */
+    figures[2] = largest > 0 ? largest - state->chunk_header : 0;
 }
 
 static const struct parameter parameters[] = {
