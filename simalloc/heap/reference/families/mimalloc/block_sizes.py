@@ -1,4 +1,4 @@
-"""The sizes of blocks that all versions of mimalloc share."""
+"""Sizes of blocks, common to all versions of mimalloc."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ KIB = 1024
 MIB = 1024 * KIB
 
 SLICE = 64 * KIB
-"""Bytes of a slice; pages, spans and arenas consist of slices."""
+"""Bytes of a slice. Pages, spans and arenas consist of slices."""
 
 
 def round_up(number: int, unit: int) -> int:
-    """Return the smallest multiple of `unit` that is not below `number`."""
+    """Return the smallest multiple of `unit` that is at least `number`."""
     return -(-number // unit) * unit
 
 
 def block_size(size: int) -> int:
-    """Return the size of the blocks that requests for `size` bytes get: four to each doubling."""
+    """Return the block size for requests of `size` bytes: four sizes per doubling."""
     if size <= 8:
         return 8
     if size <= 64:
@@ -24,7 +24,7 @@ def block_size(size: int) -> int:
 
 
 def system_size(size: int, smallest_unit: int) -> int:
-    """Return the bytes requested from the system for `size` bytes; units grow with the size."""
+    """Return the bytes to map for `size` bytes; the rounding unit grows with the size."""
     for below, unit in ((512 * KIB, smallest_unit), (2 * MIB, SLICE), (8 * MIB, 256 * KIB)):
         if size < below:
             return round_up(size, unit)

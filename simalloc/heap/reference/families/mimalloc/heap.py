@@ -1,4 +1,4 @@
-"""The program's calls in both releases of mimalloc (policy/families/mimalloc.md)."""
+"""The program's calls to mimalloc, for both releases (policy/families/mimalloc.md)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.mimalloc import Mimalloc
 
 _THREAD_BLOCK = 288
-"""The bytes that the C library allocates for each thread that it is to start."""
+"""Bytes that the C library allocates for each thread that it starts."""
 
 SMALL = 1024
-"""Maximum bytes of a request that takes a block of the first page without a search."""
+"""Maximum bytes of a request that takes a block from the first page without a search."""
 
 PageT = TypeVar("PageT", bound=Page)
 TheapT = TypeVar("TheapT", bound=Theap[Any])
 
 
 class MimallocHeap(Heap, Generic[PageT, TheapT]):
-    """Pages of blocks of one size, each owned by a thread; a release says how they are kept."""
+    """Pages of blocks of one size, each owned by a thread; the releases manage them differently."""
 
     largest_small: ClassVar[int]
-    """The largest blocks of a page of one slice."""
+    """Largest block in a page of one slice."""
     retired_for: ClassVar[tuple[int, int]]
-    """Collections that an empty page survives: a page of small blocks, and any other page."""
+    """Number of collections that an empty page survives: a page of small blocks, and any other
+    page."""
     retired_pages: ClassVar[int]
     """Maximum number of empty pages in a queue that a collection retires."""
     extended: ClassVar[tuple[int, int]]
@@ -42,8 +43,8 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         self._options = description
         self._mechanism = description.mechanism
         self._theaps = {0: main}
-        self._pages: SortedDict[int, PageT] = SortedDict()  # by the first slice's address
-        self._calls = 0  # of the program
+        self._pages: SortedDict[int, PageT] = SortedDict()  # address of the first slice
+        self._calls = 0  # number of the program's calls
         self._is_started = False
 
     @abstractmethod
@@ -52,30 +53,30 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
 
     @abstractmethod
     def _allocate_generic(self, theap: TheapT, size: int) -> int:
-        """Take a block where the first page has none."""
+        """Take a block if the first page has no free block."""
 
     @abstractmethod
     def _allocate_aligned(self, theap: TheapT, size: int, alignment: int) -> int:
-        """Take a block that is aligned, or the end of a larger one."""
+        """Take an aligned block, or the aligned end of a larger block."""
 
     @abstractmethod
     def _free_for(self, theap: TheapT | None, address: int) -> None:
-        """Give a block to its page on behalf of a thread."""
+        """Free a block in its page on behalf of a thread."""
 
     @abstractmethod
     def _free_page(self, page: PageT) -> None:
-        """Make one block of a page, and give its slices back."""
+        """Join the blocks of a page into one block, and free its slices."""
 
     @abstractmethod
     def _abandon(self, page: PageT) -> None:
-        """Let a page have no owner, or free it."""
+        """Remove the owner of a page; free the page if it is empty."""
 
     @abstractmethod
     def _end(self, theap: TheapT) -> None:
-        """Free the empty pages of a thread that ends, and abandon the others."""
+        """Free the empty pages of an exiting thread, and abandon the others."""
 
     def malloc(self, size: int) -> int:
-        """Take a block of the thread's first page for its size, or look further."""
+        """Take a block of the thread's first page for the size, or search further."""
         if not self._is_started:
             self._start_program()
         self._calls += 1
@@ -85,7 +86,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         return self._allocate(theap, size)
 
     def free(self, address: int) -> None:
-        """Give the block to its page, or to the thread that owns the page."""
+        """Free the block in its page, or pass it to the thread that owns the page."""
         self._calls += 1
         self._free_for(self._theaps.get(self.request.thread), address)
 
@@ -102,7 +103,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Say whether the block is large enough, and at most twice as large."""
+        """Return whether the block is large enough, and at most twice as large as needed."""
         usable = self.block_size(address)
         return self.request.size > 0 and usable // 2 <= size <= usable
 
@@ -117,12 +118,12 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
 
     @property
     def _now(self) -> int:
-        """The clock, in milliseconds."""
+        """Time in milliseconds."""
         tick = self._options.tick
         return (self._calls * tick if tick else self.request.time) // 1_000_000
 
     def _start_program(self) -> None:
-        """Allocate the objects that exist before the program's own first call."""
+        """Allocate the objects that exist before the program's first call."""
         self._is_started = True
         for _ in range(self.other_threads if self._mechanism else 0):
             with needed_by_allocator():
@@ -134,7 +135,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         return page
 
     def _allocate(self, theap: TheapT, size: int) -> int:
-        """Take a block of the thread's first page for its size, or look further."""
+        """Take a block of the thread's first page for the size, or search further."""
         if size <= SMALL and theap.next_block(block_size(size)) is not None:
             self.visited = 1
             return self._take(theap.queue(block_size(size)).pages[0])
@@ -149,7 +150,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         return address
 
     def _align_inside(self, address: int, alignment: int) -> int:
-        """Return the aligned high end of a block; the low end is waste meanwhile."""
+        """Return the aligned high end of a block; the low end is waste until the block is freed."""
         skipped = -address % alignment
         if skipped:
             self.blocks.mark(address, State.WASTE)
@@ -158,7 +159,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         return address
 
     def _free_block(self, page: Page, address: int) -> int:
-        """Free the page's block of an object, which may occupy only the high end of the block."""
+        """Free the whole block of an object, which may occupy only the high end of the block."""
         block = page.slot(address)
         if block < address:
             self.blocks.join(block)
@@ -181,7 +182,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         page.is_zero = page.is_new
 
     def _cut_ends(self, page: Page, front: State) -> None:
-        """Make blocks of what lies in front of a new page's blocks and behind them."""
+        """Cut off the parts of a new page in front of its blocks and behind its blocks."""
         blocks, end = self.blocks, page.first + page.reserved * page.block_size
         if page.first > page.start:
             blocks.cut(page.start, page.first - page.start)
@@ -191,14 +192,14 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         blocks.mark(page.first, State.FREE)
 
     def _free_in_pages(self) -> Iterator[int]:
-        """Yield the free blocks of all pages, and what pages have never used."""
+        """Yield the free blocks of all pages, and the unused part of each page."""
         for page in self._pages.values():
             yield from (*page.free, *page.local, *page.remote)
             if page.is_expandable:
                 yield page.first + page.capacity * page.block_size
 
     def _collect_finally(self, theap: TheapT, *, ends: bool) -> None:
-        """Collect all pages of a thread's, and free or, if it ends, abandon them."""
+        """Collect all pages of a thread; free empty pages; if it exits, abandon the others."""
         self._collect_retired(theap, force=True)
         for page in theap.all_pages():
             page.collect_all()
@@ -208,7 +209,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
                 self._abandon(page)
 
     def _retire(self, theap: TheapT, page: PageT) -> None:
-        """Keep an empty page for a while if the thread has few for its size; else free it."""
+        """Retire an empty page if the thread has few pages of its size; else free it."""
         has = len(theap.queue_of(page).pages)
         is_one_of_many = has > self.retired_pages or (has > 1 and page.block_size >= SMALL)
         if page.is_single or page.is_full or is_one_of_many:
@@ -218,7 +219,7 @@ class MimallocHeap(Heap, Generic[PageT, TheapT]):
         theap.note_retired(page.block_size)
 
     def _collect_retired(self, theap: TheapT, *, force: bool = False) -> None:
-        """Bring the retired pages nearer to their end, or with `force` to it."""
+        """Count down the retired pages and free those at 0; with `force` free all of them."""
         if theap.retired is None:
             return
         low, high = theap.retired

@@ -1,4 +1,4 @@
-"""mimalloc: which of its two models follows a description."""
+"""Choice between the models of the two mimalloc releases."""
 
 from __future__ import annotations
 

@@ -7,30 +7,30 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False, slots=True)
 class Page:
-    """A page. Its lists have the block that comes next at their end."""
+    """A page. The last block of each list is the next one to be taken."""
 
     start: int
     slices: int
     block_size: int
     first: int
-    """The address of the first block."""
+    """Address of the first block."""
     reserved: int
     """Maximum number of blocks."""
     capacity: int = 0
-    """Number of blocks that have ever been on a list."""
+    """Number of blocks that have been on a list at any time."""
     used: int = 0
     """Number of blocks that are allocated, or wait for the owner to free them."""
     free: list[int] = field(default_factory=list)
     local: list[int] = field(default_factory=list)
     """Blocks that the owner freed."""
     remote: list[int] = field(default_factory=list)
-    """Blocks that others freed, or anyone while nobody was the owner."""
+    """Blocks that other threads freed, or that any thread freed while the page had no owner."""
     retire: int = 0
-    """Collections of retired pages until an empty page is freed, or 0 if it is not retired."""
+    """Number of collections until the empty page is freed, or 0 if it is not retired."""
     is_full: bool = False
-    """True if it is in the queue of full pages, which only mimalloc 2 has."""
+    """True if the page is in the queue of full pages, which exists only in mimalloc 2."""
     is_new: bool = False
-    """True if its slices were never used before and are therefore zero (mimalloc 3 only)."""
+    """True if the page's slices were never used before and are therefore zero (mimalloc 3 only)."""
     is_zero: bool = False
     """True if the next blocks were never used."""
 
@@ -50,17 +50,17 @@ class Page:
         return self.reserved - self.used
 
     def slot(self, address: int) -> int:
-        """Return the start of the block in which an address lies."""
+        """Return the start of the block that contains an address."""
         return address - (address - self.first) % self.block_size
 
     def use_local(self) -> None:
-        """Let the blocks that the owner freed come next, if no other block does."""
+        """Make the blocks that the owner freed available, if no other block is."""
         if not self.free:
             self.free, self.local = self.local, self.free
             self.is_zero = False
 
     def collect(self, keep_newest: int = 0) -> None:
-        """Take over the blocks that others freed, except the newest `keep_newest`."""
+        """Collect the blocks that other threads freed, except the newest `keep_newest`."""
         taken = len(self.remote) - keep_newest
         self.local += self.remote[:taken]
         del self.remote[:taken]
@@ -68,7 +68,7 @@ class Page:
         self.use_local()
 
     def collect_all(self) -> None:
-        """Take over what others freed; the blocks that would have come next come last."""
+        """Collect all blocks that other threads freed; the previously next block comes last."""
         self.collect()
         if self.local:
             self.free += self.local

@@ -1,1 +1,1 @@
-"""mimalloc 2, part by part; `mimalloc2.py` is what the program calls."""
+"""The parts of mimalloc 2's model; `mimalloc2.py` receives the program's calls."""

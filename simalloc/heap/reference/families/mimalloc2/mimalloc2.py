@@ -28,19 +28,19 @@ from simalloc.heap.reference.space import State, needed_by_allocator
 from simalloc.policy.families.mimalloc import Mimalloc
 
 _ALIGNED_UP_TO = 128
-"""Maximum bytes of a block that is assumed to have the alignment of its size."""
+"""Maximum bytes of a block that is assumed to be aligned to its size."""
 
 _TRIED_TO_RECLAIM = 8
-"""Maximum number of abandoned segments that a thread visits before it gets a new one."""
+"""Maximum number of abandoned segments that a thread visits before it gets a new segment."""
 
 _TRIED_AT_END = 1024
-"""Maximum number of visits of abandoned segments at the end of a thread."""
+"""Maximum number of visits of abandoned segments at thread exit."""
 
 _VISITS = 3
-"""Number of visits after which an abandoned segment is reclaimed in any case."""
+"""Number of visits after which an abandoned segment is always reclaimed."""
 
 _RECORD = 8 * KIB
-"""Bytes that a thread, except the main one, maps for its state."""
+"""Bytes that every thread but the main one maps for its state."""
 
 _RECORDS_KEPT = 8
 
@@ -57,7 +57,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         super().__init__(description, Theap(record=None))
         self._segments = Segments(self, description)
         self._abandoned = Abandoned()
-        self._records: list[int] = []  # of threads that have ended
+        self._records: list[int] = []  # records of threads that have exited
         self._origin: int | None = None
 
     def malloc(self, size: int) -> int:
@@ -68,14 +68,14 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return address
 
     def rounded(self, size: int) -> int:
-        """Return the size of the blocks that requests for `size` bytes get."""
+        """Return the block size for requests of `size` bytes."""
         if size <= LARGEST_MEDIUM:
             return block_size(size)
         asked = system_size(size, 4 * KIB)
         return slices_for(asked) * SLICE if asked <= LARGEST_IN_SEGMENT else round_up(asked, SLICE)
 
     def give_back(self) -> None:
-        """Collect everything that the thread can, and decommit all that waits."""
+        """Collect all memory of the thread, and decommit all waiting slices."""
         self._calls += 1
         theap = self._theaps.get(self.request.thread)
         if theap is not None:
@@ -83,16 +83,16 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         self._segments.purge_cache(self._now, force=True)
 
     def figures(self) -> dict[str, int]:
-        """Return the figures of `mi_process_info`."""
+        """Return the committed bytes, as `mi_process_info` reports them."""
         return {"committed": self._segments.committed}
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return the distance of an object from the segment of the program's first one."""
+        """Return an object's distance from the segment of the program's first object."""
         segment = self._page_of(address).segment
         return 0, 0, segment.relative + address - segment.start - (self._origin or 0)
 
     def listed(self) -> Iterable[int]:
-        """Return the free blocks of all pages, what pages have never used, and free spans."""
+        """Return the free blocks and unused parts of all pages, and the free spans."""
         yield from self._free_in_pages()
         for segment in {page.segment for page in self._pages.values()}:
             yield from segment.free_spans()
@@ -111,7 +111,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             self._give_record(theap.record)
 
     def _collect(self, theap: Theap, *, ends: bool) -> None:
-        """Collect a thread's memory for the last time, and the abandoned segments."""
+        """Collect all memory of a thread, and the abandoned segments."""
         self._take_delayed(theap)
         self._collect_finally(theap, ends=ends)
         self._collect_abandoned(theap, force=not ends)
@@ -148,7 +148,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return self._take(self._find_page(theap, size))
 
     def _allocate_aligned(self, theap: Theap, size: int, alignment: int) -> int:
-        """Take a block that is aligned, or is thought to be, or the end of a larger one."""
+        """Take an aligned block, one assumed to be aligned, or the end of a larger block."""
         if alignment <= size <= SMALL:
             following = theap.next_block(block_size(size))
             is_next = following is not None and following % alignment == 0
@@ -158,7 +158,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return self._align_inside(self._allocate(theap, size + alignment - 1), alignment)
 
     def _find_page(self, theap: Theap, size: int) -> Page:
-        """Return a page with a free block for a request: the first not full, or a new one."""
+        """Return a page with a free block: the first page that is not full, or a new page."""
         if size > LARGEST_MEDIUM:
             return self._new_single(theap, system_size(size, 4 * KIB))
         wanted = block_size(size)
@@ -186,7 +186,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return None
 
     def _new_single(self, theap: Theap, size: int) -> Page:
-        """Make a page of one block, which may have a segment of its own."""
+        """Make a page of one block, which may have its own segment."""
         if size > LARGEST_IN_SEGMENT:
             segment = self._segments.take_huge(size)
             segment.owner = theap
@@ -198,7 +198,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return page
 
     def _new_page(self, theap: Theap, size: int, slices: int) -> Page | None:
-        """Make a page; None if one with room for the size was taken over instead."""
+        """Make a page; return None if a page with a free block was reclaimed instead."""
         while True:
             for segment, index in theap.spans_from(slices):
                 if segment.spans[index][0] >= slices:
@@ -210,7 +210,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
                 self._new_segment(theap)
 
     def _use_span(self, theap: Theap, segment: Segment, index: int, size: int, slices: int) -> Page:
-        """Make a page of the low end of a free span."""
+        """Make a page from the low end of a free span."""
         count, _ = segment.spans[index]
         theap.remove_span(segment, index, count)
         if count > slices:
@@ -223,7 +223,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return page
 
     def _make_page(self, theap: Theap, segment: Segment, index: int, size: int) -> Page:
-        """Make a free span a page, the first of its queue."""
+        """Turn a free span into a page, the first of its queue."""
         slices, _ = segment.spans[index]
         start = segment.start + index * SLICE
         offset = first_offset(size) if self._mechanism else 0
@@ -249,7 +249,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         theap.add_span(segment, self._segments.first, segment.spans[self._segments.first][0])
 
     def _free_page(self, page: Page) -> None:
-        """Make one block of a page, and a free span; give its segment back if it was the last."""
+        """Free a page as a span; free or abandon its segment if no owned page is left there."""
         segment, theap = page.segment, page.owner
         assert theap is not None, "somebody owns the page"
         theap.queue_of(page).pages.remove(page)
@@ -260,7 +260,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             self._abandon_segment(segment)
 
     def _clear_page(self, page: Page) -> int:
-        """Make a page a free span, merged with its free neighbours; return its first slice."""
+        """Turn a page into a free span, merged with its free neighbours; return its first slice."""
         segment, start = page.segment, page.segment.start + page.index * SLICE
         end = start + page.slices * SLICE
         if segment.is_huge:
@@ -274,7 +274,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return page.index if segment.is_huge else self._merge_span(segment, page.index)
 
     def _merge_span(self, segment: Segment, index: int) -> int:
-        """Merge a free span that is in no queue with its neighbours, and enter the merged span."""
+        """Merge an unlisted free span with its neighbours, and enter the merged span."""
         index, count, taken = segment.merge(index)
         for other, size in taken:
             if segment.owner is not None:
@@ -285,7 +285,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         return index
 
     def _free_span(self, segment: Segment, index: int, count: int) -> None:
-        """Enter a free span in the owner's queues, if somebody owns the segment."""
+        """Enter a free span in the owner's queues, if the segment has an owner."""
         segment.spans[index] = count, None
         if segment.owner is not None:
             segment.owner.add_span(segment, index, count)
@@ -297,7 +297,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             self.blocks.join(start)
 
     def _give_segment(self, segment: Segment) -> None:
-        """Give a segment without pages back, with its free spans."""
+        """Free a segment without pages, and its free spans."""
         owner = segment.owner
         if owner is not None and not segment.is_huge:
             for index, (count, _) in segment.spans.items():
@@ -334,7 +334,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             theap.queue_of(page).pages.append(page)
 
     def _take_delayed(self, theap: Theap) -> None:
-        """Free what other threads have freed of the thread's pages, the newest first."""
+        """Free the blocks of the thread's pages that others freed, the newest first."""
         waiting, theap.delayed = theap.delayed, []
         for block in reversed(waiting):
             page = self._page_of(block)
@@ -344,7 +344,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
             self._free_own(page, block)
 
     def _abandon(self, page: Page) -> None:
-        """Let nobody own a page, and its segment if that has no other."""
+        """Remove the owner of a page, and of its segment if all pages there are abandoned."""
         theap, segment = page.owner, page.segment
         assert theap is not None
         theap.queue_of(page).pages.remove(page)
@@ -367,7 +367,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
         self._abandoned.push(segment)
 
     def _collect_abandoned(self, theap: Theap, *, force: bool = False) -> None:
-        """Free the empty pages of abandoned segments, and the segments if they have no other."""
+        """Free the empty pages of abandoned segments, and segments without other pages."""
         if force:
             self._abandoned.revisit()
         for _ in range(_TRIED_AT_END * (16 if force else 1)):
@@ -382,9 +382,9 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
                 self._abandoned.push_visited(segment)
 
     def _reclaim(self, theap: Theap, size: int, slices: int) -> tuple[Segment | None, bool]:
-        """Take over an abandoned segment that has a page or a free span for a page of a size.
+        """Take over an abandoned segment with a free block or a free span for a size.
 
-        Returns the segment, if any has, and whether it is a page.
+        Returns the segment or None, and whether it has a page with a free block.
         """
         for _ in range(_TRIED_TO_RECLAIM):
             segment = self._abandoned.pop()
@@ -424,7 +424,7 @@ class Mimalloc2Heap(MimallocHeap[Page, Theap]):
                 self._clear_page(page)
 
     def _take_over(self, segment: Segment, theap: Theap) -> None:
-        """Make a thread the owner of an abandoned segment and its pages, none of them empty."""
+        """Make a thread the owner of an abandoned segment and its pages, which are not empty."""
         segment.owner, segment.visits = theap, 0
         theap.segments += not segment.is_huge
         index = self._segments.first

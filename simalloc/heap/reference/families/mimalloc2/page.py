@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.mimalloc2.theap import Theap
 
 LARGEST_SMALL = 16 * KIB
-"""The largest blocks of a page of one slice."""
+"""Largest block in a page of one slice."""
 
 LARGEST_MEDIUM = 128 * KIB
-"""The largest blocks of a page of eight slices; above this each block has a page of its own."""
+"""Largest block in a page of eight slices; larger blocks get a page each."""
 
 LARGEST_IN_SEGMENT = 16 * MIB
-"""Above this each block has a segment of its own."""
+"""Largest block in a shared segment; larger blocks get a segment each."""
 
 _FIRST_BLOCK = 384
 """Offset of the first block in a page of blocks of up to 1 KiB."""
@@ -30,11 +30,11 @@ class Delayed(Enum):
     """Handling of a block of the page that another thread frees."""
 
     USE = auto()
-    """It tells the owner by its list, once."""
+    """The block is put on the owner's list, once."""
     NO = auto()
-    """It puts the block on the page's own list."""
+    """The block is put on the page's list."""
     NEVER = auto()
-    """The same, for good: nobody owns the page."""
+    """The block is always put on the page's list: the page has no owner."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -43,13 +43,13 @@ class Page(SomePage):
 
     segment: Segment
     index: int
-    """Its first slice."""
+    """First slice of the page."""
     owner: Theap | None
     delayed: Delayed = Delayed.USE
 
 
 def slices_for(size: int) -> int:
-    """Return the number of slices of a page for blocks of a size."""
+    """Return the number of slices of a page for blocks of `size` bytes."""
     if size <= LARGEST_SMALL:
         return 1
     if size <= LARGEST_MEDIUM:
@@ -58,5 +58,5 @@ def slices_for(size: int) -> int:
 
 
 def first_offset(size: int) -> int:
-    """Return the offset of the first block of a size in its page."""
+    """Return the offset of the first block in a page for blocks of `size` bytes."""
     return _FIRST_BLOCK if size <= KIB else 0

@@ -1,4 +1,4 @@
-"""The memory that mimalloc 2 reserves at its start, the first source of segments."""
+"""The memory that mimalloc 2 reserves at its start, its first source of segments."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from simalloc.heap.reference.space import State
 _PART = 32 * MIB
 
 RESERVE_RECORD = 4096
-"""Bytes of the library's own record of the used parts."""
+"""Bytes of the library's record of the used parts."""
 
 
 class Reserve:
-    """Memory that stays committed, in parts of a segment's size."""
+    """Memory that stays committed, in parts of one segment's size."""
 
     def __init__(self, heap: Heap, size: int, *, record: bool) -> None:
         blocks = heap.blocks
@@ -27,14 +27,14 @@ class Reserve:
         blocks.mark(self.start, State.FREE)
         self._blocks = blocks
         self._free = dict.fromkeys(range(size // _PART), True)
-        """By part, whether it is free."""
+        """By part: True if the part is free."""
         self._used: set[int] = set()
-        """The parts that were ever used."""
+        """Parts that were used at any time."""
 
     def take(self, size: int) -> tuple[int, bool] | None:
-        """Use the lowest free parts that hold `size` bytes, if any.
+        """Use the lowest free parts that hold `size` bytes.
 
-        Returns their address, and whether one was used before.
+        Returns their address and whether any of them was used before, or None.
         """
         count = -(-size // _PART)
         for index in range(len(self._free) - count + 1):
@@ -51,7 +51,7 @@ class Reserve:
         return None
 
     def give(self, address: int) -> None:
-        """Take back parts that have become one block."""
+        """Free parts that have been joined into one block."""
         blocks = self._blocks
         first = (address - self.start) // _PART
         end = first + blocks.size[address] // _PART

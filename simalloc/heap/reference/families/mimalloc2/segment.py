@@ -1,4 +1,4 @@
-"""Segments of mimalloc 2: 32 MiB that are cut into spans, and what of them is committed."""
+"""Segments of mimalloc 2: 32 MiB that are cut into spans and committed in parts."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 SEGMENT = 32 * MIB
 
 _COMMIT_UNIT = MIB // SLICE
-"""The slices that are committed together."""
+"""Number of slices that are committed together."""
 
 _HEADER_START = 264
 """Bytes of a segment's header in front of the records of its slices."""
 
 _SLICE_RECORD = 80
-"""The bytes that the header has for each slice."""
+"""Bytes of a slice's record in the header."""
 
 _RECORD_WRITTEN = 72
-"""Bytes written in the record of a span's first slice."""
+"""Bytes written to the record of a span's first slice."""
 
 _LINK_WRITTEN = 32
-"""Bytes written in the record of another slice, which leads to the first."""
+"""Bytes written to the record of another slice, which links to the first slice."""
 
 _MAX_LINKED = 255
-"""Maximum number of a page's slices, besides its last, that lead to its first."""
+"""Maximum number of a page's slices, besides its last, that link to its first slice."""
 
 _HEADER_SIZE = _HEADER_START + _SLICE_RECORD * (SEGMENT // SLICE + 1)
 
@@ -43,14 +43,14 @@ _SLOTS_SEARCHED = 16
 """Number of cached segments that are checked for due decommits when another is cached."""
 
 _MAX_PURGED = 4
-"""Maximum number of cached segments that are decommitted then."""
+"""Such a check stops after it has decommitted more than this number of cached segments."""
 
 
 class Segment:
-    """A segment: its spans, and which of its slices are committed and which wait to be none.
+    """A segment: its spans, and bitmaps of its committed and waiting slices.
 
-    `spans` has for each span's first slice its length and its page, None for a free one. A huge
-    segment is for one block only.
+    `spans` maps each span's first slice to the span's length and its page, or None if the span is
+    free. A huge segment contains only one block.
     """
 
     def __init__(self, start: int, relative: int, size: int, *, is_huge: bool) -> None:
@@ -61,26 +61,26 @@ class Segment:
         self.owner: Theap | None = None
         self.spans: dict[int, tuple[int, Page | None]] = {}
         self.used = 0
-        """The spans that are pages."""
+        """Number of spans that are pages."""
         self.abandoned = 0
-        """Number of its pages without an owner."""
+        """Number of pages without an owner."""
         self.visits = 0
-        """Number of visits since it was abandoned."""
+        """Number of visits since the segment was abandoned."""
         self.committed = 0
-        """The committed slices, as bits."""
+        """Bitmap of committed slices."""
         self.waiting = 0
-        """The slices that are to be decommitted, as bits."""
+        """Bitmap of slices that wait to be decommitted."""
         self.expire = 0
-        """When that is due, in milliseconds; 0: nothing is, or at once."""
+        """Time of that decommit in milliseconds, or 0 if none is scheduled or it is due at once."""
         self.is_reserved = False
-        """True if it is in the reserve, where everything stays committed."""
+        """True if the segment is in the reserve, which stays committed."""
 
     def pages(self) -> list[Page]:
-        """Return the pages, by address."""
+        """Return the pages in address order."""
         return [page for _, (_, page) in sorted(self.spans.items()) if page is not None]
 
     def free_spans(self) -> list[int]:
-        """Return the addresses at which free spans begin."""
+        """Return the start addresses of the free spans."""
         return [self.start + i * SLICE for i, (_, page) in self.spans.items() if page is None]
 
     def merge(self, index: int) -> tuple[int, int, list[tuple[int, int]]]:
@@ -102,15 +102,15 @@ class Segment:
 
 
 class Segments:
-    """The segments of all threads: got from the system, used, and kept for later.
+    """The segments of all threads: mapped, used, and cached.
 
-    `committed` is what the allocator believes to be committed, in bytes.
+    `committed` is the allocator's own count of committed bytes.
     """
 
     def __init__(self, heap: Heap, description: Mimalloc) -> None:
         self.committed = 0
         self.first = 1 if description.mechanism else 0
-        """The first slice of a segment that spans may have; those below it are the header."""
+        """First slice of a segment outside the header."""
         self._heap = heap
         self._options = description
         self._hint = 0
@@ -118,7 +118,7 @@ class Segments:
         self._reserve: Reserve | None = None
 
     def take(self, *, is_eager: bool) -> Segment:
-        """Return a segment that is one free span: one that is kept, or a new one."""
+        """Return a segment that is one free span: a cached segment or a new one."""
         if self._cache:
             segment, _ = self._cache.pop(min(self._cache))
             self._heap.touch(segment.start, _HEADER_SIZE if self.first else 0)
@@ -130,7 +130,7 @@ class Segments:
                 self._begin(segment, SEGMENT // SLICE if is_eager else self.first)
             if (
                 not (is_eager or segment.is_reserved) and self.first
-            ):  # memory committed alone is cleared by writing
+            ):  # lazily committed memory is cleared by writing
                 self._heap.touch(segment.start, _HEADER_SIZE)
         self._commit(segment, bits(0, self.first))
         segment.expire = 0
@@ -139,7 +139,7 @@ class Segments:
         return segment
 
     def take_huge(self, size: int) -> Segment:
-        """Return a segment that is one span, for a block of `size` bytes."""
+        """Return a segment with one span for a block of `size` bytes."""
         whole = size + self.first * SLICE
         segment = self._map(whole, is_huge=True)
         self.committed += 0 if segment.is_reserved else segment.size
@@ -152,7 +152,7 @@ class Segments:
         return segment
 
     def give(self, segment: Segment, now: int) -> None:
-        """Take back a segment without pages: it is kept, or unmapped if it is a huge one."""
+        """Free a segment without pages: cache it, or unmap it if it is huge."""
         segment.owner = None
         if segment.is_huge:
             self._unmap(segment, self.first + sum(count for count, _ in segment.spans.values()))
@@ -171,7 +171,7 @@ class Segments:
         self._cache[slot] = segment, now + delay
 
     def purge_cache(self, now: int, *, force: bool = False) -> None:
-        """Decommit segments that have been kept for long, of a few slots or with `force` of all."""
+        """Decommit cached segments that are due in a few slots, or with `force` all of them."""
         if not self._options.allow_decommit:
             return
         first = 0 if force else shuffled(now) % _CACHE_SLOTS
@@ -187,7 +187,7 @@ class Segments:
                 return
 
     def use(self, segment: Segment, index: int, count: int, now: int) -> None:
-        """Commit slices that are used now, in whole units; they wait no longer."""
+        """Commit the units of slices that become used; these slices no longer wait."""
         if segment.is_huge or (
             segment.waiting == 0 and segment.committed == bits(0, SEGMENT // SLICE)
         ):
@@ -200,7 +200,7 @@ class Segments:
         segment.waiting &= ~bits(start, end - start)
 
     def leave(self, segment: Segment, index: int, count: int, now: int) -> None:
-        """Decommit slices that have become free, or let them wait for it."""
+        """Decommit slices that have become free, at once or after a delay."""
         if not self._options.allow_decommit or segment.is_huge or segment.is_reserved:
             return
         delay, extend = self._options.decommit_delay, self._options.decommit_extend_delay
@@ -218,15 +218,15 @@ class Segments:
             segment.expire += extend
 
     def decommit_due(self, segment: Segment, now: int, *, force: bool = False) -> None:
-        """Decommit what waits in a segment, if that is due."""
+        """Decommit the waiting slices of a segment, if they are due."""
         if segment.waiting and (force or now >= segment.expire):
             waiting, segment.expire = segment.waiting, 0
             self._decommit(segment, waiting)
 
     def touch_records(self, segment: Segment, index: int) -> None:
-        """Write what the header has for the first and the last slice of a span.
+        """Write the header's records of a span's first and last slice.
 
-        Of a page it has something for those between as well.
+        For a page, the records of slices between them are also written.
         """
         if not self.first:
             return
@@ -239,7 +239,7 @@ class Segments:
             self._heap.touch(at + i * _SLICE_RECORD, _LINK_WRITTEN)
 
     def kept(self) -> list[Segment]:
-        """Return the segments that nobody uses."""
+        """Return the cached segments."""
         return [segment for segment, _ in self._cache.values()]
 
     def free_parts(self) -> list[int]:
@@ -248,7 +248,7 @@ class Segments:
 
     def _map(self, size: int, *, is_huge: bool) -> Segment:
         blocks = self._heap.blocks
-        # So far a header is cleared where something was before, even beyond its own slice.
+        # The model clears a header in memory used before, even beyond the header's own slice.
         header = _HEADER_START + _SLICE_RECORD * (round_up(size, SLICE) // SLICE + 1)
         size = system_size(size, 4096)
         start, was_used = self._take_reserved(size) or (None, False)
@@ -272,7 +272,7 @@ class Segments:
         return segment
 
     def _take_reserved(self, size: int) -> tuple[int, bool] | None:
-        """Take `size` bytes of the reserve, which is mapped at the first time."""
+        """Take `size` bytes of the reserve, or return None; the first call maps the reserve."""
         reserved = self._options.reserve_os_memory
         if not reserved:
             return None
@@ -286,7 +286,7 @@ class Segments:
         return self._reserve.take(size)
 
     def _unmap(self, segment: Segment, slices: int) -> None:
-        """Unmap a segment; the allocator believes `slices` of its slices to be committed."""
+        """Unmap a segment, in which the allocator counts `slices` slices as committed."""
         blocks = self._heap.blocks
         while blocks.size[segment.start] < segment.size:
             blocks.join(segment.start)
@@ -318,12 +318,12 @@ class Segments:
 
 
 def bits(index: int, count: int) -> int:
-    """Return the bits of slices from `index` on."""
+    """Return a bitmap of `count` slices from `index` on."""
     return ((1 << count) - 1) << index
 
 
 def shuffled(number: int) -> int:
-    """Return a number of 64 bits that depends on each bit of another: a step of splitmix64."""
+    """Return a 64-bit hash of a number: a step of splitmix64."""
     mixed = number or 17
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
     mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % (1 << 64)

@@ -1,4 +1,4 @@
-"""The heap that a thread has in mimalloc 2: queues of its pages, and of its free spans."""
+"""A thread's heap in mimalloc 2: its queues of pages and of free spans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPAN_ENDS: Final = (
     *range(1, 8),
     *(steps << doubling for doubling in range(1, 7) for steps in (5, 6, 7, 8)),
 )
-"""The most slices of the spans in each queue: up to 7 one each, then four to each doubling."""
+"""Maximum slices of the spans in each queue: one queue per length to 7, then four per doubling."""
 
 
 @dataclass(eq=False)
@@ -23,23 +23,23 @@ class Theap(SomeTheap[Page]):
     """State of a thread."""
 
     record: int | None = None
-    """The mapping that holds it; the main thread's is part of the program."""
+    """Mapping that contains the state, or None if that is part of the program (main thread)."""
     spans: list[list[tuple[Segment, int]]] = field(default_factory=lambda: [[] for _ in _SPAN_ENDS])
-    """The free spans by size, the newest first: their segments and first slices."""
+    """Free spans by size, as segments and first slices, the newest first."""
     segments: int = 0
     delayed: list[int] = field(default_factory=list)
-    """Blocks that others freed, for the thread to free."""
+    """Blocks of this thread's pages that other threads freed."""
 
     def add_span(self, segment: Segment, index: int, count: int) -> None:
         """Enter a free span as the newest of its queue."""
         self.spans[bisect_left(_SPAN_ENDS, count)].insert(0, (segment, index))
 
     def remove_span(self, segment: Segment, index: int, count: int) -> None:
-        """Take a free span out of its queue."""
+        """Remove a free span from its queue."""
         self.spans[bisect_left(_SPAN_ENDS, count)].remove((segment, index))
 
     def spans_from(self, count: int) -> Iterator[tuple[Segment, int]]:
-        """Yield the spans that may have `count` slices, in the order of a search."""
+        """Yield the spans that may have at least `count` slices, in search order."""
         for queue in self.spans[bisect_left(_SPAN_ENDS, count) :]:
             yield from queue
 
@@ -52,7 +52,7 @@ class Abandoned:
         self._visited: list[Segment] = []
 
     def push(self, segment: Segment) -> None:
-        """Enter a segment that was abandoned."""
+        """Enter a newly abandoned segment."""
         self._new.append(segment)
 
     def push_visited(self, segment: Segment) -> None:

@@ -1,1 +1,1 @@
-"""mimalloc 3, part by part; `mimalloc3.py` is what the program calls."""
+"""The parts of mimalloc 3's model; `mimalloc3.py` receives the program's calls."""

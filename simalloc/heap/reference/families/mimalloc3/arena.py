@@ -1,4 +1,4 @@
-"""Where mimalloc 3 gets its pages: arenas of slices, and mappings of their own."""
+"""Sources of mimalloc 3's pages: arenas of slices, and direct mappings."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.mimalloc import Mimalloc
 
 MAPPING_ALIGNMENT = 256 * MIB
-"""Mappings begin at multiples of this; the headers of an arena's pages are in each such part."""
+"""Alignment of mappings. Each part of this size begins with the headers of its pages."""
 
 HEADER_SLICES = 8
-"""The slices of page headers in each such part."""
+"""Number of slices with page headers in each such part."""
 
 _LARGEST_IN_ARENA = (MAPPING_ALIGNMENT - 512 * 1024) // SLICE
-"""Runs of more slices are not looked for in an arena."""
+"""Maximum number of slices that are searched for in an arena."""
 
 _CHUNK_SIZE = CHUNK * SLICE
 
 _BINS_WITH_MAP = 65
-"""The number of maps in an arena that have a header and a bit for each slice."""
+"""Number of bitmaps in an arena that have a header and a bit for each slice."""
 
 _LARGEST_ARENA = 16 * 1024 * MIB
 
 _PAGE_MAP_RANGE = 512 * MIB
-"""The addresses that one part of the page map is for; a word for each slice."""
+"""Bytes of addresses covered by one part of the page map, which has a word per slice."""
 
 _MAX_REGISTERED = 64
 """Maximum number of slices of a page that the page map contains."""
 
 _COMMITTED_AT_START = 2 * MIB + 256 * 1024
-"""The page map's root."""
+"""Bytes of the page map's root."""
 
 
 class Mapping:
-    """Memory from one call to the system: its address here, and the address in the real process."""
+    """Memory mapped at once: its address in the model, and its address in the real process."""
 
     def __init__(self, start: int, absolute: int, size: int) -> None:
         self.start = start
@@ -48,33 +48,33 @@ class Mapping:
 
 
 class Arena(Mapping):
-    """A mapping that is shared by pages; which of its slices are free, and what waits."""
+    """A mapping that pages share, with maps of its free slices and of slices to purge."""
 
     def __init__(self, start: int, absolute: int, size: int) -> None:
         super().__init__(start, absolute, size)
         self.slices = SliceMap(size // _CHUNK_SIZE)
         self.committed = 0
-        """The slices that were ever used, as bits."""
+        """Bitmap of slices that were used at any time."""
         self.purge = 0
         """Bitmap of slices scheduled for purging."""
         self.expire = 0
-        """When that is due, in milliseconds; 0: nothing is."""
+        """Time of the next purge in milliseconds, or 0 if none is scheduled."""
         self.abandoned: dict[int, dict[int, Page]] = {}
-        """By size of block, the abandoned pages with room for more, by their slice."""
+        """Marked abandoned pages with free blocks, by block size and by first slice."""
 
     def index(self, address: int) -> int:
-        """Return the number of the slice in which an address lies."""
+        """Return the index of the slice that contains an address."""
         return (address - self.start) // SLICE
 
     def free_runs(self) -> Iterator[int]:
-        """Yield the addresses at which free slices begin."""
+        """Yield the start addresses of the runs of free slices."""
         for index in range(self.size // SLICE):
             if self.slices.is_free(index) and not self.slices.is_free(index - 1):
                 yield self.start + index * SLICE
 
 
 class Run(NamedTuple):
-    """Slices that were got for a page, at an address here; whether they were never used before."""
+    """Slices allocated for a page: mapping, address in the model, True if never used before."""
 
     mapping: Mapping
     start: int
@@ -82,9 +82,9 @@ class Run(NamedTuple):
 
 
 class Arenas:
-    """All memory that a heap has from the system.
+    """All memory that a heap has mapped.
 
-    `committed` is the allocator's own count of committed bytes. Without mechanism, a heap has no
+    `committed` is the allocator's own count of committed bytes. Without mechanism, the heap has no
     headers, bitmaps or page map, and only slices decide where slices are placed.
     """
 
@@ -96,10 +96,10 @@ class Arenas:
         self._mechanism = description.mechanism
         self._hint = description.base - description.hint_delta
         self._page_map: dict[int, int] = {}
-        self._expire = 0  # no purge is due before; 0 if none is scheduled
+        self._expire = 0  # time before which no purge is due; 0 if none is scheduled
 
     def take(self, slices: int, sequence: int) -> Run:
-        """Return slices side by side."""
+        """Return a run of slices."""
         if slices > _LARGEST_IN_ARENA or self._options.disallow_arena_alloc:
             return self.map_page(slices)
         return (
@@ -109,7 +109,7 @@ class Arenas:
         )
 
     def map_page(self, slices: int, alignment: int = 0) -> Run:
-        """Map slices of their own, at a multiple of `alignment` if one is given."""
+        """Map slices directly, at a multiple of `alignment` if given."""
         front = (alignment or SLICE) if self._mechanism else 0
         size = system_size(slices * SLICE + front, SLICE)
         mapping = Mapping(*self._map(size, max(MAPPING_ALIGNMENT, alignment)), size)
@@ -124,7 +124,7 @@ class Arenas:
         return Run(mapping, start, is_new=True)
 
     def give(self, page: Page, now: int) -> None:
-        """Take back the slices of a page, whose blocks have become one."""
+        """Free the slices of a page, whose blocks must have been joined."""
         mapping, blocks = page.mapping, self._heap.blocks
         if not isinstance(mapping, Arena):
             self._unmap(page)
@@ -141,21 +141,21 @@ class Arenas:
         mapping.slices.put(index, page.slices)
 
     def mark(self, page: Page) -> None:
-        """Enter an abandoned page where threads look for one."""
+        """Enter an abandoned page in the map that threads search."""
         assert isinstance(page.mapping, Arena), "only pages in arenas are looked for"
         marked = page.mapping.abandoned.setdefault(page.block_size, {})
         marked[page.mapping.index(page.start)] = page
         page.is_marked = True
 
     def unmark(self, page: Page) -> None:
-        """Take a page out from where threads look for one, if it is there."""
+        """Remove a page from the map that threads search, if it is there."""
         if page.is_marked:
             assert isinstance(page.mapping, Arena)
             del page.mapping.abandoned[page.block_size][page.mapping.index(page.start)]
             page.is_marked = False
 
     def find_marked(self, block_size: int, sequence: int) -> Page | None:
-        """Return an abandoned page for blocks of a size that has room."""
+        """Return an abandoned page with free blocks of a size, or None."""
         for arena in self._in_order(sequence):
             marked = arena.abandoned.get(block_size)
             if not marked:
@@ -166,7 +166,7 @@ class Arenas:
         return None
 
     def purge(self, sequence: int, now: int, *, force: bool = False) -> None:
-        """Purge slices that are due in a limited number of arenas, or with `force` all of them."""
+        """Purge slices that are due in a limited number of arenas; with `force`, in every arena."""
         if not self.arenas or (not force and (self._expire == 0 or self._expire > now)):
             return
         most = len(self.arenas) if force else len(self.arenas) // 4 + 1
@@ -186,7 +186,7 @@ class Arenas:
             self._expire = 0
 
     def register(self, page: Page) -> None:
-        """Enter a page in the page map, whose parts are mapped as they are needed."""
+        """Enter a page in the page map, and map the parts of the page map that it needs."""
         if not self._mechanism:
             return
         first = self.absolute(page.mapping, page.start) // SLICE
@@ -216,7 +216,7 @@ class Arenas:
 
     @staticmethod
     def absolute(mapping: Mapping, address: int) -> int:
-        """Return the real address of what lies at an address here."""
+        """Return the address in the real process of an address in the model."""
         return mapping.absolute + address - mapping.start
 
     def _take_in_arenas(self, slices: int, sequence: int) -> Run | None:
@@ -227,7 +227,7 @@ class Arenas:
         return None
 
     def _take_in_new_arena(self, slices: int, sequence: int) -> Run | None:
-        """Reserve an arena, in which there may still be no room for so much in one piece."""
+        """Reserve an arena and take slices there; return None if no run is long enough."""
         size = self._options.arena_reserve << len(self.arenas) // 8
         least = round_up(slices * SLICE, _CHUNK_SIZE) + _CHUNK_SIZE
         size = max(min(size, _LARGEST_ARENA), least)
@@ -245,7 +245,7 @@ class Arenas:
         return self._take_in_arenas(slices, sequence)
 
     def _make_tables(self, arena: Arena) -> None:
-        """Set the slices aside in which an arena has its bitmaps and its pages' headers."""
+        """Take the slices that contain an arena's bitmaps and its pages' headers."""
         map_size = arena.size // _CHUNK_SIZE * (CHUNK // 8)
         bitmaps = 704 + _BINS_WITH_MAP * (128 + map_size) + 448 + map_size
         for part in range(0, arena.size, MAPPING_ALIGNMENT):
@@ -267,7 +267,7 @@ class Arenas:
         return Run(arena, address, is_new=is_new)
 
     def _cut_out(self, arena: Arena, index: int, count: int) -> int:
-        """Make a block of some free slices, which are free no more; return its address."""
+        """Cut a block out of free slices, which become used; return its address."""
         blocks, slices = self._heap.blocks, arena.slices
         first = index
         while slices.is_free(first - 1):

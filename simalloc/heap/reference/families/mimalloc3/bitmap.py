@@ -1,4 +1,4 @@
-"""The bitmaps in which an arena of mimalloc 3 finds free slices, and abandoned pages."""
+"""Bitmaps in which an arena of mimalloc 3 searches free slices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 from simalloc.heap.reference.families.mimalloc.block_sizes import lowest_bit
 
 CHUNK = 512
-"""The slices of a chunk, in which a search looks for a run."""
+"""Number of slices of a chunk, the range of a search for a run."""
 
 _GROUP = 64
 """Number of chunks in a group; a search visits group after group."""
@@ -19,7 +19,7 @@ _BYTE_STARTS = _ALL // 0xFF
 
 
 class Kind(IntEnum):
-    """The runs that a chunk is kept for, in the order in which searches visit the kinds."""
+    """The runs for which a chunk is reserved, in the order in which searches visit the kinds."""
 
     SMALL = 0
     OTHER = 1
@@ -30,16 +30,16 @@ class Kind(IntEnum):
 
 
 class SliceMap:
-    """The free slices of an arena, by chunks that are each kept for runs of a kind."""
+    """The free slices of an arena, by chunks that are each reserved for one kind of run."""
 
     def __init__(self, chunks: int) -> None:
         self.free = [_ALL] * chunks
         self.kind = [Kind.NONE] * chunks
         self._is_hopeful = [True] * chunks
-        self._highest = 0  # chunk in which something was freed, or nothing was found to be free
+        self._highest = 0  # highest chunk with a freed slice, or found full by a search
 
     def is_free(self, index: int) -> bool:
-        """Say whether a slice is free; one outside of the arena is not."""
+        """Return whether a slice is free. A slice outside the arena is not free."""
         chunk, bit = divmod(index, CHUNK)
         return 0 <= chunk < len(self.free) and bool(self.free[chunk] >> bit & 1)
 
@@ -53,18 +53,18 @@ class SliceMap:
                 self.kind[chunk] = Kind.NONE
 
     def take(self, index: int, count: int) -> None:
-        """Use the slices from `index` on, which are free."""
+        """Mark the free slices from `index` on as used."""
         for chunk, bits in _parts(index, count):
             self.free[chunk] &= ~bits
 
     def keep_for(self, index: int, count: int) -> None:
-        """Let chunks of no kind at whose very start a run begins be of that run's kind."""
+        """Reserve chunks without a kind whose first slice is in a run for the kind of the run."""
         for chunk, bits in _parts(index, count):
             if bits & 1 and self.kind[chunk] is Kind.NONE:
                 self.kind[chunk] = kind_of(count)
 
     def find(self, count: int, sequence: int) -> int | None:
-        """Return the first of `count` free slices for the thread of a number, or None."""
+        """Return the first of `count` free slices for the thread number `sequence`, or None."""
         if count > CHUNK:
             return self._find_chunks(count)
         kinds = [kind for kind in Kind if kind <= kind_of(count) or kind is Kind.NONE]
@@ -77,7 +77,7 @@ class SliceMap:
         return None
 
     def _groups(self, sequence: int) -> Iterator[tuple[int, int]]:
-        """Yield the groups in the order of a search, and where each one's order wraps around."""
+        """Yield the groups in search order, and the position at which each group's order wraps."""
         highest, within = divmod(self._highest, _GROUP)
         for group in rotated(sequence, highest + 1, -(-len(self.free) // _GROUP)):
             yield group, within + 1 if group == highest else _GROUP
@@ -102,7 +102,7 @@ class SliceMap:
 
 
 def rotated(start: int, wrap: int, end: int) -> Iterator[int]:
-    """Yield the numbers below `wrap` from `start` modulo that on, around, then those to `end`."""
+    """Yield the numbers below `wrap`, rotated to begin at `start % wrap`, then those to `end`."""
     first = start % wrap
     yield from range(first, wrap)
     yield from range(first)
@@ -110,14 +110,14 @@ def rotated(start: int, wrap: int, end: int) -> Iterator[int]:
 
 
 def kind_of(count: int) -> Kind:
-    """Return the kind that a run of `count` slices is of."""
+    """Return the kind of a run of `count` slices."""
     if count > CHUNK:
         return Kind.HUGE
     return {1: Kind.SMALL, 8: Kind.MEDIUM, 64: Kind.LARGE}.get(count, Kind.OTHER)
 
 
 def _starts(bits: int, count: int) -> int:
-    """Return at which bits a run of `count` begins that can be taken there."""
+    """Return the bits at which a run of `count` slices may begin."""
     starts, have = bits, 1
     while have < count:
         step = min(have, count - have)
@@ -127,7 +127,7 @@ def _starts(bits: int, count: int) -> int:
 
 
 def _parts(index: int, count: int) -> Iterator[tuple[int, int]]:
-    """Yield the chunks of a run, and its bits in each."""
+    """Yield the chunks of a run, and the run's bits in each chunk."""
     end = index + count
     while index < end:
         chunk, first = divmod(index, CHUNK)

@@ -28,18 +28,18 @@ from simalloc.heap.reference.space import State
 from simalloc.policy.families.mimalloc import Mimalloc, ReclaimOnFree
 
 _THOROUGH_FROM = 8 * KIB
-"""Minimum bytes of a request that moves the page that it fills out of its queue."""
+"""Minimum bytes of a request that removes the page that it fills from its queue."""
 
 _CALLS_TO_COLLECT = 1000
 
 _LARGEST_RECLAIMED = 128 * KIB
 
 _RECORDS = (112, 8904)
-"""The sizes of a thread's own records."""
+"""Sizes of a thread's own records."""
 
 
 class Mimalloc3Heap(MimallocHeap[Page, Theap]):
-    """Pages of blocks of one size, given up when they are full and taken back when they are not."""
+    """Pages of blocks of one size, abandoned when full and reclaimed when blocks are free."""
 
     largest_small = LARGEST_SMALL
     retired_for = 16, 4
@@ -53,11 +53,11 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         self._threads = 1
 
     def rounded(self, size: int) -> int:
-        """Return the size of the blocks that requests for `size` bytes get."""
+        """Return the block size for requests of `size` bytes."""
         return block_size(size) if size <= LARGEST_BLOCK else system_size(size, SLICE)
 
     def give_back(self) -> None:
-        """Collect everything that the thread can, and purge all scheduled slices."""
+        """Collect all memory of the thread, and purge all scheduled slices."""
         self._calls += 1
         theap = self._theaps.get(self.request.thread)
         if theap is not None:
@@ -65,16 +65,16 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         self._arenas.purge(0 if theap is None else theap.sequence, self._now, force=True)
 
     def figures(self) -> dict[str, int]:
-        """Return the figures of `mi_process_info`."""
+        """Return the committed bytes, as `mi_process_info` reports them."""
         return {"committed": max(self._arenas.committed, 0)}
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return the distance of an object from the first arena."""
+        """Return an object's distance from the first arena."""
         page = self._page_of(address)
         return 0, 0, self._arenas.absolute(page.mapping, address) - self._options.base
 
     def listed(self) -> Iterable[int]:
-        """Return the free blocks of all pages, what pages have never used, and free slices."""
+        """Return the free blocks and unused parts of all pages, and the free slices."""
         yield from self._free_in_pages()
         for arena in self._arenas.arenas:
             yield from arena.free_runs()
@@ -100,7 +100,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
             self._free_for(None, address)
 
     def _allocate_aligned(self, theap: Theap, size: int, alignment: int) -> int:
-        """Take a block that is aligned by itself, or the high end of a larger one."""
+        """Take a block that is aligned by itself, or the high end of a larger block."""
         if alignment > SLICE:
             return self._allocate_generic(theap, max(size, SMALL + 1), alignment)
         if size < alignment <= 4096:
@@ -118,7 +118,11 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return natural_alignment(size) if self._mechanism else min(lowest_bit(size), SLICE)
 
     def _allocate_generic(self, theap: Theap, size: int, alignment: int = 0) -> int:
-        """Search all pages of the size; every few calls, and for large sizes, also collect."""
+        """Search all pages of the size; collect every 1,000 calls.
+
+        A page of larger blocks that this call fills is abandoned after 1,000 calls or for a large
+        request.
+        """
         theap.calls += not theap.is_new
         theap.is_new = False
         is_thorough = theap.calls >= _CALLS_TO_COLLECT or size >= _THOROUGH_FROM
@@ -144,7 +148,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
             self._arenas.purge(theap.sequence, self._now)
 
     def _find_page(self, theap: Theap, size: int, alignment: int) -> Page:
-        """Return a page of the thread's that has a free block for a request."""
+        """Return a page of the thread with a free block for a request."""
         if alignment or size > LARGEST_BLOCK:
             return self._new_page(theap, system_size(size, SLICE), alignment)
         wanted = block_size(size)
@@ -160,7 +164,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return self._reclaim_for(theap, wanted) or self._new_page(theap, wanted)
 
     def _search(self, theap: Theap, queue: Queue[Page]) -> Page | None:
-        """Return the best of the first pages with room, and give up pages that are full."""
+        """Return the best of the first pages with free blocks, and abandon full pages."""
         retain = queue.score // 32
         if queue.pages[0].is_small:
             retain += theap.full_retain
@@ -188,7 +192,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return None if candidate is None else self._prepare(queue, candidate)
 
     def _better(self, candidate: Page | None, page: Page) -> Page:
-        """Return the one of two pages with room to use; an empty candidate is freed if not used."""
+        """Return the page to use of two with free blocks; free an empty candidate if it loses."""
         if candidate is None:
             return page
         if candidate.used == 0:
@@ -198,14 +202,14 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return page if is_fuller else candidate
 
     def _prepare(self, queue: Queue[Page], page: Page) -> Page:
-        """Bring a page with room to the front of its queue, with a free block."""
+        """Move a page to the front of its queue, and give it a free block."""
         if not page.free:
             self._extend(page)
         queue.move(page, to_front=True)
         return page
 
     def _reclaim_for(self, theap: Theap, size: int) -> Page | None:
-        """Take over an abandoned page that has room for a block of a size."""
+        """Reclaim an abandoned page with a free block of a size, or return None."""
         while page := self._arenas.find_marked(size, theap.sequence):
             self._arenas.unmark(page)
             page.collect()
@@ -219,7 +223,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return None
 
     def _new_page(self, theap: Theap, size: int, alignment: int = 0) -> Page:
-        """Make a page for blocks of a size, the first of its queue."""
+        """Make a page for blocks of `size` bytes, the first of its queue."""
         slices = size // SLICE if alignment else slices_for(size, mechanism=self._mechanism)
         if alignment:
             run = self._arenas.map_page(slices, alignment)
@@ -250,7 +254,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         return page
 
     def _free_page(self, page: Page) -> None:
-        """Make one block of a page, and give its slices back."""
+        """Join the blocks of a page into one, and free its slices."""
         if page.owner is not None:
             page.owner.queue_of(page).pages.remove(page)
         self._arenas.unmark(page)
@@ -275,7 +279,7 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
             page.remote.append(block)
 
     def _free_abandoned(self, theap: Theap | None, page: Page) -> None:
-        """Free, take over, or enter in the map a page that has no owner and a block more."""
+        """Free, reclaim or mark a page without an owner after one of its blocks was freed."""
         page.collect(keep_newest=int(page.block_size <= SMALL))
         if page.used == 1:
             page.collect()
@@ -309,12 +313,12 @@ class Mimalloc3Heap(MimallocHeap[Page, Theap]):
         )
 
     def _adopt(self, theap: Theap, page: Page) -> None:
-        """Let a thread own a page, the last of its queue."""
+        """Make a thread the owner of a page, which becomes the last of its queue."""
         page.owner = page.former = theap
         theap.queue_of(page).pages.append(page)
 
     def _abandon(self, page: Page) -> None:
-        """Let a page have no owner, and enter it in the map if it has room; or free it."""
+        """Remove a page's owner; mark the page if it has free blocks, or free it if empty."""
         assert page.owner is not None
         page.collect()
         if page.used == 0:

@@ -13,43 +13,43 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.mimalloc3.theap import Theap
 
 LARGEST_SMALL = 10 * KIB
-"""The largest blocks of a page of one slice."""
+"""Largest block in a page of one slice."""
 
 LARGEST_MEDIUM = 86698
-"""The largest blocks of a page of eight slices; in pages of 65536 bytes they are larger."""
+"""Largest block in a page of eight slices. Blocks of 65,536 bytes use larger pages."""
 
 LARGEST_BLOCK = 512 * KIB
-"""Above this each block has a page of its own, a singleton."""
+"""Largest block in a shared page; a larger block gets a page of its own, a singleton."""
 
 HEADER = 128
-"""The bytes of a page's header; a small page has it in front of its blocks."""
+"""Bytes of a page's header. A small page has its header in front of its blocks."""
 
 FARTHEST_OFFSET = 4096 - HEADER
-"""The farthest that the first block of a page may lie behind the page's start, if not small."""
+"""Maximum offset of the first block in a page that is not small."""
 
 FARTHEST_COLOUR = 448
-"""The farthest that the first block of a small page is moved, so that caches are used evenly."""
+"""Maximum displacement of a small page's first block, which spreads blocks over cache sets."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Page(SomePage):
-    """A page, with where it was got."""
+    """A page, its mapping and its owners."""
 
     mapping: Mapping
     owner: Theap | None
     former: Theap
-    """The latest owner."""
+    """Latest owner."""
     is_marked: bool = False
-    """True if it is in its arena's map of abandoned pages."""
+    """True if the page is in its arena's map of abandoned pages."""
 
     @property
     def is_small(self) -> bool:
-        """True if it is one slice, whose blocks have up to 10 KiB."""
+        """True if the page is one slice, with blocks of up to 10 KiB."""
         return self.block_size <= LARGEST_SMALL
 
 
 def slices_for(size: int, *, mechanism: bool) -> int:
-    """Return the number of slices of a page for blocks of a size."""
+    """Return the number of slices of a page for blocks of `size` bytes."""
     if size > LARGEST_BLOCK:
         return round_up(size + (FARTHEST_OFFSET if mechanism else 0), SLICE) // SLICE
     if size <= LARGEST_SMALL:
@@ -67,7 +67,7 @@ def natural_alignment(size: int) -> int:
 
 
 def first_block(size: int, slices: int, start: int) -> int:
-    """Return the offset of the first block in a page that begins at an absolute address."""
+    """Return the offset of the first block in a page with the absolute address `start`."""
     room = slices * SLICE
     if size <= LARGEST_SMALL:
         unit = size if size == lowest_bit(size) <= 4096 or size <= KIB else HEADER
@@ -85,6 +85,6 @@ def first_block(size: int, slices: int, start: int) -> int:
 
 
 def scatter(choices: int, slices: int, start: int) -> int:
-    """Return a number below `choices` that is a hash of a page's absolute address."""
+    """Return a number below `choices`: a hash of a page's absolute address."""
     high = (start // SLICE // slices * 0x9E3779B97F4A7C15 % (1 << 64)) >> 48
     return high * choices >> 16

@@ -1,4 +1,4 @@
-"""The heap that a thread has in mimalloc 3."""
+"""A thread's heap in mimalloc 3."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Theap(SomeTheap[Page]):
     """State of a thread."""
 
     sequence: int
-    """The thread's number, by first mallocs; the main thread's is 0."""
+    """Number of the thread in the order of first mallocs; the main thread is 0."""
     full_retain: int
     """Maximum number of full pages that a search leaves in their queue."""
     calls: int = 0
-    """The generic mallocs since the last collection."""
+    """Number of generic mallocs since the latest regular collection."""
     collected: int = 0
-    """The generic mallocs before that, since the last full collection."""
+    """Number of generic mallocs before that, since the latest full collection."""
     records: tuple[int, ...] = ()
-    """The blocks that hold the thread's own records."""
+    """Blocks that contain the thread's own records."""
     is_new: bool = False
-    """True if the thread, not the main one, has not called malloc yet."""
+    """True if the thread has not called malloc yet; never for the main thread."""

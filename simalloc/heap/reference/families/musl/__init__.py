@@ -1,1 +1,1 @@
-"""musl's mallocng, part by part; `musl.py` is what the program calls."""
+"""The parts of musl's mallocng; `musl.py` receives the program's calls."""

@@ -1,4 +1,4 @@
-"""Groups of slots, and what their memory says of where the objects in them lie."""
+"""Groups of slots, and the bytes in memory that decide the place of an object in its slot."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ _TELLING = (13, 14)
 
 
 class Memory:
-    """Of each unit of a mapping the two bytes that decide where in a slot an object lies.
+    """The two bytes of each unit of a mapping that decide an object's offset in its slot.
 
-    Byte 13 of the unit before a slot says whether byte 14 counts, which has the latest offset.
+    If byte 13 of the unit before a slot is not 0, byte 14 contains the latest offset.
     """
 
     def __init__(self, size: int) -> None:
         self._bytes = {place: bytearray(size // _UNIT) for place in _TELLING}
 
     def fill(self, at: int, size: int, value: int) -> None:
-        """Write a value into `size` bytes."""
+        """Write a value to `size` bytes."""
         for place, values in self._bytes.items():
             first, end = _units(at, size, place)
             values[first:end] = bytes([value]) * (end - first)
 
     def copy(self, at: int, source: Memory, start: int, size: int) -> None:
-        """Copy bytes from `start` on of another mapping, which is as far from a unit's start."""
+        """Copy bytes from `start` on of another mapping, at the same offset within a unit."""
         for place, values in self._bytes.items():
             first, end = _units(at, size, place)
             low, _ = _units(start, size, place)
             values[first:end] = source._bytes[place][low : low + end - first]
 
     def write(self, at: int, value: int) -> None:
-        """Write one byte; only the deciding bytes are stored."""
+        """Write one byte; only bytes 13 and 14 of a unit are stored."""
         if at % _UNIT in _TELLING:
             self._bytes[at % _UNIT][at // _UNIT] = value
 
     def read(self, at: int) -> int:
-        """Return one of the deciding bytes."""
+        """Return byte 13 or 14 of a unit."""
         return self._bytes[at % _UNIT][at // _UNIT]
 
 
 def _units(at: int, size: int, place: int) -> tuple[int, int]:
-    """Return the units, from the first to before the end, whose byte `place` is in some bytes."""
+    """Return the range of units whose byte `place` is among `size` bytes from `at` on."""
     return -((place - at) // _UNIT), -((place - at - size) // _UNIT)
 
 
 @dataclass(eq=False)
 class Mapping:
-    """Memory from one call of mmap; `memory` is None if it holds a single object."""
+    """Memory from one call of mmap. `memory` is None if it contains a single object."""
 
     number: int
     base: int
@@ -57,10 +57,10 @@ class Mapping:
 
 @dataclass(eq=False)
 class Group:
-    """Slots of one class; `avail` and `freed` have a bit per slot, the lowest for the first slot.
+    """Slots of one class. `avail` and `freed` have one bit per slot, the lowest for slot 0.
 
-    Slots that are neither available nor freed are in use. Slots above `active` are not handed out
-    yet. `host` is the group and the slot that contain this group.
+    Slots that are neither available nor freed are in use. Slots above `active` are not allocated
+    yet. `host` is the group and the slot that contain this group, or None.
     """
 
     number: int
@@ -80,7 +80,7 @@ class Group:
 
     @property
     def all(self) -> int:
-        """The bits of all slots."""
+        """Bits of all slots."""
         return (1 << self.count) - 1
 
     def start(self, slot: int) -> int:
@@ -88,7 +88,7 @@ class Group:
         return self.first + slot * self.stride
 
     def activate(self) -> None:
-        """Make what has been freed available."""
+        """Make all freed slots up to `active` available."""
         self.avail = self.freed & (2 << self.active) - 1
         self.freed -= self.avail
 

@@ -18,7 +18,7 @@ from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.musl import Musl
 
 _THRESHOLD = 131052
-"""Requests from this size on have mappings of their own."""
+"""Minimum size of requests that get their own mapping."""
 
 _BOUNCES, _SOON, _REMEMBERED = 100, 10, 150
 _LAST_STEP = 255
@@ -27,7 +27,7 @@ _RECORDS = 101
 
 
 class MuslHeap(WritingHeap):
-    """Groups of slots, in mappings of their own or in slots of larger classes."""
+    """Groups of slots, in separate mappings or in slots of larger classes."""
 
     def __init__(self, description: Musl) -> None:
         super().__init__(description)
@@ -57,7 +57,7 @@ class MuslHeap(WritingHeap):
         return address
 
     def free(self, address: int) -> None:
-        """Free the slot, and its group if that is empty then."""
+        """Free the slot, and its group if the group is then empty."""
         held = self._objects.pop(address)
         self._write_header(held.group, held.at, 255, 0)
         self._offer(held.group, held.slot)
@@ -69,7 +69,7 @@ class MuslHeap(WritingHeap):
             self._free_slot(group, held.slot)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay if the slot is large enough and not much too large."""
+        """Stay if the slot is large enough and at most one class too large."""
         held = self._objects[address]
         end = held.group.start(held.slot) + held.group.stride - self._tag
         if size > end - held.at or size >= _THRESHOLD:
@@ -80,7 +80,7 @@ class MuslHeap(WritingHeap):
         return True
 
     def reallocate(self, address: int, size: int) -> int:
-        """Stay, move the mapping, or copy."""
+        """Stay, remap the mapping, or copy the object."""
         held = self._objects[address]
         if not self.reallocate_in_place(address, size):
             if held.group.number == ALONE and size >= _THRESHOLD:
@@ -94,7 +94,7 @@ class MuslHeap(WritingHeap):
         return address
 
     def figures(self) -> dict[str, int]:
-        """Return the bytes of metadata, and how often the system was called."""
+        """Return the bytes of metadata, and the numbers of system calls."""
         return {
             "meta": self.brk,
             "mmaps": self._mmaps,
@@ -105,7 +105,7 @@ class MuslHeap(WritingHeap):
         }
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return the number of the mapping, and where in it the object's bytes begin."""
+        """Return the number of the mapping, and the offset of the object's bytes in it."""
         held = self._objects[address]
         return held.group.mapping.number, 0, held.at - held.group.mapping.base
 
@@ -132,7 +132,7 @@ class MuslHeap(WritingHeap):
         return address
 
     def _allocate_aligned(self, size: int, alignment: int) -> int:
-        """Allocate so much that the object can begin at a multiple of a power of two."""
+        """Allocate enough bytes for the object to begin at a multiple of a power of two."""
         alignment = 1 << (alignment - 1).bit_length()
         address = self._allocate(size + alignment - UNIT)
         held = self._objects[address]
@@ -147,7 +147,7 @@ class MuslHeap(WritingHeap):
     # Finding a slot.
 
     def _find(self, size: int) -> tuple[Group, int]:
-        """Return an available slot of the class, or of the next if few are used of that."""
+        """Return an available slot of the class, or of the next one if that has few slots."""
         number = class_of(size + self._tag)
         if self._prefers_next(number):
             number += 1
@@ -177,7 +177,7 @@ class MuslHeap(WritingHeap):
         return ring[0], ring[0].take()
 
     def _turn(self, ring: list[Group]) -> None:
-        """Make available what has been freed in another group, or drop the only one, all used."""
+        """Make the freed slots of the next group available; a used-up head leaves the ring."""
         head = ring.pop(0)
         if head.freed:
             ring.append(head)
@@ -196,7 +196,7 @@ class MuslHeap(WritingHeap):
         self.visited += 1
 
     def _raise_active(self, group: Group) -> None:
-        """Hand out one slot more, and those behind it that lie in the same page."""
+        """Activate one more slot, and the following slots that are within one page."""
         count = group.active + 2
         while count < group.count:
             start = self._head + group.stride * count
@@ -208,7 +208,7 @@ class MuslHeap(WritingHeap):
     # Groups come and go.
 
     def _new_group(self, number: int, size: int) -> Group:
-        """Make a group, with a mapping of its own if it is large enough."""
+        """Make a group, with its own mapping if it is large enough."""
         self._take_record()
         usage = self._usage[number]
         count = slot_count(number, usage, self._head)
@@ -266,7 +266,7 @@ class MuslHeap(WritingHeap):
         return self._lay_out(group)
 
     def _lay_out(self, group: Group) -> Group:
-        """Cut the slots."""
+        """Cut the group's memory into slots."""
         at: int | None = group.first
         if self._head:
             start = group.first - self._head
@@ -285,7 +285,7 @@ class MuslHeap(WritingHeap):
         return group
 
     def _free_slot(self, group: Group, slot: int) -> None:
-        """Free a slot that may be the last one in use, or the first that is free."""
+        """Free a slot that may be the last one in use or the first free one of its group."""
         bit = 1 << slot
         free = group.freed | group.avail
         ring = self._rings[group.number] if group.number != ALONE else []
@@ -302,7 +302,7 @@ class MuslHeap(WritingHeap):
         group.freed |= bit
 
     def _may_go(self, group: Group, ring: list[Group]) -> bool:
-        """Say whether a group without objects is given up."""
+        """Return whether a group without objects is dropped."""
         if group.number == ALONE or group.stride < SIZES[group.number] or group.host:
             return True
         if ring != [group] or self._bounces[group.number] < _BOUNCES:
@@ -310,7 +310,7 @@ class MuslHeap(WritingHeap):
         return 9 * group.count <= self._usage[group.number] and group.count < 20
 
     def _drop(self, group: Group) -> None:
-        """Give a group up: unmap it, or free the slot that it lies in."""
+        """Drop a group: unmap it, or free the slot that contains it."""
         if group.number != ALONE:
             self._usage[group.number] -= group.count
         self._groups.remove(group)
@@ -333,7 +333,7 @@ class MuslHeap(WritingHeap):
             self.blocks.unmap_segment(start)
 
     def _count_bounce(self, number: int) -> None:
-        """Count a bounce: a class that maps memory soon after it has unmapped some."""
+        """Count a mapping soon after an unmapping in the same class (a bounce)."""
         last = self._unmapped_at[number]
         if last and self._step - last < _SOON and self._bounces_count:
             more = self._bounces[number] + 1
@@ -364,7 +364,7 @@ class MuslHeap(WritingHeap):
         return self._lay_out(group)
 
     def _remap(self, address: int, size: int) -> int:
-        """Give an object's mapping another size."""
+        """Resize the mapping of an object."""
         held = self._objects[address]
         group, mapping = held.group, held.group.mapping
         place = held.at - mapping.base
@@ -395,7 +395,7 @@ class MuslHeap(WritingHeap):
             self.touch(base + start - source, end - start)
 
     def _offer(self, group: Group, slot: int) -> None:
-        """Offer the whole pages of a freed slot to the system, which takes them if it is short."""
+        """Count the whole pages of a freed slot that MADV_FREE offers; they stay resident."""
         start, end = group.start(slot), group.start(slot) + group.stride - self._tag
         if self._offers and (start - 1) ^ end >= 2 * PAGE and group.count > 1:
             size = end // PAGE * PAGE - round_up(start, PAGE)
@@ -404,7 +404,7 @@ class MuslHeap(WritingHeap):
                 self._madvised += size
 
     def _take_record(self) -> None:
-        """Use a record of a group; more are in another page of the break."""
+        """Use a record for a group. A new page of the break provides more records."""
         if not self._has_headers:
             return
         if self._spare_records:

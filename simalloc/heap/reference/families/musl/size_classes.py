@@ -1,16 +1,16 @@
-"""The size classes of musl's malloc, and how many slots a new group has."""
+"""Size classes of musl's malloc, and the number of slots of a new group."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 
 UNIT = 16
-"""Slots begin at multiples of it, and are as large."""
+"""Alignment of slots, and unit of slot sizes, in bytes."""
 
 PAGE = 4096
 
 COUNTED = range(7, 39)
-"""The classes for which it is counted how often their groups come and go."""
+"""Classes whose bounces are counted: mappings soon after an unmapping."""
 
 _UNITS = (
     *(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15),
@@ -43,8 +43,8 @@ def class_of(size: int) -> int:
 def slot_count(number: int, usage: int, head: int) -> int:
     """Return the initial number of slots of a new group of a class.
 
-    The number is large if the class has many slots already: `usage` of them. `head` bytes are in
-    front.
+    The number is large if the class already has many slots (`usage`). `head` bytes precede the
+    slots.
     """
     size = SIZES[number]
     if number < len(_SMALL_COUNTS):
@@ -60,7 +60,7 @@ def slot_count(number: int, usage: int, head: int) -> int:
 
 
 def lowered_count(number: int, count: int) -> int:
-    """Return the number of slots of a group with a separate mapping if the class has few."""
+    """Return the number of slots of a separately mapped group if its class has few slots."""
     size = SIZES[number] * count
     if number % 4 == 1 and size > 8 * PAGE:
         return 2

@@ -1,4 +1,4 @@
-"""Writes of musl's malloc and the program into slots, which decide the addresses of objects."""
+"""Writes of musl's malloc and the program to slots, which decide the addresses of objects."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from simalloc.heap.reference.heap import Heap
 from simalloc.policy.families.musl import Musl
 
 ALONE = 63
-"""The class of groups that are a mapping for one request."""
+"""Class of groups that are a mapping for one request."""
 
 _WRITTEN = 0x5A
-"""The byte that the program writes into its objects."""
+"""Byte that the program writes to its objects."""
 
 
 @dataclass
 class Held:
-    """An object: the slot that it is in, where in it its bytes begin, and how many there are."""
+    """An object: its slot, the start of its bytes in the slot, and their number."""
 
     group: Group
     slot: int
@@ -27,7 +27,7 @@ class Held:
 
 
 class WritingHeap(Heap):
-    """A heap with the bytes that malloc reads later, and the written pages."""
+    """A heap that records the bytes that malloc reads later, and the written pages."""
 
     def __init__(self, description: Musl) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class WritingHeap(Heap):
         self._objects: dict[int, Held] = {}
 
     def _offset(self, group: Group, slot: int, size: int) -> int:
-        """Return an object's offset in its slot in units: by turns, if it has room."""
+        """Return an object's offset in its slot in units; it cycles through the slack."""
         if not self._has_headers:
             return 0
         slack = (group.stride - self._tag - size) // UNIT
@@ -53,7 +53,7 @@ class WritingHeap(Heap):
         return offset
 
     def _begin(self, held: Held) -> None:
-        """Write the header of an object, and where it is at the start of the slot."""
+        """Write the header of an object, and its offset at the start of the slot."""
         group, start = held.group, held.group.start(held.slot)
         if held.at > start:
             self._write_header(group, start, 0xE0, (held.at - start) // UNIT)
@@ -62,7 +62,7 @@ class WritingHeap(Heap):
         self.touch(held.at - self._tag, self._tag)
 
     def _end(self, held: Held, size: int) -> None:
-        """Write what tells the object's size."""
+        """Write the bytes that encode the object's size."""
         held.size = size
         end = held.group.start(held.slot) + held.group.stride - self._tag
         reserve = end - held.at - size
@@ -84,19 +84,19 @@ class WritingHeap(Heap):
             group.mapping.memory.write(at - group.mapping.base, value)
 
     def _write(self, address: int) -> None:
-        """Let the program write the object's bytes, if it does."""
+        """Write the object's bytes, if the program writes its objects."""
         if self.program_writes:
             self._fill(self._objects[address], _WRITTEN, self.request.unwritten)
 
     def _fill(self, held: Held, value: int, unwritten: int = 0) -> None:
-        """Write an object's bytes, except the last ones of pages that stay unchanged."""
+        """Write an object's bytes; the last `unwritten` bytes do not touch pages."""
         mapping = held.group.mapping
         self.touch(held.at, max(held.size - unwritten, 0))
         if mapping.memory:
             mapping.memory.fill(held.at - mapping.base, held.size, value)
 
     def _zero(self, held: Held) -> None:
-        """Zero a new object, unless its pages are new; whole pages that are zero are only read."""
+        """Zero a new object unless its pages are new; inner whole pages are not touched."""
         group = held.group
         if group.number == ALONE or group.stride < SIZES[group.number]:
             return
@@ -110,7 +110,7 @@ class WritingHeap(Heap):
             self.touch(end - end % PAGE, end % PAGE)
 
     def _copy(self, old: Held, new: Held) -> None:
-        """Copy as much of an object as both have."""
+        """Copy the common bytes of two objects."""
         size = min(old.size, new.size)
         source, target = old.group.mapping, new.group.mapping
         self.touch(new.at, size)

@@ -1,1 +1,1 @@
-"""Python's own allocator, part by part; `pymalloc.py` is what the program calls."""
+"""The parts of Python's own allocator; `pymalloc.py` receives the program's calls."""

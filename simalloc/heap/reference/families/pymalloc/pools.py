@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 GRAIN = 16
-"""Sizes of blocks are multiples of this."""
+"""Unit of block sizes in bytes."""
 
 
 @dataclass(eq=False)
 class Pool:
-    """Blocks of one size, which may change whenever none is used."""
+    """Blocks of one size, which can change while no block is used."""
 
     arena: Arena
     address: int
     size: int = 0
-    """Of a block; 0: the pool was never used."""
+    """Size of a block, or 0 if the pool was never used."""
     used: int = 0
     """Number of allocated blocks."""
     free: list[int] = field(default_factory=list)
-    """Blocks that were used and are not now; the one freed last at the end."""
+    """Free blocks that were used before; the block freed last is at the end."""
     fresh: int = 0
-    """The address of the lowest block that was never used since the size was set."""
+    """Address of the lowest block that was never used since the size was set."""
     last: int = 0
-    """The address of the highest block."""
+    """Address of the highest block."""
 
     @property
     def is_full(self) -> bool:
@@ -33,44 +33,44 @@ class Pool:
 
 @dataclass(eq=False)
 class Arena:
-    """Memory for pools, got from the system at once."""
+    """Memory for pools, mapped at once."""
 
     number: int
     base: int
     next_pool: int
-    """The address of the lowest pool that was never used."""
+    """Address of the lowest pool that was never used."""
     total: int
-    """Number of its pools."""
+    """Number of pools."""
     free_count: int
-    """Number of its unused pools."""
+    """Number of unused pools."""
     emptied: list[Pool] = field(default_factory=list)
-    """The pools that were used and are not now; the one emptied last at the end."""
+    """Unused pools that were used before; the pool emptied last is at the end."""
 
 
 class UsableArenas:
-    """The arenas that have free pools: those with the fewest first, of equals the latest to be so.
+    """Arenas with free pools: the fewest free pools first; of equals, the latest entry first.
 
-    `by_count` has a list for each number of free pools, whose last arena is the first.
+    `by_count` has a list for each number of free pools. The last arena of a list comes first.
     """
 
     def __init__(self) -> None:
         self.by_count: dict[int, list[Arena]] = {}
 
     def first(self) -> Arena | None:
-        """Return the arena to take a pool from."""
+        """Return the arena from which to take a pool, or None."""
         return self.by_count[min(self.by_count)][-1] if self.by_count else None
 
     def is_last(self, arena: Arena) -> bool:
-        """Say whether an arena is behind all others."""
+        """Return whether an arena is behind all others."""
         return bool(self.by_count) and self.by_count[max(self.by_count)][0] is arena
 
     def enter(self, arena: Arena) -> None:
-        """Put an arena before others with as many free pools, if it has any."""
+        """Put an arena before others with as many free pools, unless it has none."""
         if arena.free_count:
             self.by_count.setdefault(arena.free_count, []).append(arena)
 
     def leave(self, arena: Arena) -> None:
-        """Take an arena out, if it is there."""
+        """Remove an arena, if it is contained."""
         if arena.free_count:
             equals = self.by_count[arena.free_count]
             equals.remove(arena)

@@ -13,22 +13,22 @@ from simalloc.heap.reference.space import Refused, State
 from simalloc.policy.families.pymalloc import Pymalloc
 
 _LARGEST = 512
-"""Larger requests are the other allocator's."""
+"""Maximum bytes of a request that uses a pool."""
 
 _POOL_HEADER = 48
 _LINK = 8
 _POOLS = 64
-"""Number of pools in an arena that begins at a multiple of a pool's size."""
+"""Number of pools in an arena that begins at a multiple of the pool size."""
 
 _SMALL_POOL = 4096
 
 _SLOT = 48
 _FIRST_SLOTS = 16
-"""Initial number of entries of the table of arenas; each has `_SLOT` bytes."""
+"""Initial number of entries in the table of arenas; each entry has `_SLOT` bytes."""
 
 _NODES = ((49, 34, 262144), (34, 20, 131072))
-"""The nodes of the tree of arenas: the bits of addresses from which on, and those to which each
-entry goes, and the bytes of a node."""
+"""Levels of the tree of arenas: lowest address bit of a node's index, lowest address bit of an
+entry's index, bytes of a node."""
 
 _ENTRY = 8
 
@@ -38,8 +38,8 @@ _Result = TypeVar("_Result")
 class PymallocHeap(Heap):
     """Pools of small blocks in arenas; larger requests go to the allocator below.
 
-    `arenas` are the present arenas. Both allocators have one block table. All unused memory here is
-    cached, so that the allocator below does not reuse it.
+    `arenas` contains the current arenas. Both allocators share one block table. All unused memory
+    of the arenas is cached, so that the allocator below does not reuse it.
     """
 
     def __init__(self, description: Pymalloc) -> None:
@@ -68,7 +68,7 @@ class PymallocHeap(Heap):
         self._nodes: dict[tuple[int, int], int] = {}
 
     def malloc(self, size: int) -> int:
-        """Take a block of a pool, or ask the allocator below, also if no arena is to be had."""
+        """Take a block of a pool; for other sizes or without an arena, call the allocator below."""
         asked = self.request.size
         if self.request.alignment or not self._min <= asked <= _LARGEST:
             return self._malloc_below(size)
@@ -84,7 +84,7 @@ class PymallocHeap(Heap):
         return self._written(self._ask(self.below.malloc, gross_size(size, self._overhead)))
 
     def free(self, address: int) -> None:
-        """Give the block back to its pool, or to the allocator below."""
+        """Free the block in its pool or in the allocator below."""
         pool = self._pool_of(address)
         if pool is None:
             self._ask(self.below.free, address)
@@ -92,7 +92,7 @@ class PymallocHeap(Heap):
             self._give(pool, address)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Move to another block if this one is too small, or more than a quarter would be over."""
+        """Move if the block is too small, or if more than a quarter would be unused."""
         pool = self._pool_of(address)
         if pool is None:
             gross = gross_size(size, self._overhead)
@@ -105,7 +105,7 @@ class PymallocHeap(Heap):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Say whether a block of a pool remains fit, or what the allocator below says."""
+        """Return whether a pool's block still fits; otherwise ask the allocator below."""
         pool = self._pool_of(address)
         if pool is None:
             gross = gross_size(size, self._overhead)
@@ -113,15 +113,15 @@ class PymallocHeap(Heap):
         return 3 * pool.size < 4 * self.request.size <= 4 * pool.size
 
     def end_thread(self) -> None:
-        """Pass it on: all threads share the pools."""
+        """Pass the call to the allocator below; all threads share the pools."""
         self._ask(self.below.end_thread)
 
     def give_back(self) -> None:
-        """Pass the call on to the allocator below; pools are never purged."""
+        """Pass the call to the allocator below; pools are never purged."""
         self._ask(self.below.give_back)
 
     def trim(self) -> None:
-        """Pass it on."""
+        """Pass the call to the allocator below."""
         self._ask(self.below.trim)
 
     def listed(self) -> Iterable[int]:
@@ -139,7 +139,7 @@ class PymallocHeap(Heap):
                 block = self.blocks.after(block)
 
     def rounded(self, size: int) -> int:
-        """Return the size by the allocator below."""
+        """Return the block size of the allocator below."""
         return self.below.rounded(size)
 
     def check(self) -> None:
@@ -151,14 +151,14 @@ class PymallocHeap(Heap):
         return self.below.figures()
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return -1, the arena and the offset in it, or 0 for what lies below."""
+        """Return -1, the arena and the offset in it; or zeros for the allocator below."""
         pool = self._pool_of(address)
         if pool is None:
             return 0, 0, 0
         return -1, pool.arena.number, address + self._payload - pool.arena.base
 
     def _written(self, address: int) -> int:
-        """Note what the allocator below writes in a block, if it does not note that by itself."""
+        """Record the writes of the allocator below to a block, unless it records them itself."""
         if self._writes_for_below:
             footer = self._overhead.footer
             self.touch(address, self._overhead.header)
@@ -191,7 +191,7 @@ class PymallocHeap(Heap):
     # Blocks and pools.
 
     def _take(self, size: int) -> int:
-        """Allocate a block of `size` bytes: of the first pool the one that was freed last."""
+        """Allocate a block of `size` bytes from the first pool: the one freed last."""
         self.visited = 0
         pools = self._used.setdefault(size, [])
         pool = pools[-1] if pools else self._new_pool(size)
@@ -209,7 +209,7 @@ class PymallocHeap(Heap):
         return block
 
     def _give(self, pool: Pool, block: int) -> None:
-        """Free a block; a pool that was full comes first again, and one without blocks leaves."""
+        """Free a block; its pool becomes the first if it was full, and leaves if it is empty."""
         pools = self._used[pool.size]
         if pool.is_full:
             pools.append(pool)
@@ -242,7 +242,7 @@ class PymallocHeap(Heap):
         return pool
 
     def _cut(self, pool: Pool, size: int) -> None:
-        """Cut a pool that is not used into a header, blocks of another size, and waste."""
+        """Cut an unused pool into a header, blocks of `size` bytes, and waste."""
         self._join(pool.address, pool.address + self._pool_size)
         block, header = pool.address, self._header - self._payload
         if header > 0:
@@ -260,7 +260,7 @@ class PymallocHeap(Heap):
             self.blocks.mark(rest, State.WASTE)
 
     def _join(self, start: int, end: int) -> None:
-        """Make one cached block of all from `start` to before `end`."""
+        """Join the blocks from `start` to before `end` into one cached block."""
         while start + self.blocks.size[start] < end:
             self.blocks.join(start)
         self.blocks.mark(start, State.CACHED)
@@ -268,7 +268,10 @@ class PymallocHeap(Heap):
     # Arenas.
 
     def _empty(self, pool: Pool) -> None:
-        """Give a pool that is not used back to its arena, and that perhaps to the system."""
+        """Return an unused pool to its arena; unmap the arena if all its pools are unused.
+
+        The last usable arena is kept if `keeps_last` is set.
+        """
         arena = pool.arena
         is_kept = self._keeps_last and self._usable.is_last(arena)
         arena.emptied.append(pool)
@@ -287,7 +290,7 @@ class PymallocHeap(Heap):
         self.blocks.unmap_segment(arena.base)
 
     def _new_arena(self) -> Arena:
-        """Get an arena from the system, and note it in the tables."""
+        """Map an arena, and enter it in the tables."""
         if self._has_tables and len(self.arenas) == self._slots:
             self._grow_table()
         base = self._map()
@@ -313,7 +316,7 @@ class PymallocHeap(Heap):
         return arena
 
     def _map(self) -> int:
-        """Map a segment that begins `arena_skew` bytes behind a multiple of 16 KiB."""
+        """Map an arena that begins `arena_skew` bytes behind a multiple of 16 KiB."""
         self.blocks.take_room(self._arena_size + self._skew)
         if not self._skew:
             base = self.blocks.map_segment(self._arena_size, 4 * _SMALL_POOL)
@@ -326,7 +329,7 @@ class PymallocHeap(Heap):
         return base
 
     def _grow_table(self) -> None:
-        """Double the table of arenas, which the allocator below holds."""
+        """Double the table of arenas, which the allocator below provides."""
         slots = 2 * self._slots or _FIRST_SLOTS
         if not self._slots:
             self._table = self._raw(self.below.malloc, _SLOT * slots)
@@ -341,7 +344,7 @@ class PymallocHeap(Heap):
         self.blocks.mark(self._table, State.TABLE)
 
     def _note(self, address: int) -> None:
-        """Note an address in the tree, whose nodes the allocator below holds."""
+        """Enter an address in the tree, whose nodes the allocator below provides."""
         for bits, entry_bits, size in _NODES:
             key = bits, address >> bits
             if key not in self._nodes:
@@ -354,7 +357,7 @@ class PymallocHeap(Heap):
     def _raw(
         self, method: Callable[..., int], size: int, *address: int, is_zeroed: bool = False
     ) -> int:
-        """Request memory for a table from the allocator below; its visits do not count."""
+        """Allocate a table from the allocator below; its visits do not count."""
         visited = self.visited
         request = self.request._replace(size=size, alignment=0, is_zeroed=is_zeroed)
         table = self._call_below(request, method, *address, gross_size(size, self._overhead))
