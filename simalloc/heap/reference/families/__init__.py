@@ -1,4 +1,4 @@
-"""The families, one module each, written to be read; a description names its module and class."""
+"""The families, one module each; a description names its module and class."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""glibc's malloc, part by part; `ptmalloc.py` is what the program calls."""
+"""The parts of glibc's malloc; `ptmalloc.py` receives the program's calls."""

@@ -1,4 +1,4 @@
-"""The arenas of glibc's malloc, and which a thread gets (simalloc/policy/families/ptmalloc.md)."""
+"""The arenas of glibc's malloc and their choice (simalloc/policy/families/ptmalloc.md)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from simalloc.policy.families.ptmalloc import Ptmalloc
 
 @dataclass
 class ArenaHeap:
-    """A heap of an arena other than the main one: `size` bytes from `base` on are writable.
+    """A heap of an arena other than the main arena: `size` bytes from `base` on are writable.
 
-    `ever` is the most that were.
+    `ever` is the maximum of `size` so far.
     """
 
     base: int
@@ -24,12 +24,12 @@ class ArenaHeap:
 
     @property
     def end(self) -> int:
-        """The first address that is not writable."""
+        """First address that is not writable."""
         return self.base + self.size
 
 
 class Arena:
-    """The free blocks of an arena, and its heaps; the main arena, number 0, has the break."""
+    """The free blocks of an arena, and its heaps. The main arena is number 0 and uses the break."""
 
     def __init__(self, number: int, description: Ptmalloc) -> None:
         self.number = number
@@ -46,16 +46,16 @@ class Arena:
         self._large = Nodes()
 
     def is_small(self, size: int) -> bool:
-        """Say whether blocks of this size have a bin of their own."""
+        """Return whether blocks of this size have a separate bin per size."""
         return size < self._small_below
 
     def binned(self) -> Iterator[int]:
-        """Run over the blocks in the bins."""
+        """Iterate over the blocks in the bins."""
         yield from (address for blocks in self._small.values() for address in blocks)
         yield from self._large
 
     def listed(self) -> list[int]:
-        """Return all free blocks: the unsorted and the binned ones and the top."""
+        """Return all free blocks: unsorted blocks, binned blocks and the top."""
         top = [] if self.top is None else [self.top]
         return [*self.unsorted, *self.binned(), *top]
 
@@ -67,7 +67,7 @@ class Arena:
             self._large.enter(address, size)
 
     def leave(self, address: int, size: int) -> None:
-        """Take a free block out of where it is."""
+        """Remove a free block from its list, or the top from its role."""
         if address == self.top:
             self.top = None
         elif address in self.unsorted:
@@ -78,11 +78,11 @@ class Arena:
             self._large.leave(address, size)
 
     def oldest_of(self, size: int) -> int | None:
-        """Return the oldest block of a small size that is binned."""
+        """Return the oldest binned block of a small size, or None."""
         return next(iter(self._small[size]), None)
 
     def best_of(self, size: int) -> int | None:
-        """Return the one to use of the smallest binned blocks of at least `size` bytes, or None."""
+        """Return the block to use among the smallest binned blocks of at least `size`, or None."""
         small = [have for have, blocks in self._small.items() if blocks and have >= size]
         if small:
             return self.oldest_of(min(small))
@@ -101,11 +101,11 @@ class Arena:
 
 _LARGER = ((10752, 9, 91), (45056, 12, 110), (163840, 15, 119), (786432, 18, 124))
 _LARGE_BINS = {8: ((3136, 6, 48), *_LARGER), 4: ((2944, 6, 49), *_LARGER)}
-"""The large bins by the word (`bin_number`)."""
+"""Large bins by word size (see `bin_number`)."""
 
 
 class Arenas:
-    """All arenas, the main one first, and which of them a thread gets."""
+    """All arenas, the main arena first, and the choice of an arena for each thread."""
 
     def __init__(self, description: Ptmalloc) -> None:
         self._description = description
@@ -116,15 +116,15 @@ class Arenas:
 
     @property
     def main(self) -> Arena:
-        """The arena that has the break."""
+        """Arena that uses the break."""
         return self.all[0]
 
     def limit(self, most: int) -> None:
-        """Set the maximum number of arenas; 0: the number by the rules."""
+        """Set the maximum number of arenas; 0 applies the rules."""
         self._limit = most
 
     def set_idle(self, arenas: list[Arena]) -> None:
-        """Set the arenas without threads; the last one is given to the next thread."""
+        """Set the arenas without threads; the next thread gets the last one."""
         self._idle = arenas
 
     def ring(self) -> list[Arena]:
@@ -132,7 +132,7 @@ class Arenas:
         return [self.main, *reversed(self.all[1:])]
 
     def attach(self, make: Callable[[Arena], None]) -> Arena:
-        """Choose the arena of a thread that has none; `make` gives a new one its first heap."""
+        """Choose an arena for a thread without one; `make` maps the first heap of a new arena."""
         if self._idle:
             arena = self._idle.pop()
         elif self._may_grow():
@@ -146,13 +146,13 @@ class Arenas:
         return arena
 
     def detach(self, arena: Arena) -> None:
-        """Let a thread go that has ended; an arena without threads waits for the next one."""
+        """Detach an exiting thread; an arena without threads waits for the next thread."""
         arena.attached -= 1
         if arena.attached == 0:
             self._idle.append(arena)
 
     def _may_grow(self) -> bool:
-        """Say whether there may be one arena more. Once there is a limit, it remains."""
+        """Return whether another arena may be made. A limit, once set, remains."""
         test, cores = self._description.arena_test, self._description.cores
         count = len(self.all)
         if self._limit == 0:

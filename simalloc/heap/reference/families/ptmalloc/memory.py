@@ -1,4 +1,4 @@
-"""Memory of glibc's malloc from the system (simalloc/policy/families/ptmalloc.md)."""
+"""Memory that glibc's malloc gets from the system (simalloc/policy/families/ptmalloc.md)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from simalloc.heap.reference.space import Exhausted, State
 from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 
 _MIN_HEAP = 32768
-"""The least that a heap begins with."""
+"""Minimum initial bytes of a heap."""
 
 _THRESHOLDS_BELOW = 32 << 20
-"""Freeing a mapped block of this size, or of more, changes no threshold."""
+"""Freeing a mapped block of at least this size changes no threshold."""
 
 
 class PtmallocMemory(Heap):
-    """The break, the heaps of arenas, and blocks that are mapped on their own.
+    """The break, the heaps of arenas, and directly mapped blocks.
 
-    `_word` is 0 without a mechanism, so that nothing is written and nothing kept.
+    `_word` is 0 without mechanism, so that no header is written or reserved.
     """
 
     def __init__(self, description: Ptmalloc) -> None:
@@ -39,7 +39,7 @@ class PtmallocMemory(Heap):
         self._mmap_threshold = values["mmap_threshold"]
         self._mmap_max = values["mmap_max"]
         self._adjusts = bool(values["adjusts"])
-        # The bytes of a heap's header, and of that with an arena behind it.
+        # Bytes of a heap's header, alone and with an arena behind it.
         self._heap_info = round_up(6 * word, 16)
         fields = 261 * word + 24 if description.since(43) else 271 * word + 32
         self._arena_info = round_up(6 * word + fields, 16) if word else 0
@@ -48,15 +48,15 @@ class PtmallocMemory(Heap):
         self._mapped_rest = 2 * word if description.since(43) else 0
         self._arenas = Arenas(description)
         self._owner: dict[int, Arena] = {}
-        # The mapped blocks in use, and in caches: the segment of each.
+        # Segment of each mapped block in use or in a cache.
         self._mapped: dict[int, int] = {}
 
     @abstractmethod
     def _free_own(self, address: int) -> None:
-        """Free an allocated block that malloc itself has no use for."""
+        """Free an allocated block that malloc itself no longer needs."""
 
     def _arena_of(self, address: int) -> Arena:
-        """Return the arena that a block belongs to."""
+        """Return the arena of a block."""
         return self._owner.get(address - address % HEAP, self._arenas.main)
 
     # Written bytes.
@@ -66,14 +66,14 @@ class PtmallocMemory(Heap):
         self.touch(address + self._word, self._word)
 
     def _write_links(self, address: int) -> None:
-        """Write the links of a free block in a list, and its size behind it."""
+        """Write the list links of a free block, and its size behind the block."""
         size = self.block_size(address)
         small = self._arenas.main.is_small(size)
         self.touch(address + self._word, (3 if small else 5) * self._word)
         self.touch(address + size, self._word)
 
     def _write_object(self, address: int, size: int) -> None:
-        """Write an object of a block of `size` bytes: all of them but a word."""
+        """Write an object in a block of `size` bytes: all bytes but one word."""
         self.touch(address + 2 * self._word, size - self._word)
 
     def _split(self, address: int, size: int) -> int:
@@ -86,7 +86,7 @@ class PtmallocMemory(Heap):
     # More memory.
 
     def _grow_main(self, size: int) -> bool:
-        """Let the top of the main arena grow until it holds `size` bytes; say whether it can."""
+        """Extend the main arena's top until it has `size` bytes; return False if refused."""
         top = self._arenas.main.top
         have = 0 if top is None else self.block_size(top)
         pages = round_up(size + self._top_pad + self._keep - have, self._page)
@@ -102,15 +102,15 @@ class PtmallocMemory(Heap):
         self._add_to_top(self._arenas.main, new)
 
     def _make_arena(self, arena: Arena, size: int) -> None:
-        """Give a new arena its first heap, for a first request of `size` bytes if that can be."""
+        """Map the first heap of a new arena, if possible for a first request of `size` bytes."""
         sizes = (size + self._arena_first, self._arena_first)
         if not any(self._map_heap(arena, each, self._arena_info) for each in sizes):
             raise Exhausted
 
     def _map_heap(self, arena: Arena, size: int, head: int) -> bool:
-        """Map a heap that begins with `size` bytes and the pad; its rest behind `head` is the top.
+        """Map a heap with `size` bytes and the pad; its part behind `head` bytes is the top.
 
-        Say whether it can be so large and the capacity allows it.
+        Returns False if a heap cannot be so large or if the capacity does not allow it.
         """
         if size > self._heap_max:
             return False
@@ -136,7 +136,7 @@ class PtmallocMemory(Heap):
         return True
 
     def _grow_heap(self, arena: Arena, size: int) -> bool:
-        """Let the top grow until it holds `size` bytes; say whether the heap can be so large."""
+        """Extend the top until it has `size` bytes; return whether heap and capacity allow it."""
         heap = arena.heaps[-1]
         have = 0 if arena.top is None else self.block_size(arena.top)
         pages = round_up(size + self._keep - have, self._page)
@@ -153,9 +153,9 @@ class PtmallocMemory(Heap):
         return True
 
     def _add_heap(self, arena: Arena, size: int) -> bool:
-        """Begin another heap, whose top holds `size` bytes, and end the one before.
+        """Map another heap, whose top has `size` bytes, and close the previous heap.
 
-        Say whether a heap can be so large.
+        Returns False if a heap cannot be so large.
         """
         old = arena.top
         if not self._map_heap(arena, size + self._keep + self._heap_info, self._heap_info):
@@ -165,7 +165,7 @@ class PtmallocMemory(Heap):
         return True
 
     def _end_heap(self, old: int) -> None:
-        """Free the old top, without the fence behind it, which is never free."""
+        """Free the old top, except the fence at its end, which is never free."""
         size = self.block_size(old)
         usable = (size - self._keep) // self._granule * self._granule if self._word else size
         self.touch(old + size - 3 * self._word, 3 * self._word)
@@ -179,7 +179,7 @@ class PtmallocMemory(Heap):
         self._free_own(old)
 
     def _add_to_top(self, arena: Arena, new: int) -> None:
-        """Let new memory join the top, or be it."""
+        """Join new memory to the top, or make it the top."""
         self.blocks.mark(new, State.FREE)
         if arena.top is None:
             arena.top = new
@@ -190,7 +190,7 @@ class PtmallocMemory(Heap):
     # Returns to the system.
 
     def _trim(self, arena: Arena) -> None:
-        """Trim the top of an arena if it has at least `trim_threshold` bytes."""
+        """Unmap empty heaps; trim the top if it has at least `trim_threshold` bytes."""
         self._unmap_empty_heaps(arena)
         if arena.top is not None and self.block_size(arena.top) >= self._trim_threshold:
             self._lower_top(arena, self._top_pad)
@@ -215,7 +215,7 @@ class PtmallocMemory(Heap):
         heap.size -= pages
 
     def _unmap_empty_heaps(self, arena: Arena) -> None:
-        """Unmap last heaps that are all top, if the heap before then has enough room."""
+        """Unmap final heaps that are all top, if the previous heap has enough space for a top."""
         while len(arena.heaps) > 1:
             before, heap = arena.heaps[-2:]
             if arena.top != heap.base + self._heap_info:
@@ -228,7 +228,7 @@ class PtmallocMemory(Heap):
             self._reopen(arena, before, tail)
 
     def _tail_of(self, heap: ArenaHeap) -> int:
-        """Return the start of a heap's fence, or of the free block before it, if any."""
+        """Return the start of a heap's fence, or of the free block before the fence."""
         tail = heap.end
         last = self.blocks.ending_at(tail)
         if last is not None and self.blocks.state[last] is State.WASTE:
@@ -260,7 +260,7 @@ class PtmallocMemory(Heap):
     # Blocks of their own.
 
     def _may_map(self, size: int) -> bool:
-        """Say whether a request that no arena has room for is mapped."""
+        """Return whether a request that does not fit the arena is mapped directly."""
         is_large = size >= self._mmap_threshold and len(self._mapped) < self._mmap_max
         return is_large and self.blocks.has_room(self._mapping_of(size))
 
@@ -268,7 +268,7 @@ class PtmallocMemory(Heap):
         return round_up(size + self._word, self._page)
 
     def _map(self, size: int) -> int:
-        """Return a block that is mapped on its own."""
+        """Map a block directly."""
         address = self.blocks.map_segment(self._mapping_of(size))
         self.growths += 1
         self._mapped[address] = address
@@ -276,11 +276,11 @@ class PtmallocMemory(Heap):
         return address
 
     def _cached_size(self, address: int) -> int:
-        """Return the size that a block has in the eyes of caches and thresholds."""
+        """Return the size of a block as caches and thresholds use it."""
         return self.block_size(address) - (self._mapped_rest if address in self._mapped else 0)
 
     def _unmap(self, address: int) -> None:
-        """Unmap a mapped block; blocks up to its size will not be mapped any more."""
+        """Unmap a mapped block; from now on, blocks up to its size are not mapped."""
         size = self._cached_size(address)
         self._unmap_whole(address)
         if self._adjusts and self._mmap_threshold <= size < _THRESHOLDS_BELOW:
@@ -294,7 +294,7 @@ class PtmallocMemory(Heap):
         self.blocks.unmap_segment(segment)
 
     def _remap(self, address: int, size: int) -> int:
-        """Resize a mapped block: another number of pages is another segment."""
+        """Resize a mapped block; a changed number of pages needs a new segment."""
         front = address - self._mapped[address]
         old = front + self.block_size(address)
         pages = round_up(front + size + self._word, self._page)

@@ -1,4 +1,4 @@
-"""glibc's malloc with threads (simalloc/policy/families/ptmalloc.md): what the program calls."""
+"""glibc's malloc with threads (simalloc/policy/families/ptmalloc.md): the program's calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simalloc.policy.families.ptmalloc import HEAP, Ptmalloc
 class PtmallocHeap(PtmallocStarted):
     """A cache for each thread, over arenas of fast lists, bins and a top.
 
-    Blocks in a thread's cache or a fast list are cached.
+    Blocks in a thread's cache or in a fast list are in the state CACHED.
     """
 
     def __init__(self, description: Ptmalloc) -> None:
@@ -25,7 +25,7 @@ class PtmallocHeap(PtmallocStarted):
         self._returns_at_once = description.since(38)
 
     def malloc(self, size: int) -> int:
-        """Serve a request: of the thread's cache if that has a block of the size."""
+        """Serve a request, from the thread's cache if it has a block of the size."""
         self._enter()
         if self._waiting:
             return self._give_waiting(size)
@@ -37,7 +37,7 @@ class PtmallocHeap(PtmallocStarted):
         return self._malloc(size)
 
     def free(self, address: int) -> None:
-        """Let the block wait in the thread's cache or a fast list, or merge or unmap it."""
+        """Put the block in the thread's cache or a fast list, or merge or unmap it."""
         self._enter()
         self._check_begun()
         is_mapped = address in self._mapped
@@ -53,7 +53,7 @@ class PtmallocHeap(PtmallocStarted):
             self._release(address)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Stay if the block and the free one behind it are large enough; else move."""
+        """Stay if the block and its free successor are large enough; else move."""
         self._enter()
         self._check_begun()
         if address in self._mapped:
@@ -65,7 +65,7 @@ class PtmallocHeap(PtmallocStarted):
         return address if self.reallocate_in_place(address, size) else self._move(address, size)
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Grow into the top or a free block behind; free the excess."""
+        """Grow into the top or a free successor; free the excess."""
         if self.block_size(address) < size and not self._take_above(address, size):
             return False
         self._cut(address, size)
@@ -99,7 +99,7 @@ class PtmallocHeap(PtmallocStarted):
             self._lower_top(main, 0)
 
     def figures(self) -> dict[str, int]:
-        """Return the figures of the mapped blocks in use, and of each arena."""
+        """Return the bytes of mapped blocks in use, and the figures of each arena."""
         arenas = self._arenas.all
         held = [at for at in self._mapped if self.blocks.state[at] is State.ALLOCATED]
         sizes = {self._mapped[at]: at + self.block_size(at) - self._mapped[at] for at in held}
@@ -123,7 +123,7 @@ class PtmallocHeap(PtmallocStarted):
         }
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return the arena of an object, which of its heaps, and where in it; -1: mapped."""
+        """Return arena, heap number and offset of an object; the arena is -1 if it is mapped."""
         if address in self._mapped:
             return -1, 0, 0
         arena = self._arena_of(address)
@@ -145,7 +145,7 @@ class PtmallocHeap(PtmallocStarted):
 
     @property
     def _asked(self) -> int:
-        """The scaled bytes that the program asks for."""
+        """Scaled bytes that the program requests."""
         return self.request.size * self.scale
 
     def _malloc(self, size: int) -> int:
@@ -155,7 +155,7 @@ class PtmallocHeap(PtmallocStarted):
         return self._find(self._arena(self._asked), size) if found is None else found
 
     def _calloc(self, size: int) -> int:
-        """Serve a request for zeroes: memory that is got in this very call is not written."""
+        """Serve a request for zeros; memory that this call gets from the system is not written."""
         if not self._makes_cache_late:
             self._make_cache()
         found = self._take_cached(size) if self._callocs_from_cache else None
@@ -171,7 +171,7 @@ class PtmallocHeap(PtmallocStarted):
         return found
 
     def _used_of_top(self, arena: Arena) -> int:
-        """Return the bytes from the top on that may have been written before."""
+        """Return the bytes from the top's start on that may have been written before."""
         if arena.top is None:
             return 0
         if not arena.heaps:
@@ -179,7 +179,7 @@ class PtmallocHeap(PtmallocStarted):
         return arena.heaps[-1].base + arena.heaps[-1].ever - arena.top
 
     def _memalign(self, size: int, alignment: int) -> int:
-        """Serve an alignment out of a larger block, whose front and rest are freed."""
+        """Cut an aligned block from a larger block; free the parts in front and behind."""
         alignment = 1 << (max(alignment, self._min) - 1).bit_length()
         found = self._take_cached(size, alignment) if self._aligns_from_cache else None
         if found is not None:
@@ -194,7 +194,7 @@ class PtmallocHeap(PtmallocStarted):
         return self._cut_to(found, place, size)
 
     def _cut_to(self, found: int, place: int, size: int) -> int:
-        """Move the start of a block to `place`, and free the bytes in front and beyond `size`."""
+        """Move the start of a block to `place`; free the bytes in front and beyond `size`."""
         is_mapped = found in self._mapped
         if place > found:
             self._split(found, place - found)
@@ -209,7 +209,7 @@ class PtmallocHeap(PtmallocStarted):
         return place
 
     def _free_cut(self, address: int) -> None:
-        """Free what memalign cuts off."""
+        """Free a part that memalign cuts off."""
         if self._aligns_from_cache:
             self._merge_and_trim(address)
         else:
@@ -218,14 +218,14 @@ class PtmallocHeap(PtmallocStarted):
     # Reallocation.
 
     def _fits(self, address: int, size: int) -> bool:
-        """Say whether a block is large enough, and not by 16 bytes too large."""
+        """Return whether a block is large enough, with fewer than 16 bytes too many."""
         have = self.block_size(address)
         if not self._returns_at_once or not 0 <= have - size < 16:
             return False
         return not self._word or have - self._word - self._asked < 16
 
     def _take_above(self, address: int, size: int) -> bool:
-        """Make a block larger by the free one above it; say whether that is enough."""
+        """Extend a block by the free block above it; return whether it is then large enough."""
         above, have, arena = self.blocks.after(address), self.block_size(address), None
         if not self.blocks.is_free(above):
             return False
@@ -242,7 +242,7 @@ class PtmallocHeap(PtmallocStarted):
         return True
 
     def _move(self, address: int, size: int) -> int:
-        """Find another block in the arena of the block and copy; join them if it is the next."""
+        """Move an object to another block of its arena; join the blocks if that is the next one."""
         self.visited = 0
         new = self._search(self._arena_of(address), size)
         if new is None:
@@ -257,14 +257,14 @@ class PtmallocHeap(PtmallocStarted):
         return new
 
     def _cut(self, address: int, size: int) -> None:
-        """Free what an allocated block has beyond `size`, if that makes a block."""
+        """Free the part of an allocated block beyond `size`, if it can be a block."""
         if self.block_size(address) - size >= self._min:
             self._free_own(self._split(address, size))
 
     # Frees.
 
     def _free_own(self, address: int) -> None:
-        """Free a block that malloc has no use for: as the program would, before 2.43."""
+        """Free a block that malloc no longer needs; before 2.43, as the program would."""
         if self._makes_cache_late:
             self._merge_and_trim(address)
         elif self._has_room(self.block_size(address)):
@@ -273,7 +273,7 @@ class PtmallocHeap(PtmallocStarted):
             self._release(address)
 
     def _release(self, address: int) -> None:
-        """Free a block that goes into no thread's cache."""
+        """Free a block without using a thread's cache."""
         size = self.block_size(address)
         if address in self._mapped:
             self._unmap(address)

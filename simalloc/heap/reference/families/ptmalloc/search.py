@@ -1,4 +1,4 @@
-"""glibc malloc's search in an arena, and its merging (simalloc/policy/families/ptmalloc.md)."""
+"""Search and merging in an arena of glibc's malloc (simalloc/policy/families/ptmalloc.md)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from simalloc.heap.reference.space import State
 from simalloc.policy.families.ptmalloc import Ptmalloc
 
 _TRIM_FROM = 65536
-"""Freeing a block that has become so large trims the arena."""
+"""Minimum size of a merged block that makes a free trim the arena."""
 
 _MAX_SORTED = 10000
 """Maximum number of blocks that one search sorts into their bins."""
 
 
 class PtmallocSearch(PtmallocMemory):
-    """The steps of an allocation, in one arena, and the merging of freed blocks.
+    """The steps of an allocation in one arena, and the merging of freed blocks.
 
-    `_cache` is the cache of the calling thread, if it has one.
+    `_cache` is the cache of the calling thread, or None.
     """
 
     def __init__(self, description: Ptmalloc) -> None:
@@ -37,10 +37,10 @@ class PtmallocSearch(PtmallocMemory):
 
     @abstractmethod
     def _make_cache_within(self, arena: Arena) -> None:
-        """Make the cache of the calling thread in the midst of a search, if it has none."""
+        """Make the calling thread's cache during a search, if the thread has none."""
 
     def _search(self, arena: Arena, size: int) -> int | None:
-        """Take steps 2 to 9 until one has found a block; None: the arena cannot have it."""
+        """Try steps 2 to 9 until one of them finds a block; return None if the arena cannot."""
         found = self._use_fast(arena, size)
         if found is None:
             found = self._use_small(arena, size)
@@ -106,7 +106,7 @@ class PtmallocSearch(PtmallocMemory):
         return self._cached_block(size) if kept else None
 
     def _is_sole_remainder(self, arena: Arena, block: int, size: int) -> bool:
-        """Say whether the only unsorted block is the last remainder, with more than enough."""
+        """Return whether the only unsorted block is the last remainder, with bytes to spare."""
         return (
             arena.is_small(size)
             and len(arena.unsorted) == 1
@@ -143,7 +143,7 @@ class PtmallocSearch(PtmallocMemory):
         return self._cut_top(arena, size)
 
     def _cut_top(self, arena: Arena, size: int) -> int | None:
-        """Return the low end of the top; None if not enough would be left."""
+        """Return the low end of the top, or None if less than the minimum would remain."""
         found = arena.top
         if found is None or self.block_size(found) < size + self._keep:
             return None
@@ -151,7 +151,7 @@ class PtmallocSearch(PtmallocMemory):
         return self._allocate(found)
 
     def _ask_system(self, arena: Arena, size: int) -> int | None:
-        """Take step 9: map a large request on its own; else let the top grow."""
+        """Take step 9: map a large request directly; else extend the top."""
         if self._may_map(size):
             return self._map(size)
         if arena is self._arenas.main:
@@ -162,7 +162,7 @@ class PtmallocSearch(PtmallocMemory):
         return self._cut_top(arena, size)
 
     def _merge_and_trim(self, address: int) -> None:
-        """Free a block for good; if much is free there, trim its arena."""
+        """Merge a freed block; if the merged block is large, trim its arena."""
         arena = self._arena_of(address)
         merged = self._merge(arena, address, consolidating=False)
         if self.block_size(merged) >= _TRIM_FROM:
@@ -170,7 +170,7 @@ class PtmallocSearch(PtmallocMemory):
             self._trim(arena)
 
     def _merge(self, arena: Arena, address: int, *, consolidating: bool) -> int:
-        """Free a block and merge it with its free neighbours; return where the result begins."""
+        """Free a block and merge it with its free neighbours; return the merged address."""
         self.blocks.mark(address, State.FREE)
         for neighbour in self.blocks.free_neighbours(address):
             arena.leave(neighbour, self.block_size(neighbour))
@@ -188,7 +188,7 @@ class PtmallocSearch(PtmallocMemory):
         return address
 
     def _consolidate(self, arena: Arena) -> bool:
-        """Merge all fast blocks, the smallest sizes first; say whether there were any."""
+        """Merge all fast blocks, the smallest sizes first; return whether any existed."""
         fast, arena.fast = arena.fast, defaultdict(list)
         for size in sorted(fast):
             for address in reversed(fast[size]):
@@ -204,15 +204,15 @@ class PtmallocSearch(PtmallocMemory):
         return address
 
     def _may_stash(self, size: int) -> bool:
-        """Say whether a search puts one more block of this size into the thread's cache."""
+        """Return whether a search puts another block of this size into the thread's cache."""
         return size <= self._stashes_up_to and self._has_room(size)
 
     def _has_room(self, size: int) -> bool:
-        """Say whether the cache of the thread takes one more block of this size."""
+        """Return whether the thread's cache accepts another block of this size."""
         return self._cache is not None and self._cache.has_room(size)
 
     def _put(self, address: int) -> None:
-        """Put a block into the cache of the thread, which has room for it."""
+        """Put a block into the thread's cache, which must have space for it."""
         assert self._cache is not None, "there is a cache"
         self.blocks.mark(address, State.CACHED)
         self.touch(address + 2 * self._word, 2 * self._word)

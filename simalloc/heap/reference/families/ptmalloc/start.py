@@ -1,4 +1,4 @@
-"""A heap of glibc's malloc that begins as a real one was (simalloc/policy/families/ptmalloc.md)."""
+"""A heap of glibc's malloc that begins as a process's heap (policy/families/ptmalloc.md)."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _STATES: Final = {
     TABLE: State.TABLE,
     WASTE: State.WASTE,
 }
-"""The states of blocks; a live one is nobody's until an allocation of the trace gets it."""
+"""States of blocks. A live block is a TABLE until an allocation of the trace gets it."""
 
 
 class PtmallocStarted(PtmallocThreads):
-    """Begins with the blocks and lists of a `Start`, whose live blocks wait in `_waiting`."""
+    """Begins with the blocks and lists of a `Start`. Its live blocks wait in `_waiting`."""
 
     def __init__(self, description: Ptmalloc) -> None:
         super().__init__(description)
         self._waiting: deque[int] = deque()
         self._first_arenas = 0
-        """Arenas that the heap began with."""
+        """Number of arenas with which the heap began."""
 
     def begin_with(self, start: Start, tunables: Mapping[str, int], threads: Sequence[int]) -> None:
-        """Place all blocks; `threads` has the numbers of the heap's threads in the trace."""
+        """Place all blocks; `threads` contains the trace's number of each thread of the heap."""
         self._has_begun = True
         self._set_tunables(tunables)
         arenas = [self._arenas.main]
@@ -71,7 +71,7 @@ class PtmallocStarted(PtmallocThreads):
             self.touch(base + first, end - first)
 
     def _set_tunables(self, tunables: Mapping[str, int]) -> None:
-        """Take the tunables that the process had, unless the description gives its own."""
+        """Set the tunables that the run begins with."""
         for name, value in tunables.items():
             if name == "arena_max":
                 self._arenas.limit(value)
@@ -93,7 +93,7 @@ class PtmallocStarted(PtmallocThreads):
         return base
 
     def _place_blocks(self, start: Start, arenas: list[Arena], bases: list[int]) -> list[int]:
-        """Cut the segments into their blocks, and map those on their own; return all addresses."""
+        """Cut the segments into blocks, and map the other blocks; return all addresses."""
         places = []
         ends = [base + size for base, size in zip(bases, start.segment[:, 1].tolist(), strict=True)]
         owner = start.segment[:, 0].tolist()
@@ -113,7 +113,7 @@ class PtmallocStarted(PtmallocThreads):
         return places
 
     def _begin_mapped(self, front: int, size: int) -> int:
-        """Map a block on its own with some bytes in front of it; return its address."""
+        """Map a block directly, with `front` bytes in front of it; return its address."""
         segment = self.blocks.map_segment(front + size)
         address = self.blocks.cut(segment, front) if front else segment
         if front:
@@ -143,7 +143,7 @@ class PtmallocStarted(PtmallocThreads):
         return ThreadCache(self._tcache_count, self._small_cached, self._tcache_max)
 
     def _give_waiting(self, size: int) -> int:
-        """Give the next live block of the heap to an object of the trace."""
+        """Return the next live block of the heap for an object of the trace."""
         self.visited = -1
         address = self._waiting.popleft()
         if self.block_size(address) < size:
@@ -152,7 +152,7 @@ class PtmallocStarted(PtmallocThreads):
         return self._allocate(address)
 
     def _check_begun(self) -> None:
-        """Raise `SimallocError` while live blocks wait."""
+        """Raise `SimallocError` if live blocks are still waiting."""
         if self._waiting:
             raise SimallocError(NOT_THE_LIVE_BLOCKS)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 class ThreadCache:
     """Freed blocks of each size, the newest first, at most `count` in a list.
 
-    A size of up to `small` bytes has a list of its own. Larger sizes share a list with all sizes up
-    to the next power of two. Sizes above `most` are not cached.
+    Each size of at most `small` bytes has a list. Larger sizes share a list with all sizes up to
+    the next power of two. Sizes above `most` are not cached.
     """
 
     def __init__(self, count: int, small: int, most: int) -> None:
@@ -21,20 +21,20 @@ class ThreadCache:
         self._counts: Counter[tuple[bool, int]] = Counter()
 
     def __iter__(self) -> Iterator[int]:
-        """Run over the addresses, by size, and among equals from the newest."""
+        """Iterate over the addresses, by size; of equal sizes, the newest first."""
         return (block for size in sorted(self._blocks) for block in reversed(self._blocks[size]))
 
     def has_room(self, size: int) -> bool:
-        """Say whether a block of this size would be kept."""
+        """Return whether a block of this size would be accepted."""
         return size <= self._max and self._counts[self._list_of(size)] < self._room
 
     def put(self, address: int, size: int) -> None:
-        """Keep a block, for which there is room."""
+        """Add a block, for which there must be space."""
         self._blocks[size].append(address)
         self._counts[self._list_of(size)] += 1
 
     def take(self, size: int, alignment: int = 1, offset: int = 0) -> int | None:
-        """Take out the newest block of this size that lies `offset` below a multiple."""
+        """Remove the newest block of this size whose address is `offset` below a multiple."""
         for address in reversed(self._blocks.get(size, [])):
             if (address + offset) % alignment == 0:
                 self._blocks[size].remove(address)
@@ -43,5 +43,5 @@ class ThreadCache:
         return None
 
     def _list_of(self, size: int) -> tuple[bool, int]:
-        """Return the list of blocks of a size: whether it is a large one, and its number."""
+        """Return the key of a size's list: True if large, and a number."""
         return (True, size.bit_length()) if size > self._small else (False, size)

@@ -18,7 +18,7 @@ _THREAD_BLOCK = 272
 
 @dataclass
 class Thread:
-    """A thread: its arena and its cache, once it has them, and the table that the cache is in."""
+    """A thread: its arena and its cache, or None before it has them; and the cache's table."""
 
     arena: Arena | None = None
     cache: ThreadCache | None = None
@@ -26,9 +26,9 @@ class Thread:
 
 
 class PtmallocThreads(PtmallocSearch):
-    """The threads that have called; `_thread` is the one that calls.
+    """The threads that have called malloc. `_thread` is the calling thread.
 
-    The cache is made late since 2.43: when a thread first frees, or within a search.
+    Since 2.43 a thread's cache is made late: at the thread's first free, or during a search.
     """
 
     def __init__(self, description: Ptmalloc) -> None:
@@ -50,14 +50,14 @@ class PtmallocThreads(PtmallocSearch):
         self._has_begun = False
 
     def _enter(self) -> None:
-        """Find the thread that calls."""
+        """Set the calling thread."""
         if not self._has_begun:
             self._begin()
         self._thread = self._threads.setdefault(self.request.thread, Thread())
         self._cache = self._thread.cache
 
     def _begin(self) -> None:
-        """Give the first thread the main arena, and let it allocate a block for each other one."""
+        """Attach the first thread to the main arena; it allocates a block per other thread."""
         blocks, request = self.other_threads, self.request
         main = self._arenas.main
         self._has_begun = True
@@ -76,13 +76,13 @@ class PtmallocThreads(PtmallocSearch):
         self.request = request
 
     def _arena(self, asked: int) -> Arena:
-        """Return the arena of the thread, attached at its first request of `asked` bytes."""
+        """Return the thread's arena, attached at its first request, of `asked` bytes."""
         if self._thread.arena is None:
             self._thread.arena = self._arenas.attach(lambda arena: self._make_arena(arena, asked))
         return self._thread.arena
 
     def _find(self, arena: Arena, size: int) -> int:
-        """Search an arena, and the main one if that has no room."""
+        """Search an arena, and then the main arena."""
         found = self._search(arena, size)
         if found is None and arena is not self._arenas.main:
             found = self._search(self._arenas.main, size)
@@ -91,18 +91,18 @@ class PtmallocThreads(PtmallocSearch):
         return found
 
     def _make_cache(self) -> None:
-        """Make the cache of the thread, if it has none, by a request of its own."""
+        """Make the thread's cache, if it has none, by a separate request."""
         never = self._makes_cache_late and self._tcache_count == 0
         if self._thread.cache is None and not never:
             self._make_cache_in(self._arena(self._table), self._table)
 
     def _make_cache_within(self, arena: Arena) -> None:
-        """Make the cache during a search in an arena, whichever thread's that is."""
+        """Make the thread's cache during a search in an arena of any thread."""
         if self._thread.cache is None and not self._is_making_cache and self._tcache_count > 0:
             self._make_cache_in(arena, self._table_within)
 
     def _make_cache_in(self, arena: Arena, asked: int) -> None:
-        """Make the cache of the thread, by a request for its table if it has one."""
+        """Make the thread's cache, and allocate its table if the policy has tables."""
         if asked:
             self._is_making_cache, visited = True, self.visited
             with needed_by_allocator():

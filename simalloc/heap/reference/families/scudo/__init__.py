@@ -1,1 +1,1 @@
-"""Scudo, part by part; `scudo.py` is what the program calls."""
+"""The parts of Scudo's model; `scudo.py` receives the program's calls."""

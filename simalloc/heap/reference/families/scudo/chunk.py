@@ -9,7 +9,7 @@ from simalloc.heap.reference.families.scudo.secondary import Mapping
 
 @dataclass
 class Chunk:
-    """An allocated block: of class `number`, beginning at `block`, or all of `mapping`."""
+    """An allocated block of class `number` that begins at `block`, or a whole `mapping`."""
 
     size: int
     position: int

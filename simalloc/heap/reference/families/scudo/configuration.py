@@ -11,23 +11,24 @@ from simalloc.policy.families.scudo import Config
 PAGE: Final = 4096
 
 GROWTH: Final = 256 << 10
-"""A region is made accessible by multiples of this."""
+"""A region grows by multiples of this number of bytes."""
 
 SMALL_BELOW: Final = 256
-"""Blocks smaller than this are released by thresholds of their own."""
+"""Blocks smaller than this have separate thresholds for releases."""
 
 BATCHES: Final = 0
-"""The class of the blocks in which the groups and batches of all others are recorded."""
+"""Class of the blocks that record the groups and batches of all other classes."""
 
 
 @dataclass(frozen=True)
 class Configuration:
     """The constants of one build; sizes in bytes.
 
-    `sizes` has the block size of each class. At most `max_cached` blocks, of at most
-    `cached_bytes` together, go to a local cache at once, but one always; a batch has room for
-    `max_cached`. A region of `region` bytes that has no free block makes `runs` times as many.
-    `release_pages` is what small blocks must have gained for another release.
+    `sizes` contains the block size of each class. A local cache takes or returns at most
+    `max_cached` blocks at once, of at most `cached_bytes` in total, but at least one block. A batch
+    has space for `max_cached` blocks. A region without free blocks makes up to `runs` times as many
+    blocks. Regions have `region` bytes. `release_pages` is the number of pages that small blocks
+    must have freed for another release.
     """
 
     sizes: tuple[int, ...]
@@ -38,16 +39,16 @@ class Configuration:
     group: int
     release_pages: int
     largest_cached: int
-    """Larger mappings are not cached, unless `cache_size_max` says so."""
+    """Maximum bytes of a cached mapping, unless `cache_size_max` is set."""
     primary_interval: tuple[int, int] | None = None
-    """The least and most milliseconds between two releases of a class; None: as the option says."""
+    """Bounds in milliseconds of the option's interval between releases of a class, or None."""
     secondary_interval: tuple[int, int] | None = None
-    """The same of the cached mappings."""
+    """Bounds in milliseconds of the option's interval for cached mappings, or None."""
     is_shared: bool = False
-    """True if threads share a few local caches; otherwise each has its own."""
+    """True if threads share a few local caches; otherwise each thread has one."""
 
     def class_for(self, size: int) -> int:
-        """Return the class of the smallest blocks of at least `size`, the class count if none."""
+        """Return the class of the smallest blocks of at least `size`, or the class count."""
         return bisect_left(self.sizes, size, lo=1)
 
     def refill(self, number: int) -> int:
@@ -56,7 +57,7 @@ class Configuration:
 
 
 def _default_sizes() -> tuple[int, ...]:
-    """Return the class sizes of the default configuration: four to each power of two from 256."""
+    """Return the class sizes of the default configuration: four per doubling from 256 on."""
     small = range(32, 257, 32)
     large = [power * quarter // 4 for power in _powers(256, 65536) for quarter in (5, 6, 7, 8)]
     return (128, *small, *large)

@@ -9,7 +9,7 @@ from simalloc.heap.reference.space.refused import Exhausted
 
 
 class LocalCache:
-    """A stack of free blocks of each class, for a thread or for several."""
+    """A stack of free blocks of each class, for one or several threads."""
 
     def __init__(
         self,
@@ -25,14 +25,14 @@ class LocalCache:
         self._records = records
 
     def allocate(self, number: int) -> int | None:
-        """Return the block of a class that is on top, still cached; None if memory is out."""
+        """Return the top block of a class, still cached, or None if memory is exhausted."""
         stack = self.stacks[number]
         if not stack:
             stack += self._regions[number].pop(self, self._refills[number])
         return stack.pop() if stack else None
 
     def free(self, number: int, block: int) -> bool:
-        """Put a block on top, a cached one; say whether the oldest have gone to the region."""
+        """Push a cached block; return whether the oldest blocks were moved to the region."""
         is_full = len(self.stacks[number]) == 2 * self._refills[number]
         if is_full:
             self._drain(number)
@@ -50,7 +50,7 @@ class LocalCache:
                 self._drain(number)
 
     def new_record(self) -> int:
-        """Return a block of class 0, in which something is recorded now."""
+        """Return a block of class 0 for a new record."""
         if self._records is None:
             return 0
         stack = self.stacks[BATCHES]
@@ -63,7 +63,7 @@ class LocalCache:
         return record
 
     def drop_record(self, record: int) -> None:
-        """Take back a block of class 0."""
+        """Free a block of class 0."""
         if self._records is not None:
             self.free(BATCHES, record)
 

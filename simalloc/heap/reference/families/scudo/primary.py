@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.scudo.local_cache import LocalCache
 
 _SLOT_ALIGNMENT = 2 << 20
-"""The reservation of all regions begins at a multiple of this."""
+"""Alignment of the reservation of all regions."""
 
 
 @dataclass
 class Slot:
-    """Where a class has its region, and the numbers that are drawn for it."""
+    """The slot of a class's region, and the class's random numbers."""
 
     number: int
     first: int
-    """The first block's offset in the slot."""
+    """Offset of the first block in the slot."""
     random: Generator
 
 
 def draw_slots(configuration: Configuration, seed: int) -> list[Slot]:
-    """Return the slot of each class, as the seed decides."""
+    """Return the slot of each class, drawn from the seed."""
     generator = Generator(seed)
     states = [generator.next() for _ in configuration.sizes]
     slots = []
@@ -51,9 +51,9 @@ def draw_slots(configuration: Configuration, seed: int) -> list[Slot]:
 
 
 class Memory:
-    """The memory of one class: part of its slot is accessible, and part of that is cut into blocks.
+    """The memory of one class: part of its slot is accessible, and part of that is cut.
 
-    Accessible memory that is not cut yet is one free block, the tail.
+    Accessible memory that was not cut into blocks yet is one free block, the tail.
     """
 
     def __init__(self, heap: Heap, configuration: Configuration, number: int, slot: Slot) -> None:
@@ -71,7 +71,7 @@ class Memory:
         self._is_full = False
 
     def make(self) -> range:
-        """Return the addresses of new blocks, still to be cut apart; none if the region is full."""
+        """Return the addresses of new blocks, not cut apart yet; none if the region is full."""
         missing = self.made + self._min - self.mapped
         if missing > 0 and not self._grow(round_up(missing, GROWTH)):
             return range(0)
@@ -83,7 +83,7 @@ class Memory:
         return range(start, start + size, self.block)
 
     def _grow(self, size: int) -> bool:
-        """Make `size` more bytes accessible; return whether region and capacity allow that."""
+        """Make `size` more bytes accessible; return whether region and capacity allow it."""
         if self._is_full or self.mapped + size > self._limit:
             self._is_full = True
             return False
@@ -108,7 +108,7 @@ class Memory:
 
 @dataclass
 class Batch:
-    """An array of free blocks; its home is the block of class 0 that holds it."""
+    """An array of free blocks; `home` is the block of class 0 that contains it."""
 
     home: int
     blocks: list[int] = field(default_factory=list)
@@ -123,7 +123,7 @@ class Group:
     count: int = 0
     """Number of free blocks."""
     mark: int = 0
-    """The free bytes after the last release, or the least since."""
+    """Free bytes after the latest release, or their minimum since then."""
 
 
 class Region:
@@ -138,7 +138,7 @@ class Region:
         self._random = slot.random
 
     def push(self, cache: LocalCache, blocks: list[int]) -> None:
-        """Take back blocks of a local cache, which also gives what records them."""
+        """Take blocks from a local cache, which also provides the blocks that record them."""
         for block in blocks:
             self._blocks.mark(block, State.FREE)
         for number, members in groupby(sorted(blocks, key=self._group_of), key=self._group_of):
@@ -172,7 +172,7 @@ class Region:
         return popped
 
     def listed(self) -> Iterator[int]:
-        """Yield the free blocks, and the memory not yet made into blocks."""
+        """Yield the free blocks, and the memory that was not made into blocks yet."""
         for group in self.groups.values():
             for batch in group.batches:
                 yield from batch.blocks
@@ -190,7 +190,7 @@ class Region:
             self._enter(cache, number, run)
 
     def _enter(self, cache: LocalCache, number: int, blocks: list[int]) -> None:
-        """Append blocks to the newest batch of their group, and to new ones as each is full."""
+        """Append blocks to the newest batch of their group; add a batch whenever it is full."""
         group = self.groups.get(number)
         if group is None:
             group = Group(cache.new_record())
@@ -208,9 +208,9 @@ class Region:
 
 
 class RecordRegion:
-    """The blocks of class 0 that are in no local cache: they record themselves.
+    """The blocks of class 0 that are in no local cache; they record themselves.
 
-    A batch lies in the first of its blocks, and the one group in a block of its oldest batch.
+    A batch is stored in its first block. The only group is stored in a block of its oldest batch.
     """
 
     def __init__(self, heap: Heap, configuration: Configuration, slot: Slot) -> None:
@@ -221,7 +221,7 @@ class RecordRegion:
         self._batches: list[list[int]] = []
 
     def push(self, blocks: list[int]) -> None:
-        """Take back blocks of a local cache."""
+        """Take blocks from a local cache."""
         blocks = blocks.copy()
         if self._group is None:
             self._group = blocks.pop()
@@ -236,7 +236,7 @@ class RecordRegion:
                 self._batches[-1].append(block)
 
     def pop(self) -> list[int]:
-        """Return the blocks of the newest batch; [] if memory is out."""
+        """Return the blocks of the newest batch; [] if memory is exhausted."""
         if self._group is None:
             self._make()
         if self._group is None:

@@ -10,7 +10,7 @@ from simalloc.heap.reference.families.scudo.chunk import Chunk
 from simalloc.heap.reference.families.scudo.random import Generator
 
 BATCH_BYTES: Final = 8176
-"""The bytes of a batch itself, which count towards the weight of the quarantine."""
+"""Bytes of a batch itself, which count towards the weight of the quarantine."""
 
 _BATCH_LENGTH = 1019
 _BATCH_HEAD = 24
@@ -19,7 +19,7 @@ _ENTRY = 8
 
 @dataclass
 class Batch:
-    """Freed blocks, in the order of their frees; `home` is the block in which they are noted."""
+    """Freed blocks, in the order of their frees; `home` is the block that records them."""
 
     home: int
     chunks: list[Chunk] = field(default_factory=list)
@@ -32,11 +32,11 @@ class Batch:
 
     @property
     def used(self) -> int:
-        """The bytes of the batch that have been written."""
+        """Bytes of the batch that have been written."""
         return _BATCH_HEAD + _ENTRY * len(self.chunks)
 
     def add(self, chunk: Chunk) -> None:
-        """Note a freed block."""
+        """Add a freed block."""
         self.chunks.append(chunk)
         self.weight += chunk.size
 
@@ -48,17 +48,17 @@ class Batch:
 
 @dataclass
 class Waiting:
-    """A list of batches, the oldest first: of one local cache, or of all."""
+    """A list of batches, the oldest first: of one local cache, or the global list."""
 
     batches: list[Batch] = field(default_factory=list)
 
     @property
     def weight(self) -> int:
-        """The bytes of the batches and of the blocks in them."""
+        """Bytes of the batches and of the blocks in them."""
         return sum(batch.weight for batch in self.batches)
 
     def append(self, other: Waiting) -> None:
-        """Take the batches of another list."""
+        """Move all batches of another list to this list."""
         self.batches += other.batches
         other.batches = []
 

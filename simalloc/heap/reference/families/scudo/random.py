@@ -1,4 +1,4 @@
-"""The random numbers of Scudo: a xorshift generator of 32 bits (policy/families/scudo.md)."""
+"""Scudo's random numbers: a xorshift generator of 32 bits (policy/families/scudo.md)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _Item = TypeVar("_Item")
 
 
 class Generator:
-    """A sequence of numbers that a seed decides."""
+    """A sequence of numbers determined by a seed."""
 
     def __init__(self, seed: int) -> None:
         self.state = seed

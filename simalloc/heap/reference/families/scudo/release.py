@@ -1,4 +1,4 @@
-"""Scudo's releases of small blocks' pages to the system (policy/families/scudo.md)."""
+"""Scudo's releases of the pages of small blocks (simalloc/policy/families/scudo.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simalloc.heap.reference.parts.overhead import round_up
 
 _MILLISECOND = 1_000_000
 _RIPE_PAGES = 8
-"""Number of newly free pages above which blocks larger than a page are released without waiting."""
+"""Blocks larger than a page are released without waiting above this number of newly free pages."""
 
 
 class Kind(Enum):
@@ -21,13 +21,13 @@ class Kind(Enum):
     NORMAL = "normal"
     """Pages that have been free for the interval."""
     FORCED = "forced"
-    """Pages that became free since the last release, without waiting."""
+    """Pages freed since the latest release, without waiting."""
     ALL = "all"
     """All pages that are wholly free."""
 
 
 class Release:
-    """Releases the pages of one class, and remembers the time of the last release."""
+    """Releases the pages of one class, and stores the time of the latest release."""
 
     def __init__(self, region: Region, configuration: Configuration, slot: int) -> None:
         self._region = region
@@ -43,7 +43,7 @@ class Release:
     def look(self, kind: Kind, now: int, interval: int) -> list[tuple[int, int]]:
         """Return address and size of each run of pages to release at `now` nanoseconds.
 
-        Releases of kind `NORMAL` are at least `interval` milliseconds apart; a negative interval
+        Releases of kind `NORMAL` are at least `interval` milliseconds apart. A negative interval
         disables them.
         """
         free = self._region.count * self._block
@@ -59,7 +59,7 @@ class Release:
         return runs
 
     def _is_due(self, free: int, kind: Kind, now: int, interval: int) -> bool:
-        """Return whether it is time to look through the groups."""
+        """Return whether the groups must be searched now."""
         self._mark = min(self._mark, free)
         gained = free - self._mark
         if gained < PAGE:
@@ -95,7 +95,7 @@ class Release:
         return chosen
 
     def _judge_small(self, number: int, group: Group) -> tuple[int, bool]:
-        """Return the bytes that a group of small blocks lacks, and whether it is chosen now."""
+        """Return the bytes that a group of small blocks lacks, and whether it is released now."""
         free = group.count * self._block
         gained = free - group.mark
         made = min(self._group_size, self._region.memory.made - number * self._group_size)
@@ -106,7 +106,7 @@ class Release:
         return self._gain, is_empty or gained >= self._gain
 
     def _free_pages(self, groups: list[Group]) -> Iterator[tuple[int, int]]:
-        """Yield the runs of pages on which all blocks are free ones of these groups."""
+        """Yield the runs of pages on which all blocks are free blocks of these groups."""
         memory = self._region.memory
         end = memory.start + memory.made
         free = sorted(

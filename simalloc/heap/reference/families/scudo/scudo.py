@@ -24,22 +24,22 @@ from simalloc.heap.reference.space import State
 from simalloc.policy.families.scudo import Purge, Scudo
 
 _GRAIN = 16
-"""Blocks for the program begin at multiples of this."""
+"""Alignment of blocks for the program, in bytes."""
 
 _HEADER = 16
 _HEADER_USED = 8
 
 _UPTIME = 1_000_000_000_000
-"""Nanoseconds on the system's clock at the start."""
+"""System clock at the start, in nanoseconds."""
 
 _MAX_SLOTS = 50
 """Maximum number of slots in the figures."""
 
 _MARKER = 8
-"""The bytes in front of an aligned block that say where its header is."""
+"""Bytes in front of an aligned block that locate its header."""
 
 _LARGEST_UNUSED = 1 << 20
-"""A large block's header has the bytes unused at its end modulo this."""
+"""A large block's header stores the number of unused bytes at its end modulo this number."""
 
 
 class ScudoHeap(Heap):
@@ -85,7 +85,7 @@ class ScudoHeap(Heap):
     # The program's calls.
 
     def malloc(self, size: int) -> int:
-        """Take a small block of the local cache, or a mapping."""
+        """Take a small block from the local cache, or a mapping."""
         self.visited = 0
         alignment = smallest_size(self.request.alignment, _GRAIN)
         chunk = self._allocate_small(size, alignment)
@@ -111,7 +111,7 @@ class ScudoHeap(Heap):
             self._release(chunk.number, Kind.NORMAL)
 
     def reallocate(self, address: int, size: int) -> int:
-        """Stay if the block has room and less than a page would be over; else move."""
+        """Stay if the block is large enough and shrinks by less than a page; else move."""
         self._locals.of(self.request.thread)
         if self.reallocate_in_place(address, size):
             return address
@@ -122,7 +122,7 @@ class ScudoHeap(Heap):
         return new
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Say whether the block has room for `size` bytes and keeps less than a page more."""
+        """Return whether the block holds `size` bytes and shrinks by less than a page."""
         chunk = self._chunks[address]
         old = self._size_read(chunk)
         if chunk.position + size > self._end(chunk) or old - size >= PAGE:
@@ -131,14 +131,14 @@ class ScudoHeap(Heap):
         return True
 
     def end_thread(self) -> None:
-        """Give all that only the thread has back to what all share."""
+        """Return the thread's local blocks and quarantine to the shared structures."""
         local = self._locals.end(self.request.thread)
         if local is not None:
             self._collect(local)
             local.cache.empty()
 
     def give_back(self) -> None:
-        """Give pages back without waiting, as mallopt's M_PURGE or M_PURGE_ALL do."""
+        """Return pages to the system without waiting, as M_PURGE or M_PURGE_ALL do."""
         if self._purge is Purge.ALL:
             for local in self._locals.reached(self.request.thread):
                 self._waiting.append(local.waiting)
@@ -149,7 +149,7 @@ class ScudoHeap(Heap):
         self._secondary.clear_cached()
 
     def rounded(self, size: int) -> int:
-        """Return the size of a small block for `size` bytes, or the bytes for a large one."""
+        """Return the block size for a small request, or the needed bytes for a large one."""
         needed = round_up(size, _GRAIN) + self._payload
         number = self._configuration.class_for(needed)
         if number == len(self._configuration.sizes):
@@ -157,7 +157,7 @@ class ScudoHeap(Heap):
         return self._configuration.sizes[number]
 
     def listed(self) -> Iterable[int]:
-        """Return the blocks of the regions' batches and the memory not yet made into blocks."""
+        """Return the blocks in the regions' batches, and memory not made into blocks yet."""
         for region in self._regions.values():
             yield from region.listed()
         if self._records is not None and self._records.memory.tail is not None:
@@ -174,10 +174,9 @@ class ScudoHeap(Heap):
         yield from self._secondary.cached()
 
     def figures(self) -> dict[str, int]:
-        """Return bytes, resident pages and calls, of small and of large blocks, and the slots.
+        """Return bytes, resident pages and calls for small and large blocks, and for each slot.
 
-        The figure of a slot consists of the class, the mapped pages and the resident pages, 21 bits
-        each.
+        A slot's figure packs the class, the mapped pages and the resident pages, 21 bits each.
         """
         mapped = resident = 0
         slots = {f"slot_{slot:02}": 0 for slot in range(_MAX_SLOTS)}
@@ -199,7 +198,7 @@ class ScudoHeap(Heap):
         }
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return 0, the class and the offset in its region, or 1, the mapping and its offset."""
+        """Return 0, class and offset in its region; for a mapping 1, its number and the offset."""
         chunk = self._chunks[address]
         if chunk.mapping is not None:
             return 1, chunk.mapping.number, chunk.position - chunk.mapping.base
@@ -220,14 +219,14 @@ class ScudoHeap(Heap):
         return _UPTIME + self.request.time + self._tick * (self.event + 1)
 
     def _asked(self, size: int) -> int:
-        """Return the requested size; malloc(0) requests no byte."""
+        """Return the requested size, or 0 for malloc(0)."""
         return size if self.request.size else 0
 
     def _new_local(self) -> Local:
         return Local(LocalCache(self, self._configuration, self._regions, self._records))
 
     def _allocate_small(self, size: int, alignment: int) -> Chunk | None:
-        """Take a block of the smallest class, or of a larger one whose region is not full."""
+        """Take a block of the smallest class, or of a larger class whose region is not full."""
         local = self._locals.of(self.request.thread)
         needed = round_up(size, _GRAIN) + self._payload + alignment - _GRAIN
         for number in range(self._configuration.class_for(needed), len(self._regions) + 1):
@@ -238,7 +237,7 @@ class ScudoHeap(Heap):
         return None
 
     def _cut(self, chunk: Chunk) -> Chunk:
-        """Make what lies in front of an aligned block waste, and write its header."""
+        """Mark the part in front of an aligned block as waste, and write the block's header."""
         start = chunk.position - self._payload
         if start > chunk.block:
             self.blocks.mark(chunk.block, State.WASTE)
@@ -251,33 +250,33 @@ class ScudoHeap(Heap):
         return chunk
 
     def _join(self, chunk: Chunk) -> None:
-        """Make one cached block again of an aligned block and what lies in front of it."""
+        """Join an aligned block and the part in front of it into one cached block."""
         if chunk.position - self._payload > chunk.block:
             self.blocks.join(chunk.block)
         self.blocks.mark(chunk.block, State.CACHED)
 
     def _zero(self, chunk: Chunk) -> None:
-        """Write zeros where the memory may have had another use."""
+        """Write zeros to memory that may have been used before."""
         if chunk.mapping is None:
             self.touch(chunk.block, self._regions[chunk.number].memory.block)
         elif chunk.mapping.time:
             self.touch(chunk.position, chunk.mapping.end - chunk.position)
 
     def _end(self, chunk: Chunk) -> int:
-        """Return the end of the memory that the chunk could have."""
+        """Return the end of the memory that the chunk could use."""
         if chunk.mapping is not None:
             return chunk.mapping.end
         return chunk.block + self._regions[chunk.number].memory.block
 
     def _size_read(self, chunk: Chunk) -> int:
-        """Return the size that the chunk's header says it has."""
+        """Return the chunk's size as its header stores it."""
         if chunk.mapping is None:
             return chunk.size
         room = chunk.mapping.end - chunk.position
         return room - (room - chunk.size) % _LARGEST_UNUSED
 
     def _release(self, number: int, kind: Kind) -> None:
-        """Release the pages of a class that are due now."""
+        """Release the pages of a class that are due."""
         for address, size in self._releases[number].look(kind, self._now, self._interval):
             self._give_back(address, size)
 
@@ -287,7 +286,7 @@ class ScudoHeap(Heap):
         self._madvise_bytes += size
 
     def _put_in_quarantine(self, local: Local, chunk: Chunk) -> None:
-        """Let a freed block wait for another use."""
+        """Put a freed block into the local quarantine."""
         batches = local.waiting.batches
         if not batches or batches[-1].is_full:
             home = local.cache.allocate(self._batch_class)
@@ -300,13 +299,13 @@ class ScudoHeap(Heap):
             self._collect(local)
 
     def _collect(self, local: Local) -> None:
-        """Take over what waits in a local list; if that is too much, free the oldest."""
+        """Move a local quarantine to the global one; above its maximum, free the oldest blocks."""
         self._waiting.append(local.waiting)
         if self._waiting.weight > self._max_waiting:
             self._recycle(local, self._max_waiting // 10 * 9)
 
     def _recycle(self, local: Local, most: int) -> None:
-        """Free what has waited longest into a local cache until at most `most` bytes wait."""
+        """Free the oldest blocks into a local cache until at most `most` bytes wait."""
         for batch in self._waiting.recycle(most):
             for chunk in batch.shuffled():
                 local.cache.free(chunk.number, chunk.block)

@@ -11,20 +11,20 @@ from simalloc.heap.reference.parts.overhead import round_up
 from simalloc.heap.reference.space import State
 
 _MAPPING_HEADER = 48
-"""The bytes in front of a large block's header that say how it is mapped."""
+"""Bytes in front of a large block's header that describe its mapping."""
 
 _MAX_FULL = 5
-"""Number of mappings that find the cache full before it is emptied."""
+"""Number of frees that find the cache full until the cache is emptied."""
 
 _MAX_SKIPPED = 4 * PAGE
-"""A cached mapping serves only if the block begins that near to its start."""
+"""Maximum offset of a block from the start of a cached mapping that it uses, in bytes."""
 
 _MILLISECOND = 1_000_000
 
 
 @dataclass(eq=False)
 class Mapping:
-    """A segment: of `size` bytes from `base` on those from `start` to `end` are accessible."""
+    """A segment of `size` bytes from `base` on; bytes from `start` to `end` are accessible."""
 
     number: int
     base: int
@@ -32,16 +32,15 @@ class Mapping:
     start: int
     end: int
     time: int = 0
-    """When it was cached, in nanoseconds; 0: no page of it has been written since the system gave
-    it."""
+    """Time of caching in nanoseconds, or 0 if no page was written since the system provided it."""
 
 
 class Secondary:
-    """Blocks that are mapped each on its own, and the freed mappings that wait for another use.
+    """Directly mapped blocks, and the cache of freed mappings.
 
-    At most `count` mappings wait, of at most `largest` bytes each, with their pages for `interval`
-    milliseconds (negative: for ever). `give_back` is called with address and size of pages whose
-    contents are dropped.
+    At most `count` mappings are cached, of at most `largest` bytes each. Their pages are kept for
+    `interval` milliseconds, or for ever if negative. `give_back` is called with address and size of
+    pages whose contents are dropped.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class Secondary:
         return position, mapping
 
     def free(self, mapping: Mapping, now: int) -> None:
-        """Cache a mapping whose block is freed, or unmap it."""
+        """Cache the mapping of a freed block, or unmap it."""
         self._join(mapping)
         if not self._slots or mapping.end - mapping.start > self._largest:
             self._unmap(mapping)
@@ -102,16 +101,16 @@ class Secondary:
         self._unmap(mapping)
 
     def clear_cached(self) -> None:
-        """Give the pages of all cached mappings back."""
+        """Return the pages of all cached mappings to the system."""
         if self._oldest:
             self._clear_until(1 << 64)
 
     def cached(self) -> list[int]:
-        """Return the blocks of the mappings that wait."""
+        """Return the blocks of the cached mappings."""
         return [mapping.base for mapping in self._waiting()]
 
     def _find(self, size: int, alignment: int) -> Mapping | None:
-        """Take the first cached mapping that is hardly too large, or else the smallest waste."""
+        """Take the first cached mapping that fits closely, or else the one with the least waste."""
         best, least = None, 0
         for mapping in self._waiting():
             header = self._place(mapping, size, alignment) - self._header
@@ -127,7 +126,7 @@ class Secondary:
         return best
 
     def _map(self, size: int, alignment: int) -> Mapping:
-        """Map a segment, with a guard page at both ends."""
+        """Map a segment, with a guard page at each end."""
         needed = round_up(round_up(size, alignment) + self._header, PAGE)
         spare = max(0, alignment - PAGE)
         gross = needed + spare + 2 * self._guard
@@ -143,11 +142,11 @@ class Secondary:
         return Mapping(number, base, gross, start, end)
 
     def _place(self, mapping: Mapping, size: int, alignment: int) -> int:
-        """Return the address of a block for the program in a mapping, as high as possible."""
+        """Return the highest suitable address for a block in a mapping."""
         return (mapping.end - size) // alignment * alignment
 
     def _cut(self, mapping: Mapping, position: int) -> None:
-        """Cut a mapping's one block into waste, header, allocated block and guard page."""
+        """Cut a mapping's only block into waste, header, allocated block and guard page."""
         blocks = self._heap.blocks
         start = mapping.base
         header, block = position - self._header, position - self._payload
@@ -162,20 +161,20 @@ class Secondary:
             blocks.mark(start, State.WASTE)
 
     def _join(self, mapping: Mapping) -> None:
-        """Make one cached block again of a mapping's blocks."""
+        """Join the blocks of a mapping into one cached block."""
         blocks = self._heap.blocks
         while not blocks.is_segment(mapping.base):
             blocks.join(mapping.base)
         blocks.mark(mapping.base, State.CACHED)
 
     def _store(self, mapping: Mapping) -> None:
-        """Put a mapping into the first slot, and the first slot's mapping into an empty one."""
+        """Put a mapping into the first slot, and the first slot's mapping into an empty slot."""
         self._slots[self._slots.index(None)] = self._slots[0]
         self._slots[0] = mapping
         self._oldest = self._oldest or mapping.time
 
     def _clear_older(self, now: int) -> None:
-        """Give the pages of mappings back that have been cached for the interval."""
+        """Return the pages of mappings to the system that were cached for the interval."""
         latest = (now - self._interval * _MILLISECOND) % (1 << 64)
         if self._interval >= 0 and 0 < self._oldest <= latest:
             self._clear_until(latest)

@@ -11,16 +11,16 @@ from simalloc.heap.reference.families.scudo.quarantine import Waiting
 
 @dataclass(eq=False)
 class Local:
-    """A local cache, and the blocks in quarantine that came through it."""
+    """A local cache, and the quarantined blocks freed through it."""
 
     cache: LocalCache
     waiting: Waiting = field(default_factory=Waiting)
 
 
 class Locals:
-    """The local caches: one of each thread's own, or `shared` for all, if that is not 0.
+    """The local caches: one per thread, or `shared` caches for all threads if not 0.
 
-    Threads that have only freed so far use one together, the fallback, if each has its own.
+    If each thread has a cache, all threads that have only freed so far share the fallback cache.
     """
 
     def __init__(self, new: Callable[[], Local], shared: int) -> None:
@@ -44,11 +44,11 @@ class Locals:
         return local
 
     def end(self, thread: int) -> Local | None:
-        """Return the cache of a thread that ends, or None if it was shared or missing."""
+        """Return the cache of an exiting thread, or None if it was shared or missing."""
         return None if self._shared else self._own.pop(thread, None)
 
     def reached(self, thread: int) -> list[Local]:
-        """Return those that a thread empties for all: its own and the fallback, or the shared."""
+        """Return the caches that M_PURGE_ALL empties: own and fallback, or all shared caches."""
         if self._fallback is None:
             return self._shared
         own = self._own.get(thread)

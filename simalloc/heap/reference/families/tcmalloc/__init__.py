@@ -1,1 +1,1 @@
-"""gperftools' tcmalloc, part by part; `tcmalloc.py` is what the program calls."""
+"""The parts of gperftools' tcmalloc; `tcmalloc.py` receives the program's calls."""

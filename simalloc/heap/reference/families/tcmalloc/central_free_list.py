@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.tcmalloc.tcmalloc import TcmallocHeap
 
 _FIRST_CACHE_SIZE = 16
-"""For how many chains there is room at first."""
+"""Initial number of chain slots."""
 
 
 @dataclass(eq=False)
 class Span:
-    """A span cut into blocks of one class; `free` are its free blocks, the newest last."""
+    """A span cut into blocks of one class. `free` contains its free blocks, the newest last."""
 
     address: int
     number: int
@@ -26,7 +26,7 @@ class Span:
 
 
 class TransferCache:
-    """Room for chains of just as many blocks as move at once; the newest is taken first."""
+    """Slots for chains of exactly `move` blocks each; the newest chain is taken first."""
 
     def __init__(self, max_size: int) -> None:
         self.max_size = max_size
@@ -35,12 +35,12 @@ class TransferCache:
 
     @property
     def is_full(self) -> bool:
-        """True if another chain does not fit."""
+        """True if no slot is free."""
         return len(self.chains) == self.size
 
 
 class CentralFreeList:
-    """The shared part of one class: `number` is the class's, from 1 on."""
+    """The shared part of one class; `number` is the class's number, from 1 on."""
 
     def __init__(self, heap: TcmallocHeap, number: int, kind: SizeClass) -> None:
         self._heap = heap
@@ -52,14 +52,14 @@ class CentralFreeList:
 
     @property
     def free_bytes(self) -> int:
-        """The bytes of the spans' free blocks, and those at their ends that make no block."""
+        """Bytes of the spans' free blocks and of the unused ends of the spans."""
         blocks = sum(len(span.free) for span in self._nonempty)
         tail = self.kind.pages * self._heap.page % self.kind.size
         return blocks * self.kind.size + self.span_count * tail
 
     @property
     def chained_bytes(self) -> int:
-        """The bytes of the blocks that wait in chains."""
+        """Bytes of the blocks in chains."""
         return sum(map(len, self.transfer.chains)) * self.kind.size
 
     def listed(self) -> list[int]:
@@ -67,18 +67,18 @@ class CentralFreeList:
         return [block for span in self._nonempty for block in span.free]
 
     def chained(self) -> list[int]:
-        """Return the blocks that wait in chains."""
+        """Return the blocks in chains."""
         return [block for chain in self.transfer.chains for block in chain]
 
     def insert(self, chain: list[int]) -> None:
-        """Take a chain back, the first of it first."""
+        """Take a chain of blocks, its first block first."""
         if len(chain) == self.kind.move and self._make_cache_space():
             self.transfer.chains.append(chain)
         else:
             self.release_list_to_spans(chain)
 
     def fetch(self, count: int) -> list[int]:
-        """Return a chain of up to `count` blocks, at least one."""
+        """Return a chain of 1 to `count` blocks."""
         if count == self.kind.move and self.transfer.chains:
             self._heap.visited += 1
             return self.transfer.chains.pop()
@@ -90,7 +90,7 @@ class CentralFreeList:
         return chain
 
     def release_list_to_spans(self, chain: list[int]) -> None:
-        """Give each block of a chain to its span; one all of whose blocks are free goes back."""
+        """Free each block of a chain in its span; free a span whose blocks are all free."""
         for block in chain:
             span = self._heap.span_of(block)
             self._heap.blocks.mark(block, State.FREE)
@@ -101,7 +101,7 @@ class CentralFreeList:
                 self._drop_span(span)
 
     def _make_cache_space(self) -> bool:
-        """Make room for a chain, at the cost of another class if need be; say whether there is."""
+        """Return whether a chain slot is free; if none is, first take one from another class."""
         transfer = self.transfer
         if transfer.is_full and transfer.size < transfer.max_size:
             took = self._heap.evict_size_class(self, forced=False) or self._heap.evict_size_class(
@@ -123,7 +123,7 @@ class CentralFreeList:
         return chain
 
     def _add_span(self) -> None:
-        """Cut a new span into blocks; the lowest is taken first."""
+        """Cut a new span into blocks; the lowest block is taken first."""
         heap, kind = self._heap, self.kind
         span = Span(heap.allocate_span(kind.pages), self.number)
         tail = kind.pages * heap.page % kind.size

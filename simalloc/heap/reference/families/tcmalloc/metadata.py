@@ -1,4 +1,4 @@
-"""tcmalloc's own records, in pieces of the break between the spans."""
+"""tcmalloc's records, in pieces of the break between the spans."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.tcmalloc.page_heap import SpanHeap
 
 METADATA_PIECE = 8 << 20
-"""Bytes of metadata taken from the system at once."""
+"""Bytes of metadata obtained from the system at once."""
 
 _CHUNK = 128 * 1024
 """Bytes of a piece that records of one kind take at once."""
 
 _LEAF = 2 << 20
-"""A part of the table that tells each page's span, for 2**18 pages."""
+"""Bytes of a part of the page table, which maps 2**18 pages to their spans."""
 
 _LEAF_PAGES = 1 << 18
 
@@ -31,7 +31,7 @@ class Records:
         self._made = 0
 
     def change(self, by: int) -> None:
-        """Use `by` more records, made if no freed record is left; or fewer if `by` is negative."""
+        """Change the number of used records; new records are made if no free record is left."""
         self._used += by
         while self._used > self._made:
             self._make()
@@ -52,7 +52,7 @@ class Metadata:
         self._start = description.heap_start
         self._leaf_bytes = _LEAF_PAGES * description.page
         self.taken = 0
-        """The bytes of all pieces that records and tables have."""
+        """Bytes of all records and tables."""
         self._at = 0
         self._end = 0
         self._next_leaf = 0
@@ -62,7 +62,7 @@ class Metadata:
         self.long_spans = Records(self, 48)
 
     def describe(self, address: int, size: int) -> None:
-        """Record a growth; the table has a place for each of its pages, and one on either side."""
+        """Record a growth and extend the page table to its pages and one page on each side."""
         self.growths.change(1)
         first = (self._start + address) // self._leaf_bytes
         last = (self._start + address + size) // self._leaf_bytes
@@ -71,7 +71,7 @@ class Metadata:
         self._next_leaf = last + 1
 
     def take(self, size: int) -> int:
-        """Return the address of `size` bytes more of the piece, or of a new one."""
+        """Return the address of `size` bytes of the current piece, or of a new piece."""
         if self._at + size > self._end:
             self._at = self.heap.grow_table(METADATA_PIECE)
             self._end = self._at + METADATA_PIECE

@@ -1,4 +1,4 @@
-"""tcmalloc's page heap: the search, merging and return to the system of free spans."""
+"""tcmalloc's page heap: search, merging and return of free spans to the system."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from simalloc.heap.reference.space import Refused, State, needed_by_allocator
 from simalloc.policy.families.tcmalloc import Tcmalloc, TcmallocVersion
 
 _LISTED_BYTES = 1 << 20
-"""Free spans up to this size have a list for each length; it is also the least growth."""
+"""Maximum bytes of free spans with a list for each length; also the minimum growth."""
 
 _FORCED_INTERVAL = 128 << 20
-"""Bytes of growth after which the heap may first return all free pages to the system."""
+"""Growth in bytes after which the heap may return all free pages to the system."""
 
 _DELAY = 1 << 18
-"""Pages freed until the next release, if the last one found no span."""
+"""Number of pages freed until the next release, if the latest release found no span."""
 
 _LONGEST_DELAY = 1 << 20
 
 
 class Kind(Enum):
-    """The state of a free span's pages."""
+    """States of a free span's pages."""
 
     NORMAL = "normal"
     RETURNED = "returned"
-    """Returned to the system, and still mapped."""
+    """Returned to the system, but still mapped."""
 
 
 class FreeSpans:
-    """The free spans of one kind: in lists by length, newest last, and longer ones sorted."""
+    """The free spans of one kind: lists by length, the newest last; longer spans are sorted."""
 
     def __init__(self, listed: int) -> None:
         self._listed = listed
@@ -51,7 +51,7 @@ class FreeSpans:
             self._of_length[length][address] = None
 
     def leave(self, address: int, length: int) -> None:
-        """Take a span out."""
+        """Remove a span."""
         self.pages -= length
         if length > self._listed:
             self.long.remove((length, address))
@@ -59,27 +59,27 @@ class FreeSpans:
             del self._of_length[length][address]
 
     def newest(self, length: int) -> int | None:
-        """Return the span of a listed length that entered last."""
+        """Return the newest span of a listed length, or None."""
         return next(reversed(self._of_length[length]), None)
 
     def oldest(self, length: int) -> int | None:
-        """Return the span of a listed length that entered first."""
+        """Return the oldest span of a listed length, or None."""
         return next(iter(self._of_length[length]), None)
 
     def best_long(self, length: int) -> tuple[int, int] | None:
-        """Return length and address of the shortest, then lowest, long span that is enough."""
+        """Return length and address of the best long span: the shortest, then the lowest."""
         place = self.long.bisect_left((length, 0))
         return self.long[place] if place < len(self.long) else None
 
     def __iter__(self) -> Iterator[int]:
-        """Run over the addresses."""
+        """Iterate over the addresses."""
         for spans in self._of_length.values():
             yield from spans
         yield from (address for _, address in self.long)
 
 
 class SpanHeap(Heap):
-    """Hands out spans of whole pages and takes them back (policy/families/tcmalloc.md)."""
+    """Allocates and frees spans of whole pages (policy/families/tcmalloc.md)."""
 
     def __init__(self, description: Tcmalloc) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class SpanHeap(Heap):
     def allocate_span(self, pages: int) -> int:
         """Return the address of a span, which is one allocated block.
 
-        Raises `Refused` if the heap must not grow that far.
+        Raises `Refused` if the limit or the capacity does not allow the growth.
         """
         address = self._find(pages)
         if address is None and self._gives_all_back(pages):
@@ -125,12 +125,12 @@ class SpanHeap(Heap):
         return address
 
     def split_span(self, address: int, pages: int) -> int:
-        """Cut an allocated span in two, the low one of `pages`; return the high one's address."""
+        """Cut an allocated span in two, the low one of `pages`; return the high address."""
         self._count_span(1)
         return self._split(address, pages * self.page)
 
     def free_span(self, address: int) -> None:
-        """Take a span back; now and then, give one to the system."""
+        """Free a span; after every `_delay` freed pages, return a span to the system."""
         self._delay -= self._length(address)
         self.blocks.mark(address, State.FREE)
         if self._decommits:
@@ -144,7 +144,7 @@ class SpanHeap(Heap):
             self._delay = min(int(1000 / self._rate * released), _LONGEST_DELAY)
 
     def release_spans(self, least: int) -> int:
-        """Return at least `least` pages to the system, or all normal ones; return the number."""
+        """Return at least `least` pages to the system, or all normal pages; return their number."""
         released = 0
         while released < least and self.free_pages(Kind.NORMAL):
             span = self._next_to_release()
@@ -168,14 +168,14 @@ class SpanHeap(Heap):
         return self.blocks.size[address] // self.page
 
     def _next_to_release(self) -> int | None:
-        """Return the oldest span of the length that the cursor is at; past them, the best long."""
+        """Return the oldest span of the cursor's length; behind all lengths, the best long one."""
         normal = self._free[Kind.NORMAL]
         if self._cursor <= self._listed:
             return normal.oldest(self._cursor)
         return normal.long[0][1] if normal.long else None
 
     def _find(self, pages: int) -> int | None:
-        """Use the low end of a free span, if one is long enough."""
+        """Allocate the low end of a free span that is long enough, or return None."""
         for length in range(pages, self._listed + 1):
             for kind, spans in self._free.items():
                 found = spans.newest(length)
@@ -198,7 +198,7 @@ class SpanHeap(Heap):
         return returned < normal if self._is_old else returned[0] < normal[0]
 
     def _use(self, address: int, pages: int) -> int:
-        """Use the low end of a free span; the rest stays of its kind."""
+        """Allocate the low end of a free span; the rest keeps the span's kind."""
         self.visited += 1
         kind = self._leave(address)
         self.blocks.mark(address, State.ALLOCATED)
@@ -209,7 +209,11 @@ class SpanHeap(Heap):
         return address
 
     def _gives_all_back(self, pages: int) -> bool:
-        """Return whether so much is free, and the heap has grown so far, that all goes back."""
+        """Return whether all free pages are to be returned before this growth.
+
+        The free pages must be at least a quarter of the heap, some must be normal and some
+        returned, and the growth must cross a multiple of the interval.
+        """
         normal, returned = self.free_pages(Kind.NORMAL), self.free_pages(Kind.RETURNED)
         interval = _FORCED_INTERVAL // self.page
         is_empty = 4 * (normal + returned) >= self.system
@@ -217,9 +221,9 @@ class SpanHeap(Heap):
         return bool(normal and returned and is_empty and passes)
 
     def _get_pages(self, pages: int) -> None:
-        """Get at least a MiB from the system, or as little as the limit leaves."""
+        """Get at least 1 MiB from the system, or only `pages` if the limit allows no more."""
         ask = max(pages, self._listed)
-        is_first = not self.system  # it comes before the settings are read
+        is_first = not self.system  # the first growth precedes the reading of the settings
         if not is_first and not self._ensure_limit(ask):
             ask = pages
             if not self._ensure_limit(ask):
@@ -238,7 +242,7 @@ class SpanHeap(Heap):
             self.free_span(address)
 
     def _ensure_limit(self, pages: int) -> bool:
-        """Return whether the limit allows `pages` more, after returning others if necessary."""
+        """Return whether the limit allows `pages` more, after returning pages if necessary."""
         if not self._is_within_limit(pages):
             self.release_spans(self._held() + pages - self._limit)
         return self._is_within_limit(pages)
@@ -253,7 +257,7 @@ class SpanHeap(Heap):
         self.discard(address, self.blocks.size[address])
 
     def _enter(self, address: int, kind: Kind) -> None:
-        """Enter a free span, merged with the neighbours that are free and of its kind."""
+        """Enter a free span, merged with free neighbours of its kind."""
         before, after = self.blocks.before(address), self.blocks.after(address)
         if before is not None and self._merges(before, kind):
             self._leave(before)
@@ -265,7 +269,7 @@ class SpanHeap(Heap):
         self._put(address, kind)
 
     def _merges(self, neighbour: int, kind: Kind) -> bool:
-        """Return whether a neighbour merges; with aggressive decommit it is first returned."""
+        """Return whether a neighbour merges; aggressive decommit returns a normal one first."""
         has = self._kind.get(neighbour)
         if has is Kind.NORMAL and kind is Kind.RETURNED and self._decommits:
             self._discard(neighbour)

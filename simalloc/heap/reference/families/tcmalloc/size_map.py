@@ -1,14 +1,14 @@
-"""The size classes of tcmalloc: which sizes there are, and how blocks of each come in spans."""
+"""Size classes of tcmalloc: block sizes, and the spans of each class."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 LARGEST = 256 * 1024
-"""Larger requests have spans of their own."""
+"""Maximum bytes of a request that uses a size class."""
 
 _MOVED_BYTES = 64 * 1024
-"""Approximate bytes that move at once between a thread's cache and the central free lists."""
+"""Approximate bytes that move at once between a thread cache and the central free lists."""
 
 _MAX_CHAINS = 64
 _CHAINED_BYTES = 1 << 20
@@ -16,7 +16,7 @@ _CHAINED_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class SizeClass:
-    """Blocks of one size: spans have `pages` pages, and `move` blocks move at once."""
+    """Blocks of one size: each span has `pages` pages, and `move` blocks move at once."""
 
     size: int
     pages: int
@@ -42,7 +42,7 @@ def size_classes(page: int, max_moved: int) -> list[SizeClass]:
 
 
 def rounded_request(size: int) -> int:
-    """Return the size to look up for a request, because the table has larger steps than 1 byte."""
+    """Return the size for the class lookup of a request; the table has steps of 8 or 128 bytes."""
     unit = 8 if size <= 1024 else 128
     return -(-size // unit) * unit
 
@@ -57,7 +57,10 @@ def _candidates(page: int) -> list[int]:
 
 
 def _pages(size: int, move: int, page: int) -> int:
-    """Return the least pages that waste at most an eighth and hold a quarter of what moves."""
+    """Return the smallest suitable number of pages of a span.
+
+    A span wastes at most an eighth of its bytes, and holds at least a quarter of `move` blocks.
+    """
     pages = 1
     while pages * page % size > pages * page // 8 or pages * page // size < move // 4:
         pages += 1

@@ -25,14 +25,15 @@ _THREAD_BLOCK = 304
 """Bytes that the C library allocates for each started thread, with the libraries loaded here."""
 
 _IDLE_RECORDS = 2
-"""Records of spans that the library makes first: the later ones lie in other cache lines."""
+"""Number of span records that the library makes first, which moves the later records to other cache
+lines."""
 
 _UNUSED = SizeClass(1, 1, 1)
-"""Class 0, which no request takes; but other classes can take the room of its chains."""
+"""Class 0, which no request uses; other classes can take its chain slots."""
 
 
 class TcmallocHeap(SpanHeap):
-    """A cache a thread, over shared lists of spans, over a heap of pages."""
+    """A cache per thread, over central lists of spans, over a heap of pages."""
 
     def __init__(self, description: Tcmalloc) -> None:
         super().__init__(description)
@@ -63,7 +64,7 @@ class TcmallocHeap(SpanHeap):
         return address
 
     def free(self, address: int) -> None:
-        """Put the block into the cache of the thread that frees it, or free its pages."""
+        """Put the block into the cache of the freeing thread, or free its pages."""
         if address // self.page not in self._span_at:
             self.free_span(address)
             return
@@ -75,14 +76,14 @@ class TcmallocHeap(SpanHeap):
             central.insert([address])
 
     def reallocate_in_place(self, address: int, size: int) -> bool:
-        """Stay if the block is no less than the size and not too large for it."""
+        """Stay if the block is large enough and not too large."""
         held = self.block_size(address)
         if self._is_old:
             return held // 2 <= size <= held
         return self.rounded(size) == held
 
     def reallocate(self, address: int, size: int) -> int:
-        """Stay if the size fits well; else copy, in 2.10 with room for growth."""
+        """Stay if the size fits well; else copy, in 2.10 with space for growth."""
         if self.reallocate_in_place(address, size):
             return address
         self.visited = 0
@@ -96,21 +97,21 @@ class TcmallocHeap(SpanHeap):
         return new
 
     def rounded(self, size: int) -> int:
-        """Return the size of its class, or of the pages that a request takes."""
+        """Return the size of the request's class, or of its pages."""
         if size > LARGEST:
             return round_up(size, self.page)
         return self._central_for(size).kind.size
 
     def end_thread(self) -> None:
-        """Give up the cache of the thread."""
+        """Release the cache of the thread."""
         self.caches.end(self.request.thread)
 
     def give_back(self) -> None:
-        """Give all free pages to the system, as the program can ask for."""
+        """Return all free pages to the system, as the program can request."""
         self.release_spans(self.free_pages(Kind.NORMAL))
 
     def figures(self) -> dict[str, int]:
-        """Return the library's own figures."""
+        """Return the library's own statistics."""
         return {
             "heap": self.system * self.page,
             "ph_free": self.free_pages(Kind.NORMAL) * self.page,
@@ -122,38 +123,39 @@ class TcmallocHeap(SpanHeap):
         }
 
     def locate(self, address: int) -> tuple[int, int, int]:
-        """Return the location of a block, relative to the first memory for spans."""
+        """Return the offset of a block from the first memory of spans."""
         return 0, 0, address - (METADATA_PIECE if self.metadata else 0)
 
     def listed(self) -> list[int]:
-        """Return the free spans, and the free blocks of others."""
+        """Return the free spans, and the free blocks of the other spans."""
         blocks = [block for central in self.central_lists for block in central.listed()]
         return [*self._kind, *blocks]
 
     def cached(self) -> list[int]:
-        """Return the blocks in the threads' caches, and those in chains between them."""
+        """Return the blocks in thread caches and in transfer caches."""
         chained = [block for central in self.central_lists for block in central.chained()]
         return [*chained, *(block for cache in self.caches for block in cache.blocks())]
 
     def span_of(self, block: int) -> Span:
-        """Return the span that a block was cut from."""
+        """Return the span from which a block was cut."""
         return self._span_at[block // self.page]
 
     def enter_span(self, span: Span, pages: int) -> None:
-        """Know from now on that these pages were cut into blocks."""
+        """Record that these pages were cut into blocks."""
         first = span.address // self.page
         self._span_at |= dict.fromkeys(range(first, first + pages), span)
 
     def leave_span(self, span: Span, pages: int) -> None:
-        """Forget that these pages were cut into blocks."""
+        """Remove the record that these pages were cut into blocks."""
         first = span.address // self.page
         for page in range(first, first + pages):
             del self._span_at[page]
 
     def evict_size_class(self, taker: CentralFreeList, *, forced: bool) -> bool:
-        """Take a slot from the transfer cache whose turn it is; say whether it had one to give.
+        """Take a slot from the transfer cache whose turn it is; return whether it had one.
 
-        Upstream's counter is not raised when it begins anew, so class 0 comes twice in a row.
+        Upstream's counter is not incremented when it wraps around, therefore class 0 comes twice in
+        a row.
         """
         turn = self._turn % len(self.central_lists)
         self._turn = turn if self._turn >= len(self.central_lists) else turn + 1
@@ -168,7 +170,7 @@ class TcmallocHeap(SpanHeap):
         return True
 
     def count_cache(self, change: int) -> None:
-        """Record that a cache is made or given up."""
+        """Record that a cache is made or released."""
         if self.metadata:
             self.metadata.caches.change(change)
 
@@ -197,7 +199,7 @@ class TcmallocHeap(SpanHeap):
         return self.central_lists[bisect_left(self._sizes, rounded_request(size))]
 
     def _start_program(self) -> None:
-        """Make the allocations and frees that precede a program's own first call."""
+        """Make the allocations and frees that precede the program's first call."""
         self._has_prelude = False
         assert self.metadata
         self.metadata.spans.change(_IDLE_RECORDS)

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from simalloc.heap.reference.families.tcmalloc.tcmalloc import TcmallocHeap
 
 _LONGEST = 8192
-"""A list may not grow longer than this."""
+"""Maximum length of a list."""
 
 _MAX_OVERAGES = 3
 
 _STEP = 64 * 1024
-"""Bytes by which a cache's limit rises."""
+"""Step in bytes by which a cache's limit rises or falls."""
 
 _MIN_LIMIT = 512 * 1024
-"""A cache gets this limit when there is nothing left; only one with more is stolen from."""
+"""Limit of a cache made when no space is left; only caches above it lose space to others."""
 
 _MAX_TOTAL = 1 << 30
 
@@ -32,14 +32,14 @@ class CacheList:
 
     blocks: list[int] = field(default_factory=list)
     lowater: int = 0
-    """The fewest blocks since the last scavenge."""
+    """Minimum number of blocks since the latest scavenge."""
     max_length: int = 1
-    """Maximum number of blocks; above it, some move to the central free list."""
+    """Maximum number of blocks; above it, some blocks move to the central free list."""
     length_overages: int = 0
     """Number of times that the list was too long since `max_length` was last lowered."""
 
     def take(self, count: int) -> list[int]:
-        """Take a chain of the `count` newest, the newest first."""
+        """Remove a chain of the `count` newest blocks, the newest first."""
         chain = self.blocks[: -count - 1 : -1]
         del self.blocks[len(self.blocks) - len(chain) :]
         self.lowater = min(self.lowater, len(self.blocks))
@@ -47,7 +47,7 @@ class CacheList:
 
 
 class ThreadCache:
-    """Blocks that one thread has freed and neither reused nor returned to the central lists."""
+    """Blocks freed by one thread and neither reused nor moved to the central lists."""
 
     def __init__(self, heap: TcmallocHeap) -> None:
         self._heap = heap
@@ -73,7 +73,7 @@ class ThreadCache:
         return chain[0]
 
     def free(self, block: int, central: CentralFreeList) -> None:
-        """Keep a block; give some back if there are too many."""
+        """Keep a block; move blocks to the central lists if there are too many."""
         mine = self._lists[central.number]
         mine.blocks.append(block)
         self._heap.blocks.mark(block, State.CACHED)
@@ -84,7 +84,7 @@ class ThreadCache:
             self._scavenge()
 
     def empty(self) -> None:
-        """Give all blocks back."""
+        """Move all blocks to the central lists."""
         for central, mine in zip(self._heap.central_lists, self._lists, strict=True):
             self._give_back(mine, central, len(mine.blocks))
 
@@ -115,7 +115,7 @@ class ThreadCache:
         self._heap.caches.raise_max_size(self)
 
     def _give_back(self, mine: CacheList, central: CentralFreeList, count: int) -> None:
-        """Return the newest blocks to the central list, in chains of at most `move` blocks."""
+        """Move the newest blocks to the central list, in chains of at most `move` blocks."""
         count = min(count, len(mine.blocks))
         while count:
             chain = mine.take(min(count, central.kind.move))
@@ -125,7 +125,7 @@ class ThreadCache:
 
 
 class Caches:
-    """All threads' caches, the newest first, and the bytes that none of them has claimed."""
+    """All thread caches, the newest first, and the bytes that no cache has claimed."""
 
     def __init__(self, heap: TcmallocHeap, total: int) -> None:
         self._heap = heap
@@ -135,22 +135,22 @@ class Caches:
         self._of_thread: dict[int, ThreadCache] = {}
 
     def __iter__(self) -> Iterator[ThreadCache]:
-        """Run over the caches."""
+        """Iterate over the caches."""
         return iter(self._ring)
 
     def existing(self, thread: int) -> ThreadCache | None:
-        """Return the cache of a thread that has one."""
+        """Return the cache of a thread, or None."""
         return self._of_thread.get(thread)
 
     def of(self, thread: int) -> ThreadCache:
-        """Return the cache of a thread, which is made by its first malloc."""
+        """Return the cache of a thread, made at its first malloc."""
         cache = self._of_thread.get(thread)
         if cache is None:
             cache = self._of_thread[thread] = self.add()
         return cache
 
     def add(self) -> ThreadCache:
-        """Make a cache, which gets the minimum limit if the total is used up."""
+        """Make a cache; it gets the minimum limit if the total is used up."""
         self._heap.count_cache(1)
         cache = ThreadCache(self._heap)
         self.raise_max_size(cache)
@@ -163,7 +163,7 @@ class Caches:
         return cache
 
     def end(self, thread: int) -> None:
-        """Give up the cache of a thread that ends."""
+        """Release the cache of an exiting thread."""
         cache = self._of_thread.pop(thread, None)
         if cache is None:
             return
@@ -176,7 +176,7 @@ class Caches:
         self._heap.count_cache(-1)
 
     def raise_max_size(self, cache: ThreadCache) -> None:
-        """Raise a limit: by what none has claimed, or else at the cost of another cache."""
+        """Raise a limit from the unclaimed bytes, or else at the cost of another cache."""
         if self._unclaimed_cache_space > 0:
             self._unclaimed_cache_space -= _STEP
             cache.max_size += _STEP
@@ -190,6 +190,6 @@ class Caches:
                 return
 
     def _next(self, cache: ThreadCache) -> ThreadCache | None:
-        """Return the next older cache; None behind the oldest."""
+        """Return the next older cache, or None behind the oldest."""
         place = self._ring.index(cache) + 1
         return self._ring[place] if place < len(self._ring) else None
