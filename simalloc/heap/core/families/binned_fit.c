@@ -59,7 +59,7 @@ ALWAYS_INLINE void give_part(struct binned_fit *state, uint32_t id, bool is_rema
         state->remainder = id;
 }
 
-/* Frees a block, merged with its free neighbours. */
+/* Frees a block and merges it with its free neighbours. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id)
 {
     struct binned_fit *state = (struct binned_fit *)heap;

@@ -156,7 +156,8 @@ static void insert(struct cartesian *state, uint32_t id)
     state->node_count++;
 }
 
-/* Frees a block that is not counted as allocated. */
+/* Frees a block and merges it with its free neighbours. The block must not be counted as
+ * allocated. */
 static void make_free(struct heap *heap, uint32_t id)
 {
     coalesce(heap, id, take_out);

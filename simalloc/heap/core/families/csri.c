@@ -62,8 +62,8 @@ static void enter(struct csri *state, uint32_t id, bool roves)
     heap_count_free(&state->heap, id);
 }
 
-/* Frees a block that is not counted as allocated, merged with its free neighbours. Returns the
- * merged block. */
+/* Frees a block and merges it with its free neighbours. The block must not be counted as allocated.
+ * Returns the merged block. */
 static uint32_t make_free(struct csri *state, uint32_t id)
 {
     struct heap *heap = &state->heap;

@@ -27,7 +27,7 @@ static void trim(struct lea *state)
         state->base.top = NO_BLOCK;
 }
 
-/* Frees a block that is not counted as allocated. */
+/* Frees a block that is not counted as allocated. Trims the top if the block joined it. */
 static void make_free(struct heap *heap, uint32_t id)
 {
     struct lea *state = (struct lea *)heap;

@@ -122,7 +122,7 @@ static bool reserve(struct heap *heap)
            late_coalescing_reserve(late_of(heap), heap);
 }
 
-/* Frees a block, merged with its free neighbours. */
+/* Frees a block and merges it with its free neighbours. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
                              struct list_rule rule)
 {

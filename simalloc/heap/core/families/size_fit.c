@@ -52,7 +52,7 @@ ALWAYS_INLINE void insert(struct heap *heap, uint32_t id, struct size_rule rule)
     heap_count_free(heap, id);
 }
 
-/* Frees a block, merged with its free neighbours. */
+/* Frees a block and merges it with its free neighbours. */
 ALWAYS_INLINE void make_free(struct heap *heap, uint32_t id, take_out_function *take,
                              struct size_rule rule)
 {

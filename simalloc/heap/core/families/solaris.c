@@ -144,7 +144,6 @@ static uint32_t allocate_ordinary(struct solaris *state, uint64_t size, uint64_t
     return cut_to(state, id, size);
 }
 
-/* Allocates a batch of cells of one size. */
 static bool make_batch(struct solaris *state, struct cells *cells, uint64_t size,
                        uint64_t *visited)
 {

@@ -88,7 +88,8 @@ static void take_out(struct heap *heap, uint32_t id)
     }
 }
 
-/* Frees a block that is not counted as allocated, merged with its free neighbours. */
+/* Frees a block and merges it with its free neighbours. The block must not be counted as
+ * allocated. */
 static void enter(struct tlsf *state, uint32_t id)
 {
     struct heap *heap = &state->heap;

@@ -20,7 +20,6 @@ void jemalloc_decay_init(struct decay *decay, int64_t milliseconds, uint64_t see
  * pages that may stay, and returns true. */
 bool jemalloc_decay_advance(struct jemalloc *state, struct decay *decay, uint64_t pages);
 
-/* Returns the next random number of `bits` bits. */
 ALWAYS_INLINE uint64_t random_bits(struct random *random, unsigned bits)
 {
     random->state = random->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -8,7 +8,6 @@
 /* Inserts an extent as the newest. */
 void jemalloc_cache_insert(struct jemalloc *state, struct extent_cache *cache, uint32_t number);
 
-/* Removes an extent. */
 void jemalloc_cache_remove(struct jemalloc *state, struct extent_cache *cache, uint32_t number);
 
 /* Returns the extent from which to cut `size` bytes at a multiple of `alignment`, or NO_EXTENT. */

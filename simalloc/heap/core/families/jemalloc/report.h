@@ -30,7 +30,6 @@ void jemalloc_report(const struct heap *heap, uint64_t *figures);
 /* Returns the arena and mapping of an object, and its offset in the mapping. */
 void jemalloc_locate(const struct heap *heap, uint32_t block, struct location *location);
 
-/* Returns the number of objects in thread caches. */
 uint64_t jemalloc_count_cached(const void *memory);
 
 const char *jemalloc_check(const void *memory);

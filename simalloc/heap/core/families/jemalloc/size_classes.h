@@ -59,7 +59,6 @@ ALWAYS_INLINE uint64_t class_below(uint64_t size, uint64_t grain)
     return size & ~(width - 1);
 }
 
-/* Returns the number of the class for a size. */
 ALWAYS_INLINE uint32_t class_number(uint64_t size)
 {
     if (size <= 64)
@@ -69,7 +68,6 @@ ALWAYS_INLINE uint32_t class_number(uint64_t size)
     return 4 * doublings + (uint32_t)quarters - 19;
 }
 
-/* Returns the size of a class. */
 ALWAYS_INLINE uint64_t class_size(uint32_t number)
 {
     if (number <= 4)

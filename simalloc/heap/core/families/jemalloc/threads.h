@@ -21,7 +21,6 @@ uint32_t jemalloc_allocate_from(struct jemalloc *state, struct thread *thread, s
 uint32_t jemalloc_allocate_past_cache(struct jemalloc *state, struct thread *thread, uint64_t size,
                                       uint64_t usable, uint64_t alignment);
 
-/* Frees an object into its arena. */
 void jemalloc_free_past_cache(struct jemalloc *state, struct thread *thread, uint32_t block);
 
 void jemalloc_release_thread(struct jemalloc *state, uint32_t number);

@@ -215,7 +215,6 @@ void free_for(struct mimalloc *mi, struct theap *theap, uint32_t id);
 void collect_finally(struct mimalloc *mi, struct theap *theap, bool ends);
 /* Initialises an empty heap with the rules of a release. Returns false if memory is exhausted. */
 bool mimalloc_init(struct mimalloc *mi, const struct rules *rules);
-/* Returns the layer for struct family. */
 const struct layer *mimalloc_layer(struct heap *heap);
 void mimalloc_end_thread(struct heap *heap);
 void mimalloc_give_back(struct heap *heap);

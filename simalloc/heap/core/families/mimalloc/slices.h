@@ -50,7 +50,6 @@ ALWAYS_INLINE uint32_t rotated(const struct rotation *rotation, uint32_t place)
     return number < rotation->wrap ? number : number - rotation->wrap;
 }
 
-/* Returns whether all `count` bits from `index` on are set. */
 bool bits_have_all(const uint64_t *bits, uint32_t index, uint32_t count);
 /* Sets `count` bits from `index` on. Returns the number of bits that change. */
 uint32_t bits_set(uint64_t *bits, uint32_t index, uint32_t count);

@@ -184,7 +184,6 @@ void musl_write_header(struct musl *state, struct musl_slot slot, uint64_t at, u
 /* Writes one value to all bytes of an object. */
 void musl_fill(struct musl *state, struct musl_slot slot, struct musl_object object,
                uint8_t value);
-/* Copies the bytes of an object to a new object. */
 void musl_copy(struct musl *state, struct musl_slot from, struct musl_object old,
                struct musl_slot to, struct musl_object new);
 

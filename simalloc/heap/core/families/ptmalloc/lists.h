@@ -67,7 +67,7 @@ static inline void take_out(struct ptmalloc *state, struct arena *arena, uint32_
         take_from_bin(state, arena, id);
 }
 
-/* Merges a block that is not counted as allocated with its free neighbours. */
+/* Merges a block with its free neighbours. The block must not be counted as allocated. */
 static inline void merge_neighbours(struct ptmalloc *state, struct arena *arena, uint32_t id)
 {
     struct heap *heap = &state->heap;

@@ -165,7 +165,6 @@ static inline struct arena *arena_of(const struct ptmalloc *state, uint32_t id)
     return state->arenas[state->heap.blocks[id].family_data];
 }
 
-/* Returns the end of an arena's memory. */
 static inline uint64_t arena_end(const struct ptmalloc *state, const struct arena *arena)
 {
     if (arena->number == 0)

@@ -182,8 +182,8 @@ uint32_t search_arena(struct ptmalloc *state, struct arena *arena, uint64_t size
     return NO_BLOCK;
 }
 
-/* Merges a block that is not counted as allocated with its free neighbours. Returns the merged
- * block. */
+/* Merges a block with its free neighbours. The block must not be counted as allocated. Returns the
+ * merged block. */
 static uint32_t merge(struct ptmalloc *state, struct arena *arena, uint32_t id, bool consolidating)
 {
     const struct block *block = &state->heap.blocks[id];

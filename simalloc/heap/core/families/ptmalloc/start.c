@@ -212,7 +212,6 @@ static void touch_resident(struct placing *placing)
     }
 }
 
-/* Reserves memory for all arenas and blocks. */
 static bool reserve_all(struct placing *placing)
 {
     struct ptmalloc *state = placing->state;

@@ -214,7 +214,6 @@ static inline uint32_t random_next(uint32_t *random)
     return *random;
 }
 
-/* Puts items in a random order. */
 void scudo_shuffle(uint32_t *random, uint32_t *items, uint32_t count);
 
 /* Returns the bytes of the header in front of the program's bytes. */
@@ -285,7 +284,6 @@ void scudo_empty_reached(struct scudo *state);
 
 /* Quarantine: quarantine.c. */
 
-/* Returns whether a freed block enters the quarantine. */
 bool scudo_is_quarantined(const struct scudo *state, uint32_t id);
 void scudo_quarantine(struct scudo *state, struct local *local, uint32_t id);
 /* Moves a local list to the global list. If the global list is then too large, frees its oldest

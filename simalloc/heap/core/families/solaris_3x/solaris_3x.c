@@ -42,7 +42,6 @@ static uint32_t ordinary(struct solaris_3x *state, uint64_t size)
     return id;
 }
 
-/* Turns a newly allocated block into a table. */
 static void make_table(struct heap *heap, uint32_t id)
 {
     heap->counters.allocated -= heap->blocks[id].size;
@@ -63,7 +62,6 @@ static void lead(struct solaris_3x *state, uint32_t number)
     *first = number;
 }
 
-/* Moves a holding block to the front of its ring. */
 static void move_to_front(struct solaris_3x *state, uint32_t number)
 {
     struct holding *holding = &state->holdings[number];

@@ -222,7 +222,7 @@ ALWAYS_INLINE uint32_t tcmalloc_take(struct tcmalloc *state, struct thread_cache
     return id;
 }
 
-/* Puts a block into a cache. */
+/* Puts a block into a cache. Then shrinks the list or the cache if it is too large. */
 ALWAYS_INLINE void tcmalloc_give(struct tcmalloc *state, struct thread_cache *cache,
                                  uint32_t class, uint32_t id)
 {
