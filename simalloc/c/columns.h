@@ -1,4 +1,4 @@
-/* Numpy's arrays as C sees them, through the buffer protocol. */
+/* NumPy arrays in C, through the buffer protocol. */
 #ifndef SIMALLOC_COLUMNS_H
 #define SIMALLOC_COLUMNS_H
 
@@ -9,16 +9,17 @@
 
 struct column {
     const char *name;
-    Py_ssize_t width; /* bytes an item */
+    Py_ssize_t width; /* bytes per item */
     bool writable;
-    bool optional;  /* None is taken too, and held as no bytes at NULL */
-    Py_buffer view; /* view.obj is NULL where nothing is held */
+    bool optional;  /* true if None is accepted, as a buffer of 0 bytes at NULL */
+    Py_buffer view; /* buffer; view.obj is NULL without a buffer */
 };
 
-/* Takes hold of `count` contiguous arrays, which must all be of one length; it is put in `*length`.
- * On failure nothing is held and a Python exception is set. */
+/* Gets the buffers of `count` contiguous arrays of the same length. Stores that length in `length`.
+ * Returns false, with an exception set and without buffers, on failure. */
 bool columns_hold(struct column *columns, PyObject *const *given, size_t count, Py_ssize_t *length);
-/* Holds arrays like columns_hold(); the first `first` have one length and the others another. */
+/* Gets buffers like columns_hold(). The first `first` arrays have one length, and all other arrays
+ * have another. */
 bool columns_hold_two(struct column *columns, PyObject *const *given, size_t first, size_t count,
                       Py_ssize_t *length, Py_ssize_t *other);
 void columns_release(struct column *columns, size_t count);

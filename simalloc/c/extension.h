@@ -1,18 +1,18 @@
-/* Declarations of extension modules, and of the types in them, to Python. */
+/* Definitions of Python extension modules and their types. */
 #ifndef SIMALLOC_EXTENSION_H
 #define SIMALLOC_EXTENSION_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* A new object, all zero; NULL, with an exception set, if memory is exhausted. */
+/* Returns a new object that is zero, or NULL, with an exception set, if memory is exhausted. */
 static inline void *object_new(PyTypeObject *type)
 {
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     return allocate(type, 0);
 }
 
-/* Frees an object whose own parts have been released. */
+/* Frees an object whose members have been released. */
 static inline void object_free(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
@@ -21,8 +21,8 @@ static inline void object_free(PyObject *object)
     Py_DECREF(type);
 }
 
-/* Gives a module a type, under the last part of its name; -1, with an exception set, if it
- * cannot. */
+/* Adds a type to a module, under the last part of its name. Returns -1, with an exception set, on
+ * failure. */
 static inline int add_type(PyObject *module, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromSpec(spec);
@@ -31,7 +31,7 @@ static inline int add_type(PyObject *module, PyType_Spec *spec)
     return status;
 }
 
-/* The module `name`; `methods` may be NULL, and `exec` fills it. */
+/* Defines the module `name`. `methods` may be NULL. `exec` initialises the module. */
 #define EXTENSION_MODULE(name, doc, methods, exec)                                                 \
     static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, exec}, {0, NULL}};                     \
     static struct PyModuleDef module = {                                                           \

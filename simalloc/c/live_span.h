@@ -1,5 +1,5 @@
-/* Sums over consecutive events that do not depend on the policy. They are computed once for a
- * trace, and used by all simulations of it. */
+/* Sums over consecutive events that do not depend on the policy. They are computed once for each
+ * trace and used by all its simulations. */
 #ifndef SIMALLOC_LIVE_SPAN_H
 #define SIMALLOC_LIVE_SPAN_H
 
@@ -7,24 +7,26 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The events of a whole span. */
+/* Number of events in a whole span. */
 enum { SPAN_EVENTS = 256 };
 
-/* Bytes are the program's. */
+/* All bytes are unscaled. */
 struct live_span {
-    int64_t low;       /* the least that was live after an event */
-    int64_t high;      /* and the most */
+    int64_t low;       /* minimum live bytes after an event */
+    int64_t high;      /* maximum live bytes after an event */
     int64_t allocated; /* bytes requested by the events */
-    int64_t without_live; /* events after which nothing was live */
-    double inverses;      /* the sum of 1 / live after all others */
-    double inverses_by_bytes; /* sum of the inverses, each times its event's requested bytes */
+    int64_t without_live; /* number of events after which no byte is live */
+    double inverses;      /* sum of 1 / live bytes after all other events */
+    double inverses_by_bytes; /* sum of requested bytes / live bytes after all other events */
 };
 
-/* The same as a cast, of numbers below 2**63, in steps that can be taken with many at once. */
+/* Converts a number below 2**63 like a cast, in steps that can be vectorised. */
 static inline __attribute__((always_inline)) double live_to_double(int64_t number)
 {
-    uint64_t low_bits = ((uint64_t)number & UINT32_MAX) | UINT64_C(0x433) << 52; /* 2**52 + half */
-    uint64_t high_bits = (uint64_t)number >> 32 | UINT64_C(0x453) << 52; /* 2**84 + the high half */
+    /* 2**52 + low half */
+    uint64_t low_bits = ((uint64_t)number & UINT32_MAX) | UINT64_C(0x433) << 52;
+    /* 2**84 + high half * 2**32 */
+    uint64_t high_bits = (uint64_t)number >> 32 | UINT64_C(0x453) << 52;
     double low;
     double high;
     memcpy(&low, &low_bits, sizeof low);
@@ -32,7 +34,8 @@ static inline __attribute__((always_inline)) double live_to_double(int64_t numbe
     return high - (0x1p84 + 0x1p52) + low;
 }
 
-/* The sum in an order that does not depend on how many numbers a processor adds at once. */
+/* Returns the sum of numbers, in an order that does not depend on the vector width of the
+ * processor. */
 static inline __attribute__((always_inline)) double live_sum_of(const double *numbers, size_t count)
 {
     double a = 0, b = 0, c = 0, d = 0;
@@ -48,9 +51,9 @@ static inline __attribute__((always_inline)) double live_sum_of(const double *nu
     return (a + b) + (c + d);
 }
 
-/* Sums up at most a span of events. `lives` are the live bytes after each event, and `sizes` the
- * requested bytes, 0 for a free. Compilers vectorise the loop; the result is the same to the last
- * bit on every processor. */
+/* Returns the sums over at most SPAN_EVENTS events. `lives` are the live bytes after each event,
+ * and `sizes` the requested bytes, 0 for a free. Compilers vectorise the loop. The result is the
+ * same to the last bit on every processor. */
 static inline __attribute__((always_inline)) struct live_span
 live_span_of(const int64_t *lives, const int64_t *sizes, size_t count)
 {

@@ -6,10 +6,10 @@ enum op {
     OP_MALLOC = 0,
     OP_FREE = 1,
     OP_REALLOC = 2,
-    OP_USE = 3, /* another stream uses the object from now on, on a device */
-    OP_EMPTY = 4, /* releases cached memory; without an object */
-    OP_CALLOC = 5, /* a malloc whose bytes are zeroed */
-    OP_THREAD_END = 6, /* the event's thread ends; of no object */
+    OP_USE = 3, /* on a device, another stream uses the object from this event on */
+    OP_EMPTY = 4, /* releases cached memory; the event has no object */
+    OP_CALLOC = 5, /* malloc of zeroed bytes */
+    OP_THREAD_END = 6, /* the thread of the event ends; the event has no object */
 };
 
 #endif

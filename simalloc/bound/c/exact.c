@@ -14,7 +14,7 @@ static bool has_bans(const struct exact *exact)
     return exact->buffers.bans[exact->buffers.count] > 0;
 }
 
-/* The lowest aligned address from `bound` on that no placed buffer bans. */
+/* Returns the lowest aligned address from `bound` on that no placed buffer bans. */
 static int64_t allowed(const struct exact *exact, uint32_t buffer, int64_t bound)
 {
     const struct exact_buffers *all = &exact->buffers;
@@ -25,7 +25,7 @@ static int64_t allowed(const struct exact *exact, uint32_t buffer, int64_t bound
         if (!exact->placed[other] || distance <= all->under[ban] || distance >= all->over[ban])
             continue;
         address = aligned(exact->low[other] + all->over[ban], all->alignment[buffer]);
-        ban = all->bans[buffer] - 1; /* begin again: it may have moved into an earlier ban */
+        ban = all->bans[buffer] - 1; /* start again: the address may now be in an earlier ban */
     }
     return address;
 }
@@ -51,7 +51,7 @@ static void mark_changed(struct exact *exact, uint32_t buffer)
         exact->changed_to = exact->last[buffer];
 }
 
-/* Notes a bound before it changes; false if memory is short. */
+/* Saves a bound before it changes. Returns false if memory is exhausted. */
 static bool note(struct exact *exact, uint32_t buffer)
 {
     if (exact->raise_count == exact->raise_room) {
@@ -76,7 +76,7 @@ static void undo(struct exact *exact, size_t count)
     }
 }
 
-/* Raises a bound to at least `bound`; false if the buffer then exceeds the capacity. */
+/* Raises a bound to at least `bound`. Returns false if the buffer then exceeds the capacity. */
 static bool raise_to(struct exact *exact, uint32_t buffer, int64_t bound)
 {
     int64_t low = allowed(exact, buffer, bound);
@@ -87,8 +87,8 @@ static bool raise_to(struct exact *exact, uint32_t buffer, int64_t bound)
     return exact->low[buffer] <= exact->capacity - exact->buffers.size[buffer];
 }
 
-/* Moves the unplaced members of a section to its front, and sorts them by their bounds; few have
- * moved since the last time. */
+/* Moves the unplaced members of a section to its front and sorts them by their bounds. Insertion
+ * sort is fast, because few members have moved since the previous call. */
 static void sort_unplaced(struct exact *exact, uint32_t *members, size_t unplaced)
 {
     int64_t *lows = exact->lows;
@@ -109,7 +109,8 @@ static void sort_unplaced(struct exact *exact, uint32_t *members, size_t unplace
     }
 }
 
-/* Stacks the unplaced pieces of a section in the order of their bounds. */
+/* Returns whether the unplaced pieces of a section fit below the capacity when they are stacked in
+ * the order of their bounds. */
 static bool section_fits(struct exact *exact, uint32_t section)
 {
     const struct exact_buffers *all = &exact->buffers;
@@ -131,7 +132,8 @@ static bool section_fits(struct exact *exact, uint32_t section)
     return false;
 }
 
-/* Examines the sections with changed bounds, up to the first that does not fit. */
+/* Examines the sections with changed bounds, up to the first that does not fit. Returns whether all
+ * fit. */
 static bool changed_sections_fit(struct exact *exact)
 {
     bool fits = true;
@@ -145,7 +147,7 @@ static bool changed_sections_fit(struct exact *exact)
     return fits;
 }
 
-/* Marks a buffer as placed or not. */
+/* Marks a buffer as placed or unplaced. */
 static void set_placed(struct exact *exact, uint32_t buffer, bool placed)
 {
     const struct exact_buffers *all = &exact->buffers;
@@ -159,7 +161,8 @@ static void set_placed(struct exact *exact, uint32_t buffer, bool placed)
     }
 }
 
-/* Locates a buffer at its bound and all that it meets clear of it; false if that fails. */
+/* Places a buffer at its bound, and raises the bounds of all buffers that overlap it in time.
+ * Returns false if a section or a buffer no longer fits. */
 static bool place(struct exact *exact, uint32_t buffer)
 {
     int64_t top = exact->low[buffer] + exact->buffers.size[buffer];
@@ -173,7 +176,7 @@ static bool place(struct exact *exact, uint32_t buffer)
     return changed_sections_fit(exact) && raised;
 }
 
-/* The lowest top of an unplaced buffer that is live together with one, or INT64_MAX. */
+/* Returns the lowest top of an unplaced buffer that overlaps a buffer in time, or INT64_MAX. */
 static int64_t lowest_top_beside(const struct exact *exact, uint32_t buffer)
 {
     int64_t lowest = INT64_MAX;
@@ -186,8 +189,8 @@ static int64_t lowest_top_beside(const struct exact *exact, uint32_t buffer)
     return lowest;
 }
 
-/* The lowest address above its bound at which a buffer rests on an unplaced one by a ban, or
- * INT64_MAX. */
+/* Returns the lowest address above a buffer's bound at which a ban makes it rest on an unplaced
+ * buffer, or INT64_MAX. */
 static int64_t lowest_rest_by_bans(const struct exact *exact, uint32_t buffer)
 {
     const struct exact_buffers *all = &exact->buffers;
@@ -205,7 +208,8 @@ static int64_t lowest_rest_by_bans(const struct exact *exact, uint32_t buffer)
     return lowest;
 }
 
-/* Raises the bounds of a buffer and its twins, which cannot be located at their bound. */
+/* Raises the bounds of a buffer and its twins, because they cannot be placed at their bound.
+ * Returns false if a section or a buffer no longer fits. */
 static bool raise_twins(struct exact *exact, const uint32_t *part, size_t count, uint32_t lowest)
 {
     const uint32_t *twins = exact->buffers.twins;
@@ -244,8 +248,8 @@ static bool visit(struct exact *exact)
 
 static bool solve(struct exact *exact, const uint32_t *part, size_t count, uint32_t *rest);
 
-/* Copies the unplaced buffers of a part to `rest`, and solves them by parts without a common
- * section; what deeper nodes copy follows behind. */
+/* Copies the unplaced buffers of a part to `rest` and solves them in parts without a common
+ * section. Deeper nodes copy to the space after them. */
 static bool solve_rest(struct exact *exact, const uint32_t *part, size_t count, uint32_t *rest)
 {
     size_t left = 0, begin = 0;
@@ -267,7 +271,8 @@ static bool solve_rest(struct exact *exact, const uint32_t *part, size_t count, 
     return true;
 }
 
-/* Places the buffers of a part, sorted by first section; otherwise leaves all unplaced. */
+/* Places the buffers of a part, which are sorted by first section. Returns false, with all of them
+ * unplaced, if this is impossible. */
 static bool solve(struct exact *exact, const uint32_t *part, size_t count, uint32_t *rest)
 {
     size_t before = exact->raise_count;
@@ -286,7 +291,7 @@ static bool solve(struct exact *exact, const uint32_t *part, size_t count, uint3
     return false;
 }
 
-/* Fills in the first and last section of each buffer, and the pieces of each section. */
+/* Computes the first and last section of each buffer, and the pieces of each section. */
 static bool find_members(struct exact *exact)
 {
     const struct exact_buffers *all = &exact->buffers;
@@ -320,8 +325,8 @@ static bool find_members(struct exact *exact)
     return true;
 }
 
-/* Walks over those who are live together with a buffer, each once; writes them down if `into` is
- * not NULL. `seen` has the last buffer, plus 1, that each was counted for. */
+/* Returns the number of buffers that overlap a buffer in time, and writes them to `into` if it is
+ * not NULL. `seen` is, for each buffer, the last buffer that it was counted for + 1. */
 static size_t walk_beside(const struct exact *exact, uint32_t buffer, uint32_t *seen,
                           uint32_t *into)
 {
@@ -380,7 +385,8 @@ static bool begin(struct exact *exact)
     exact->lows = calloc(count + 1, sizeof *exact->lows);
     exact->first = calloc(count + 1, sizeof *exact->first);
     exact->last = calloc(count + 1, sizeof *exact->last);
-    /* All buffers, and for each open node at depth d at most count - d that are left. */
+    /* Space for all buffers and, for each open node at depth d, for at most count - d unplaced
+     * buffers. */
     exact->parts = malloc((count + 1) * (count + 2) / 2 * sizeof *exact->parts);
     return exact->placed != NULL && exact->owner != NULL && exact->piece_placed != NULL &&
            exact->piece_bound != NULL && exact->changed != NULL && exact->unplaced != NULL &&
@@ -419,7 +425,7 @@ static bool all_sections_fit(struct exact *exact)
     return true;
 }
 
-/* Writes all buffers, sorted by first section, to the bottom of the stack of parts. */
+/* Writes all buffers, sorted by first section, to the start of the stack of parts. */
 static void fill_first_part(struct exact *exact)
 {
     size_t filled = 0;

@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-/* The columns in order; each group of them is of one length. */
+/* Columns in order. All columns of a group have one length. */
 enum { SIZE, ALIGNMENT, TWINS, RANK, LOW, BUFFERS_END };
 enum { PIECE_FIRST = BUFFERS_END, PIECE_LAST, PIECE_LOW, ROOM, PADDING, PIECES_END };
 enum { BAN_OTHER = PIECES_END, UNDER, OVER, BANS_END };
@@ -17,12 +17,12 @@ enum { OF_BUFFERS, OF_PIECES, OF_BANS, OF_STARTS, OF_SECTIONS, GROUP_COUNT };
 
 static const double BETWEEN_SIGNALS = 0.02; /* seconds */
 
-/* The state of Python while a search runs without the GIL. */
+/* State of Python while a search runs without the GIL. */
 struct run {
     PyThreadState *state;
     double deadline; /* seconds of the monotonic clock */
-    double next;     /* the next time to handle signals */
-    PyObject *asked; /* called then: returns whether to go on */
+    double next;     /* next time at which signals are handled, in seconds of the monotonic clock */
+    PyObject *asked; /* function called at these times; returns whether the search continues */
     bool interrupted;
 };
 
@@ -33,7 +33,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Calls a function; 1 if it returns a true value, 0 if a false one, -1 if it raises. */
+/* Calls a function. Returns 1 for a true result, 0 for a false result and -1 for an exception. */
 static int asked(PyObject *function)
 {
     PyObject *answer = PyObject_CallNoArgs(function);
@@ -42,8 +42,8 @@ static int asked(PyObject *function)
     return truth;
 }
 
-/* Handles signals now and then; false if the time is over, Ctrl-C was pressed, or the caller wants
- * an end. */
+/* Handles signals at intervals. Returns false if the time is up, Ctrl-C was pressed, or the caller
+ * ends the search. */
 static bool may_go_on(void *context)
 {
     struct run *run = context;
@@ -83,7 +83,7 @@ static bool divide(const uint32_t *start, uint32_t count, Py_ssize_t length)
     return valid;
 }
 
-/* Returns whether pieces and bans are in order; sets an exception if not. */
+/* Returns whether pieces and bans are valid. Sets an exception if they are not. */
 static bool are_valid(const struct exact_buffers *all, Py_ssize_t bans)
 {
     bool valid = divide(all->pieces, all->count, all->all_pieces) &&
@@ -101,7 +101,8 @@ static bool are_valid(const struct exact_buffers *all, Py_ssize_t bans)
     return valid;
 }
 
-/* Takes hold of all columns, group by group; false, with an exception set, if that fails. */
+/* Gets the buffers of all columns, group by group. Returns false, with an exception set, on
+ * failure. */
 static bool hold(struct column *columns, PyObject *tuple, Py_ssize_t lengths[GROUP_COUNT])
 {
     PyObject *given[COLUMNS];

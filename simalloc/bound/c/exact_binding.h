@@ -1,4 +1,4 @@
-/* The exact search for Python. */
+/* Python function of the exact search. */
 #ifndef SIMALLOC_EXACT_BINDING_H
 #define SIMALLOC_EXACT_BINDING_H
 

@@ -25,7 +25,7 @@ static bool is_before(uint64_t key, uint64_t rest, uint64_t other_key, uint64_t 
     return key < other_key || (key == other_key && rest < other_rest);
 }
 
-/* The last chunk that begins at or before a gap with these keys, or the first one. */
+/* Returns the last chunk that begins at or before a gap with these keys, or the first chunk. */
 static size_t chunk_of(const struct gaps *gaps, uint64_t key, uint64_t rest)
 {
     size_t low = 0;
@@ -63,7 +63,7 @@ static uint64_t largest_of(const struct gap_chunk *chunk)
     return most;
 }
 
-/* Makes room for one more chunk. */
+/* Reserves memory for one more chunk. Returns false if memory is exhausted. */
 static bool reserve(struct gaps *gaps)
 {
     if (gaps->spare == NULL)
@@ -85,7 +85,7 @@ static bool reserve(struct gaps *gaps)
     return true;
 }
 
-/* Puts the spare chunk, empty, at a place in the table. */
+/* Inserts the spare chunk, empty, at an index of the table. */
 static struct gap_chunk *add_chunk(struct gaps *gaps, size_t at)
 {
     size_t behind = gaps->chunks - at;
@@ -119,7 +119,7 @@ static void move_tail(struct gap_chunk *to, uint32_t at, const struct gap_chunk 
     memmove(to->rest + at, from->rest + first, count * sizeof *to->rest);
 }
 
-/* Halves a full chunk; the spare one takes the upper half. */
+/* Halves a full chunk. The spare chunk receives the upper half. */
 static void halve(struct gaps *gaps, size_t at)
 {
     struct gap_chunk *upper = add_chunk(gaps, at + 1);
@@ -133,7 +133,7 @@ static void halve(struct gaps *gaps, size_t at)
     gaps->largest[at + 1] = largest_of(upper);
 }
 
-/* Finds the chunk that a gap belongs in, and sees to it that it has room. */
+/* Finds the chunk for a gap and makes space in it. Returns false if memory is exhausted. */
 static bool find_room(struct gaps *gaps, uint64_t key, uint64_t rest, size_t *at)
 {
     *at = chunk_of(gaps, key, rest);

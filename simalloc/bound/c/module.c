@@ -1,4 +1,4 @@
-/* simalloc.bound._c: offline placements for Python. */
+/* Python module simalloc.bound._c: offline placements. */
 #define PY_SSIZE_T_CLEAN
 #include "../../c/columns.h"
 #include "exact_binding.h"
@@ -10,17 +10,17 @@
 #include <string.h>
 
 enum { EVENT_COLUMNS = 2, LIFE_COLUMNS = 4, LIVES_COLUMNS = EVENT_COLUMNS + LIFE_COLUMNS };
-/* Events between two checks for Ctrl-C: about ten milliseconds. */
+/* Number of events between two checks for Ctrl-C, about ten milliseconds. */
 enum { STRIDE = 1 << 18 };
 
-/* The lives of a trace, and Python's arrays that they stand in. */
+/* Lives of a trace, with the Python arrays that contain them. */
 struct held_lives {
     struct column columns[LIVES_COLUMNS];
     struct lives lives;
 };
 
-/* Takes hold of a Timetable.columns, or lets go of it if `given` is NULL, as a converter of
- * PyArg_ParseTuple; on failure an exception is set. */
+/* Gets the buffers of Timetable.columns, as a converter of PyArg_ParseTuple. Releases them if
+ * `given` is NULL. Sets an exception on failure. */
 static int lives_hold(PyObject *given, void *into)
 {
     struct held_lives *held = into;
@@ -55,7 +55,8 @@ static int lives_hold(PyObject *given, void *into)
     return Py_CLEANUP_SUPPORTED;
 }
 
-/* Takes hold of columns that have an item for each of `items`; on failure an exception is set. */
+/* Gets the buffers of columns with `items` items each. Returns false, with an exception set, on
+ * failure. */
 static bool hold(struct column *columns, PyObject *const *given, size_t count, size_t items)
 {
     Py_ssize_t length;
@@ -68,12 +69,12 @@ static bool hold(struct column *columns, PyObject *const *given, size_t count, s
     return false;
 }
 
-/* State of a piece of work after a stride. */
+/* State of a computation after a stride. */
 enum stride { GOES_ON, ENDED, OUT_OF_MEMORY };
 typedef enum stride stride_function(void *work);
 
-/* Continues work that has begun, if `begun`, until its end or Ctrl-C, with the GIL released.
- * Returns false, with an exception set, if it does not end. */
+/* Continues a computation until its end or Ctrl-C, with the GIL released. `begun` is false if its
+ * start ran out of memory. Returns false, with an exception set, if it does not end. */
 static bool go_through(bool begun, stride_function *advance, void *work)
 {
     enum stride stride = begun ? GOES_ON : OUT_OF_MEMORY;
@@ -107,7 +108,8 @@ static enum stride advance_ordered(void *work)
 {
     struct ordered *ordered = work;
     size_t lives = ordered->lives->count;
-    ordered_advance(ordered, 1 + STRIDE / (ordered->placed + 1)); /* each examines all before it */
+    /* each life examines all lives before it */
+    ordered_advance(ordered, 1 + STRIDE / (ordered->placed + 1));
     return ordered->placed == lives ? ENDED : GOES_ON;
 }
 

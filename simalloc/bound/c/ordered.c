@@ -14,7 +14,7 @@ void ordered_end(struct ordered *ordered)
     free(ordered->by_address);
 }
 
-/* The address that a life takes among those placed before. */
+/* Returns the address of a life among the lives placed before it. */
 static int64_t gap_for(const struct ordered *ordered, uint32_t life)
 {
     const struct lives *lives = ordered->lives;
@@ -37,7 +37,7 @@ static int64_t gap_for(const struct ordered *ordered, uint32_t life)
     return found < 0 ? top : found;
 }
 
-/* The number of lives placed so far at lower addresses, or at the same one. */
+/* Returns the number of placed lives at addresses up to `address`. */
 static size_t number_up_to(const struct ordered *ordered, int64_t address)
 {
     size_t low = 0, high = ordered->placed;

@@ -1,4 +1,5 @@
-/* Placing lives one after the other, in any order, each in a gap between those placed before. */
+/* Placement of lives one after the other, in any order, each in a gap between lives placed
+ * before. */
 #ifndef SIMALLOC_ORDERED_H
 #define SIMALLOC_ORDERED_H
 
@@ -6,21 +7,22 @@
 
 #include <stdbool.h>
 
-/* A life may use the addresses that no life placed before it uses while both are live. Of the gaps
- * between those it takes the lowest that is large enough, or the smallest, of equals the lowest;
- * without one it goes above the highest of those lives. */
+/* A life must not overlap a life that was placed before it while both are live. Among the gaps
+ * between such lives, it takes the lowest that is large enough, or the smallest and lowest. Without
+ * such a gap, it is placed above the highest of these lives. */
 struct ordered {
     const struct lives *lives;
-    const uint32_t *order; /* the lives, in the order in which they are placed */
-    bool smallest;         /* takes the smallest gap, not the lowest */
+    const uint32_t *order; /* lives in the order of placement */
+    bool smallest;         /* true to take the smallest gap instead of the lowest */
     int64_t *address;      /* by life */
     size_t placed;
-    uint32_t *by_address; /* the lives placed so far, ascending by address */
+    uint32_t *by_address; /* placed lives, ascending by address */
 };
 
-/* False if memory is exhausted; ordered_end() is to be called in any case. */
+/* Initialises the placement. Returns false if memory is exhausted. ordered_end() must be called in
+ * any case. */
 bool ordered_begin(struct ordered *ordered);
-/* Places at most `count` more lives. */
+/* Places at most `count` further lives. */
 void ordered_advance(struct ordered *ordered, size_t count);
 void ordered_end(struct ordered *ordered);
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Returns the end of a life, in the direction of time. */
+/* Returns the end of a life in the direction of time. */
 static int64_t until_of(const struct outward *outward, uint32_t life)
 {
     const struct lives *lives = outward->lives;
@@ -41,13 +41,13 @@ static void unlink_block(struct outward *outward, uint32_t block)
         blocks[above].below = below;
 }
 
-/* Puts a block in the place of another. */
+/* Replaces a block by another in the links of its neighbours. */
 static void replace(struct outward *outward, uint32_t old, uint32_t block)
 {
     link_between(outward, outward->block[old].below, block, outward->block[old].above);
 }
 
-/* A block for a gap. There are never more gaps than objects below them, so slots are enough. */
+/* Returns a block for a gap. Adjacent gaps are merged, so that there are at most slots + 1 gaps. */
 static uint32_t new_gap(struct outward *outward)
 {
     if (outward->spares > 0)
@@ -70,7 +70,8 @@ static bool change_gap(struct outward *outward, uint32_t gap, uint64_t address, 
     return changed;
 }
 
-/* Gives an object's place back, merged with the gaps beside it. */
+/* Frees the space of an object and merges it with the gaps next to it. Returns false if memory is
+ * exhausted. */
 static bool release(struct outward *outward, uint32_t slot)
 {
     struct place_block *blocks = outward->block;
@@ -102,7 +103,7 @@ static bool release(struct outward *outward, uint32_t slot)
     return gaps_insert(&outward->gaps, freed.address, freed.size, gap);
 }
 
-/* Puts an object at the low or the high end of a gap. */
+/* Places an object at the low or the high end of a gap. Returns false if memory is exhausted. */
 static bool fill(struct outward *outward, uint32_t gap, uint32_t slot, uint64_t size, bool high)
 {
     struct place_block *free_block = &outward->block[gap];
@@ -123,7 +124,7 @@ static bool fill(struct outward *outward, uint32_t gap, uint32_t slot, uint64_t 
     return change_gap(outward, gap, free_block->address + (high ? 0 : size), rest);
 }
 
-/* Puts an object above all others: on top, or into the gap on top, which gets large enough. */
+/* Places an object above all others: on top, or in the gap on top, which becomes large enough. */
 static void put_on_top(struct outward *outward, uint32_t slot, uint64_t size)
 {
     uint32_t top = outward->top;
@@ -142,9 +143,9 @@ static void put_on_top(struct outward *outward, uint32_t slot, uint64_t size)
     outward->ended = outward->height >= outward->limit;
 }
 
-/* Returns the cost of an object that lives until `until` beside a neighbour: the distance of their
- * ends in the object's remaining life. The bottom never dies, and the block above the top is
- * unknown. */
+/* Returns the cost of placing an object that lives until `until` next to a neighbour. The cost is
+ * the distance between the ends of both lives, divided by the object's remaining life, and at most
+ * 4. The bottom never dies, and the block above the top is unknown. */
 static double distance(const struct outward *outward, uint32_t neighbour, int64_t until,
                        double remaining)
 {
@@ -155,8 +156,9 @@ static double distance(const struct outward *outward, uint32_t neighbour, int64_
     return apart < 4 ? apart : 4;
 }
 
-/* The gap of least cost among the smallest ones: what would be left of it, in sizes of the object,
- * and three times the distance to the neighbour that dies nearest, at whose end it is taken. */
+/* Returns the gap with the lowest cost among the smallest gaps. The cost is the remainder of the
+ * gap, in sizes of the object, plus three times the distance to the neighbour that dies at the
+ * closest time. The object is placed at the end of that neighbour. */
 static uint32_t match(const struct outward *outward, uint64_t size, int64_t until, int64_t now,
                       bool *high)
 {
@@ -208,7 +210,8 @@ static bool place(struct outward *outward, uint32_t life, int64_t now)
     return placed;
 }
 
-/* Carries an event out: gives the place of one life back, and finds one for another. */
+/* Executes an event: frees the space of one life, and places another. Returns false if memory is
+ * exhausted. */
 static bool carry_out(struct outward *outward, size_t event)
 {
     const struct lives *lives = outward->lives;

@@ -29,7 +29,7 @@ static bool reserve(struct spans *spans)
     return true;
 }
 
-/* Puts an empty chunk at a place in the table; NULL if memory is exhausted. */
+/* Inserts an empty chunk at an index of the table. Returns NULL if memory is exhausted. */
 static struct span_chunk *add_chunk(struct spans *spans, size_t at)
 {
     if (!reserve(spans))
@@ -74,7 +74,8 @@ bool spans_init(struct spans *spans, int64_t until)
     return true;
 }
 
-/* The last of some ascending numbers that is at most `at`; the first one is. */
+/* Returns the index of the last of some ascending numbers that is at most `at`. The first number is
+ * at most `at`. */
 static size_t last_until(const uint64_t *numbers, size_t count, uint64_t at)
 {
     size_t low = 0;
@@ -111,7 +112,8 @@ static int64_t until_of(const struct spans *spans, struct span_place place)
     return spans->chunk[place.chunk]->until[place.index];
 }
 
-/* Halves a chunk, and follows a span of it. */
+/* Halves a chunk. Updates the place of a span of the chunk. Returns false if memory is
+ * exhausted. */
 static bool halve(struct spans *spans, struct span_place *place)
 {
     struct span_chunk *upper = add_chunk(spans, place->chunk + 1);
@@ -129,13 +131,15 @@ static bool halve(struct spans *spans, struct span_place *place)
     return true;
 }
 
-/* Makes room for some more spans in a span's chunk, and follows the span. */
+/* Makes space for `more` spans in the chunk of a span, and updates the place of the span. Returns
+ * false if memory is exhausted. */
 static bool make_room(struct spans *spans, struct span_place *place, uint32_t more)
 {
     return spans->chunk[place->chunk]->count + more <= CHUNK_SPANS || halve(spans, place);
 }
 
-/* Makes an address of a span the start of one, and goes to that. */
+/* Makes an address within a span the start of a span, and moves the place to it. Returns false if
+ * memory is exhausted. */
 static bool cut(struct spans *spans, struct span_place *place, uint64_t at)
 {
     if (start_of(spans, *place) == at)
@@ -157,7 +161,7 @@ bool spans_cut(struct spans *spans, uint64_t at)
     return cut(spans, &place, at);
 }
 
-/* Joins a span to the one below it. */
+/* Merges a span into the span below it. */
 static void erase(struct spans *spans, struct span_place place)
 {
     struct span_chunk *chunk = spans->chunk[place.chunk];
@@ -177,7 +181,7 @@ static struct span_place below(const struct spans *spans, struct span_place plac
     return (struct span_place){place.chunk - 1, spans->chunk[place.chunk - 1]->count - 1};
 }
 
-/* Joins a span to the one below it if they are free until the same event. */
+/* Merges a span into the span below it if both are free until the same event. */
 static void join(struct spans *spans, struct span_place place)
 {
     if (start_of(spans, place) > 0 && until_of(spans, below(spans, place)) == until_of(spans, place))
@@ -193,7 +197,7 @@ static void set_until(struct span_chunk *chunk, uint32_t index, int64_t until)
 bool spans_set(struct spans *spans, uint64_t from, uint64_t to, int64_t until)
 {
     struct span_place place = spans_at(spans, from);
-    /* Room for both cuts, so that the second one does not move what starts at the first. */
+    /* Space for both cuts, so that the second cut does not move the span at the first. */
     if (!make_room(spans, &place, 2) || !cut(spans, &place, from))
         return false;
     struct span_place end = place;
@@ -209,7 +213,8 @@ bool spans_set(struct spans *spans, uint64_t from, uint64_t to, int64_t until)
     return true;
 }
 
-/* Lends what starts at a place, or takes it back, up to an address; returns the span there. */
+/* Lends or returns all spans from a place up to an address. Returns the place of the span at that
+ * address. */
 static struct span_place turn_over(struct spans *spans, struct span_place place, uint64_t to)
 {
     do {
@@ -236,7 +241,7 @@ void spans_return(struct spans *spans, uint64_t from, uint64_t to)
 
 uint64_t spans_find(struct spans *spans, int64_t until, uint64_t size)
 {
-    uint64_t low = 0; /* the bytes from here on are free for long enough */
+    uint64_t low = 0; /* from this address on, all bytes so far are free for long enough */
     for (size_t i = 0; i < spans->chunks; i++) {
         struct span_chunk *chunk = spans->chunk[i];
         uint64_t end = i + 1 < spans->chunks ? spans->first[i + 1] : UINT64_MAX;

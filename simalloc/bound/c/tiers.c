@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of the space that a dead life leaves: from `start` up to the next piece, or to the life's
- * end, addresses are free until an event. */
+/* A piece of the space of a dead life. The addresses from `start` to the start of the next piece,
+ * or to the end of the life, are free until an event. */
 struct wanted {
     uint64_t start;
     int64_t until;
@@ -34,7 +34,8 @@ static bool push(struct tiers *tiers, uint64_t start, int64_t until)
     return true;
 }
 
-/* Backward, a life begins where it dies: what will be wanted of its place goes onto the stack. */
+/* Processes the death of a life in the backward pass, in which the life appears. Saves on the stack
+ * when each piece of its space is wanted next. Returns false if memory is exhausted. */
 static bool undo_death(struct tiers *tiers, uint32_t life)
 {
     struct spans *spans = &tiers->spans;
@@ -54,7 +55,8 @@ static bool undo_death(struct tiers *tiers, uint32_t life)
     return spans_set(spans, from, to, TAKEN);
 }
 
-/* Forward, it leaves its place free until that. The highest piece lies on top. */
+/* Processes the death of a life in the forward pass. Its space becomes free until the saved events.
+ * The highest piece is on top of the stack. Returns false if memory is exhausted. */
 static bool leave(struct tiers *tiers, uint32_t life)
 {
     uint64_t from = start_of(tiers, life);
@@ -112,7 +114,7 @@ static bool go_forward(struct tiers *tiers, size_t event)
     return spans_set(&tiers->spans, start_of(tiers, born), end_of(tiers, born), TAKEN);
 }
 
-/* The tier of an event: the first one that a life of its is of. */
+/* Returns the tier of an event, which is the first tier of its lives. */
 static uint32_t tier_of(const struct tiers *tiers, size_t event)
 {
     uint32_t born = tiers->lives->begins[event];
@@ -159,7 +161,8 @@ static void merge_events(struct tiers *tiers)
     }
 }
 
-/* Makes ready to go backward: in the end what never dies is there. */
+/* Prepares the backward pass. At the end of time, all lives that never die are present. Returns
+ * false if memory is exhausted. */
 static bool begin_tier(struct tiers *tiers)
 {
     const struct lives *lives = tiers->lives;
@@ -182,7 +185,7 @@ bool tiers_begin(struct tiers *tiers)
     return sort_events(tiers) && begin_tier(tiers);
 }
 
-/* At the last event of a way turns to the next one. */
+/* Changes to the next pass at the last event of a pass. Returns false if memory is exhausted. */
 static bool turn(struct tiers *tiers)
 {
     tiers->event = 0;

@@ -2,8 +2,9 @@
 
 #include <stdlib.h>
 
-/* The rank that is taken right below or right above another, or NONE. A level has a bit for each
- * word of the level below it, so that both take as many steps as there are levels. */
+/* Return the nearest taken rank below or above a rank, or NONE. Each level has one bit for each
+ * word of the level below it, so that the number of steps is proportional to the number of
+ * levels. */
 static uint32_t taken_below(const struct sweep *sweep, uint32_t rank)
 {
     for (uint32_t level = 0; level < sweep->levels; level++, rank /= 64) {
@@ -62,7 +63,8 @@ static uint64_t end_of(const struct sweep *sweep, uint32_t life)
     return start_of(sweep, life) + (uint64_t)sweep->lives->size[life];
 }
 
-/* The live objects beside a place, and the bounds that they leave: from 0 up to the break. */
+/* The live objects next to a place, and the bounds between them. Without an object, the bounds are
+ * 0 and the break. */
 struct room {
     uint32_t below;
     uint32_t above;
@@ -93,7 +95,8 @@ static bool overlap(struct sweep *sweep, uint32_t life, uint32_t other)
     return false;
 }
 
-/* Raises the break to the end of an object; new memory joins a free block that ends there. */
+/* Raises the break to the end of an object. The new memory joins a free block that ends at the
+ * break. */
 static void grow(struct sweep *sweep, struct room *room, uint64_t end)
 {
     bool joined = room->high > room->low;

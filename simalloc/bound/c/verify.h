@@ -1,4 +1,4 @@
-/* Going through a placement in time: is it one, and what does its heap look like? */
+/* Verification of a placement over time, and figures of its heap. */
 #ifndef SIMALLOC_VERIFY_H
 #define SIMALLOC_VERIFY_H
 
@@ -11,29 +11,34 @@
  * them tile the heap. */
 struct sweep {
     const struct lives *lives;
-    const int64_t *address; /* by life */
-    const uint32_t *rank;   /* by life: its address's among the different ones, ascending */
+    const int64_t *address; /* by life: its address */
+    /* by life: rank of its address among all different addresses, ascending */
+    const uint32_t *rank;
     uint32_t ranks;
-    int64_t *heap;        /* by event, to be filled: the break after it */
-    int64_t *free_blocks; /* by event, to be filled: the free blocks after it */
+    int64_t *heap;        /* by event, output: the break after the event */
+    int64_t *free_blocks; /* by event, output: number of free blocks after the event */
 
-    size_t done;         /* events gone through */
-    uint32_t overlapped; /* a life that was put on `overlaps`, which is live; NONE as long as none is */
+    size_t done;         /* number of processed events */
+    /* life that overlaps the live life `overlaps`, or NONE if no lives overlap */
+    uint32_t overlapped;
     uint32_t overlaps;
     uint64_t growths;
     uint64_t splits;
     uint64_t coalescings;
 
-    uint64_t blocks;    /* free blocks there are */
-    uint64_t edge;      /* the break */
-    uint32_t *standing; /* by rank: the life that is live at this address, if one is */
-    uint64_t *bits[6];  /* taken ranks; a bit of a higher level: 64 bits below are not all 0 */
+    uint64_t blocks;    /* number of free blocks */
+    uint64_t edge;      /* break */
+    uint32_t *standing; /* by rank: life that is live at this address; valid only for taken ranks */
+    /* bitmap of taken ranks; a bit of a higher level is set if its 64 bits in the level below are
+     * not all 0 */
+    uint64_t *bits[6];
     uint32_t levels;
 };
 
-/* False if memory is exhausted; sweep_end() is to be called in any case. */
+/* Initialises the verification. Returns false if memory is exhausted. sweep_end() must be called in
+ * any case. */
 bool sweep_begin(struct sweep *sweep);
-/* Goes through at most `events` more events, until two objects overlap. */
+/* Processes at most `events` further events, until two objects overlap. */
 void sweep_advance(struct sweep *sweep, size_t events);
 void sweep_end(struct sweep *sweep);
 

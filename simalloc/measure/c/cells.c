@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Where a time falls: a column, and the events of that column before it. */
+/* Position of an event: a column, and the number of events of that column before it. */
 struct moment {
     size_t column;
     int64_t offset;
@@ -16,8 +16,9 @@ static struct moment moment_of(const struct heap_map *map, int64_t event)
     return (struct moment){(size_t)(since / map->cell_events), since % map->cell_events};
 }
 
-/* Sums of a cell. With addresses up to 2**62 and an event's number as a weight, sums exceed the
- * exact range of a double or 64 bits; and a sum over rectangles that have all ended must be 0. */
+/* Sums of a cell. The integers are exact. With addresses up to 2**62 and the number of an event as
+ * a weight, sums exceed 64 bits and the exact range of a double. A sum over rectangles that have
+ * all ended must be 0. */
 struct sums {
     __int128 live; /* byte-events covered */
     __int128 born; /* byte-events weighted by the event of the block's birth */
@@ -28,8 +29,8 @@ struct sums *cells_new(const struct heap_map *map)
     return calloc(map->columns * map->rows, sizeof(struct sums));
 }
 
-/* Raises all cells of a row from a moment on by `bytes`, as differences between columns: the
- * moment's own column by its part after the moment. */
+/* Adds `bytes` to all cells of a row from a moment on. The cells store differences between columns.
+ * The column of the moment receives the share of its events after the moment. */
 static void step(const struct heap_map *map, struct sums *cells, struct moment moment, size_t row,
                  __int128 bytes, int64_t birth)
 {

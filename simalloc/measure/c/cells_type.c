@@ -1,4 +1,4 @@
-/* Cells: the cells of a heap map for Python, which stays cover a run at a time. */
+/* Python type Cells: the cells of a heap map, to which many stays can be added at a time. */
 #include "../../c/columns.h"
 #include "../../c/extension.h"
 #include "cells.h"

@@ -1,4 +1,4 @@
-/* simalloc.measure._c: heap maps for Python. */
+/* Python module simalloc.measure._c: heap maps. */
 #define PY_SSIZE_T_CLEAN
 #include "../../c/columns.h"
 #include "../../c/extension.h"
@@ -7,7 +7,7 @@
 
 enum { ADDRESS, SIZE, BIRTH, SINCE, UNTIL, CELLS, LIVE = CELLS, BORN, COLUMNS };
 
-/* Fills a map with what stands in columns; false, with an exception set, if that cannot be. */
+/* Fills a map from columns. Returns false, with an exception set, on failure. */
 static bool fill_from(struct heap_map *map, const struct column *columns, Py_ssize_t count,
                       Py_ssize_t cells, const struct column *ranges, uint64_t scale)
 {

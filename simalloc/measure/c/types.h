@@ -1,4 +1,4 @@
-/* Types of the module, and the description of maps by Python arguments. */
+/* Types of the module, and the conversion of a map's shape from Python. */
 #ifndef SIMALLOC_MEASURE_TYPES_H
 #define SIMALLOC_MEASURE_TYPES_H
 
@@ -7,8 +7,8 @@
 
 extern PyType_Spec cells_spec;
 
-/* Reads the shape of a map, for PyArg_Parse: first and last event, lowest address, events and bytes
- * of a cell, columns and rows. */
+/* Reads the shape of a map, as a converter of PyArg_Parse: first and last event, lowest address,
+ * events and bytes of a cell, columns and rows. */
 int map_shape(PyObject *given, void *map);
 
 #endif

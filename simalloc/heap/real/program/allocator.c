@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Symbols of the next libraries in line, since this program defines two of them itself. */
+/* Returns a symbol of the next library, because this program defines two such symbols itself. */
 static void *found(const char *function)
 {
     return dlsym(RTLD_NEXT, function);
@@ -19,14 +19,16 @@ static Dl_info library_of(const char *function)
     return library;
 }
 
-/* A function only if it stands in the library of malloc: the C library has all others too. */
+/* Returns a function only if it is in the library of malloc, because the C library has all the
+ * other functions too. */
 static void *beside_malloc(const char *function)
 {
     return library_of(function).dli_fbase == library_of("malloc").dli_fbase ? found(function)
                                                                             : NULL;
 }
 
-/* For a library that has a malloc and no calloc: the next one's would be another allocator's. */
+/* Implements calloc for a library with malloc but without calloc. The calloc of the next library
+ * would belong to another allocator. */
 static void *zeroed(size_t count, size_t size)
 {
     void *block = allocator.malloc(count * size);
@@ -34,8 +36,8 @@ static void *zeroed(size_t count, size_t size)
 }
 
 /* Functions that return memory to the system, and glibc's statistics (mallinfo2(3), since 2.33,
- * with its names of the fields). They are weak, so that the linker looks for them: dlsym would
- * allocate the text of its error for each missing function, in the heap that is measured. */
+ * with its names of the fields). They are weak symbols, so that the linker finds them. dlsym would
+ * allocate the text of its error for each missing function in the measured heap. */
 struct account {
     size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };
@@ -70,7 +72,7 @@ void allocator_give_back(void)
 {
     enum { SCUDO_PURGE = -101 };
     if (mallctl != NULL)
-        mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096: all arenas */
+        mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096 means all arenas */
     else if (mi_collect != NULL)
         mi_collect(true);
     else if (MallocExtension_ReleaseFreeMemory != NULL)
@@ -86,5 +88,5 @@ int64_t allocator_mapped(void)
     if (!is_glibc || mallinfo2 == NULL)
         return -1;
     struct account account = mallinfo2();
-    return (int64_t)(account.arena + account.hblkhd); /* all arenas, and mapped blocks */
+    return (int64_t)(account.arena + account.hblkhd); /* all arenas and mapped blocks */
 }

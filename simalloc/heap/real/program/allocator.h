@@ -1,4 +1,4 @@
-/* The malloc of this process, which may be another library's than the C library's. */
+/* The malloc of this process, which may be in another library than the C library. */
 #ifndef SIMALLOC_NATIVE_ALLOCATOR_H
 #define SIMALLOC_NATIVE_ALLOCATOR_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The trace calls these, not those that the linker would bind: threads.c has a calloc and a free of
- * its own. `memalign` is NULL if the library of malloc has none. */
+/* Functions that the trace calls, instead of the functions that the linker binds. threads.c defines
+ * its own calloc and free. `memalign` is NULL if the library of malloc does not have it. */
 struct allocator {
     void *(*malloc)(size_t size);
     void *(*calloc)(size_t count, size_t size);
@@ -26,8 +26,8 @@ bool allocator_find(Dl_info *library, bool *is_system);
 /* Makes the allocator return its unused memory to the system, if it has a function for that. */
 void allocator_give_back(void);
 
-/* Returns the allocator's own count of its bytes from the system, or -1 if it has none. Slow,
- * because it may visit every free block. */
+/* Returns the allocator's own count of its bytes from the system, or -1 without such a count. The
+ * function is slow, because it may visit every free block. */
 int64_t allocator_mapped(void);
 
 #endif

@@ -1,19 +1,20 @@
-/* simalloc-native FILE EVENTS SLOTS THREADS ALIGNS STARTS TOUCH SAMPLES MOST MAX_LIVE: replays a
- * trace through the malloc of its own process, each of the trace's threads in a thread of its own.
+/* simalloc-native FILE EVENTS SLOTS THREADS ALIGNS STARTS TOUCH SAMPLES MOST MAX_LIVE
+ *
+ * Replays a trace through the malloc of its own process. Each thread of the trace is a real thread.
  *
  * FILE is the number of an inherited file with the columns size, alignment (if ALIGNS is 1), slot,
- * thread (if THREADS is above 1) and op. STARTS is 1 if the C library's requests for starting
- * threads have to be added, otherwise 0. TOUCH is 1 if blocks are written to, otherwise 0. SAMPLES
- * is a file that receives the measurements of memory (memory.h), MOST the resident bytes at which
- * they stop, and MAX_LIVE an event.
+ * thread (if THREADS is more than 1) and op. STARTS is 1 if the C library's requests for starting
+ * threads must be added, otherwise 0. TOUCH is 1 if blocks are written to, otherwise 0. SAMPLES is
+ * a file that receives the measurements of memory (memory.h). MOST is the number of additional
+ * resident bytes at which they stop. MAX_LIVE is the event with the most live bytes.
  *
- * The program first writes `system` if malloc is the C library's, or else `preloaded`, and the path
- * of the library. Then each byte read from stdin is a command, and a line is its reply: `t` times
- * one pass over the trace (nanoseconds of CPU and of the clock on the wall), `m` measures memory
- * over one pass and writes the peak of address space. The reply to a pass in which the allocator
- * refused an event is `refused EVENT`. Other failures are `full EVENT` and `threadless EVENT`.
+ * The program first writes `system` if malloc belongs to the C library, or else `preloaded`, and
+ * the path of malloc's library. Each byte from stdin is then a command, whose reply is a line. `t`
+ * times one pass over the trace, in nanoseconds of CPU time and of wall-clock time. `m` measures
+ * memory over one pass and writes the peak of address space. If the allocator refused an event of a
+ * pass, the reply is `refused EVENT`. Other failures are `full EVENT` and `threadless EVENT`.
  *
- * Only the trace's events call malloc here: stdio is used only for error messages. */
+ * Only the trace's events call malloc here. Therefore stdio is used only for error messages. */
 #include "allocator.h"
 #include "memory.h"
 #include "threads.h"
@@ -32,7 +33,7 @@
 struct timing {
     const struct trace *trace;
     bool touch;
-    int64_t inside; /* nanoseconds in which threads did what the trace says, on the clock */
+    int64_t inside; /* nanoseconds of the clock in which threads executed events */
 };
 
 static bool reply(const char *line)
@@ -78,7 +79,7 @@ static bool time_pass(const struct trace *trace, bool touch)
     threads_end();
     if (done < trace->events)
         return fail(error == 0 ? "refused" : "threadless", done);
-    /* Handing over takes longer than malloc, and is not its time. */
+    /* Switching threads takes longer than malloc and is not part of its time. */
     snprintf(line, sizeof line, "time %" PRId64 " %" PRId64 "\n",
              trace->threads > 1 ? timing.inside : cpu, wall);
     return reply(line);
@@ -111,8 +112,8 @@ static bool name_allocator(void)
     return reply(line);
 }
 
-/* Ensures that a malloc that hangs does not outlive the parent process. Returns false if the parent
- * has ended already and has left no command. */
+/* Ensures that a hanging malloc does not outlive the parent process. Returns false if the parent
+ * has already ended and has left no command. */
 static bool end_with_parent(void)
 {
     struct pollfd commands = {.fd = STDIN_FILENO, .events = POLLIN};

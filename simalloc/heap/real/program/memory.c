@@ -12,7 +12,7 @@
 
 enum { KILOBYTE = 1024, UNSEEN = 256, WALKS = 1024, LOOKS = 1 << 20, LARGE = 1 << 16, ROWS = 4096 };
 
-/* Static, since nothing here may malloc. */
+/* These buffers are static, because nothing here may call malloc. */
 static char text[1 << 17]; /* text of a file of /proc */
 static struct sample rows[ROWS];
 static size_t row_count;
@@ -36,14 +36,14 @@ static bool read_path(const char *path)
     return done;
 }
 
-/* The figure of a line such as `VmPeak:     3060 kB`, in bytes, or 0. */
+/* Returns the number of a line such as `VmPeak:  3060 kB` in bytes, or 0. */
 static int64_t field(const char *name)
 {
     const char *line = strstr(text, name);
     return line == NULL ? 0 : strtoll(line + strlen(name), NULL, 10) * KILOBYTE;
 }
 
-/* Adds the bytes of a line of /proc/self/maps if it is the break or a mapping of no file. */
+/* Adds the bytes of a line of /proc/self/maps if it is the break or an anonymous mapping. */
 static void add_anonymous(const char *line, int64_t *bytes)
 {
     char *rest;
@@ -71,12 +71,13 @@ static long faults(void)
     return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* The sixth of the numbers of statm, in pages, is what can be written and is private. */
+/* Returns the private writable bytes: the sixth number of statm, in pages. */
 static int64_t writable(const struct memory *memory)
 {
     enum { BEFORE = 5 };
     char *number = text;
-    ssize_t length = pread(memory->sizes, text, sizeof text - 1, 0); /* short: it comes at once */
+    /* the file is short, so one read is sufficient */
+    ssize_t length = pread(memory->sizes, text, sizeof text - 1, 0);
     if (length <= 0)
         return 0;
     text[length] = '\0';
@@ -103,8 +104,9 @@ static bool walk_page_table(struct memory *memory)
     return memory->now.resident > 0;
 }
 
-/* The kernel's peak of address space must be the present size when the measurement begins, or growth
- * up to an earlier peak would not be seen. Shared memory does not count as anonymous. */
+/* Makes the kernel's peak of address space equal to the present size. Otherwise, growth up to an
+ * earlier peak would not be measured. Shared memory does not count as anonymous. Returns false if
+ * mapping fails. */
 static bool rise_to_peak(void)
 {
     int64_t below = field("VmPeak:") - field("VmSize:");
@@ -112,7 +114,8 @@ static bool rise_to_peak(void)
                               MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
 
-/* Asks the kernel, and if it saw something new or `is_due`, the allocator. */
+/* Reads the kernel's counts. If they have changed or `is_due` is set, also reads the allocator's
+ * count. */
 static void look_at_mapped(struct memory *memory, bool is_due)
 {
     int64_t kernel = writable(memory);
@@ -130,7 +133,7 @@ bool memory_begin(struct memory *memory)
     int64_t mapped;
     memory->page_table = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
     memory->sizes = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    /* A huge page is a matter of the machine's settings, and brings in many pages at one fault. */
+    /* Huge pages depend on the settings of the machine, and one fault makes many pages resident. */
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     if (memory->page_table < 0 || memory->sizes < 0 || !read_path("/proc/self/status") ||
         !rise_to_peak())
@@ -139,7 +142,8 @@ bool memory_begin(struct memory *memory)
     if (memory->outside == 0 || !anonymous(&mapped))
         return false;
     memory->outside -= mapped;
-    memset(rows, 1, sizeof rows); /* resident from the beginning: pages of its own do not count */
+    /* resident from the beginning, so that the pages of these buffers do not count */
+    memset(rows, 1, sizeof rows);
     memset(text, 1, sizeof text);
     memory->now.event = -1;
     look_at_mapped(memory, true);

@@ -10,7 +10,7 @@
 
 enum { STACK_BYTES = 1 << 18, OWN_BYTES = 1 << 12, TABLE_BYTES = 272, NOBODY = -1 };
 
-/* A thread's memory is a page for what the C library callocs when it is started, and its stack. */
+/* A thread. Its memory is a page for the calloc of the C library at its start, and its stack. */
 struct runner {
     pthread_t handle;
     sem_t turn;
@@ -18,15 +18,16 @@ struct runner {
     bool is_running;
 };
 
-/* Only the thread whose turn it is accesses the fields; it writes them before it passes on. */
+/* Only the thread whose turn it is accesses these fields. It writes them before it wakes the next
+ * thread. */
 static struct {
     const struct trace *trace;
     carry_out *work;
     void *context;
-    struct runner *runners; /* one per thread; the first is the process's own */
-    char *starting;         /* memory of the thread that is being started, or NULL */
+    struct runner *runners; /* by thread; the first is the process's own thread */
+    char *starting;         /* memory of the thread that is starting, or NULL */
     size_t next;            /* next event to execute */
-    int64_t ended;          /* thread to join before it, or NOBODY */
+    int64_t ended;          /* thread to join before the next event, or NOBODY */
     int error;
     bool refused;
 } relay = {.ended = NOBODY};
@@ -38,8 +39,9 @@ static bool is_of_threads(const void *address)
     return (const char *)address >= first && (const char *)address < first + length;
 }
 
-/* The C library's own request for a thread that starts (its table of thread-local storage) would
- * be one more in the heap that is measured: the program that was recorded made it too. */
+/* Serves the C library's request for a starting thread (its table of thread-local storage) from
+ * `starting`. In the measured heap, this request would be counted twice, because the recorded
+ * program made it too. */
 __attribute__((visibility("default"))) void *calloc(size_t count, size_t size)
 {
     if (relay.starting != NULL && count * size <= OWN_BYTES) {
@@ -82,7 +84,7 @@ static void work_until(size_t end)
     relay.refused = relay.next < end;
 }
 
-/* Carries out the next events as far as they are of the same thread, and not its end. */
+/* Executes the next events of the same thread, up to its end. */
 static void work_in_turn(void)
 {
     const struct trace *trace = relay.trace;
@@ -95,12 +97,12 @@ static void work_in_turn(void)
 
 static void wait_for_turn(struct runner *runner)
 {
-    while (sem_wait(&runner->turn) != 0) /* a signal came */
+    while (sem_wait(&runner->turn) != 0) /* interrupted by a signal */
         continue;
 }
 
-/* Wakes the thread of the next event. If that thread is not running or the trace is over, wakes the
- * process's own thread, which starts and joins the others. */
+/* Wakes the thread of the next event. If that thread is not running, or the trace is over, wakes
+ * the process's own thread, which starts and joins all others. */
 static void pass_on(void)
 {
     struct runner *heir = is_over() ? relay.runners : runner_of_next();
@@ -146,7 +148,8 @@ static void join(struct runner *runner)
     runner->is_running = false;
 }
 
-/* The turn of the process's own thread, which is always ready to start and join others. */
+/* Executes a turn of the process's own thread, which always waits to start or join other
+ * threads. */
 static void lead(void)
 {
     struct runner *own = relay.runners;
@@ -156,7 +159,7 @@ static void lead(void)
         relay.ended = NOBODY;
         work_until(relay.next + 1);
     } else if (next_is_end() && (next == own || !next->is_running)) {
-        work_until(relay.next + 1); /* a thread without requests, or the process's own */
+        work_until(relay.next + 1); /* a thread without requests, or the process's own thread */
     } else if (next == own) {
         work_in_turn();
     } else {

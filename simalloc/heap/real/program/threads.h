@@ -1,23 +1,25 @@
-/* The threads of a trace as real threads: one thread works at a time, in the trace's order.
+/* Threads of a trace as real threads. One thread at a time executes events, in the order of the
+ * trace.
  *
- * Thread 0 is the process's own. The others are started at their first event, and end at their end
- * in the trace: they are joined before the next event. The memory that starts a thread is shared
- * memory, not malloc's, and is not counted, because a recorded trace has its requests. In other
- * traces thread 0 makes them before the first event, as if it had started all threads. */
+ * Thread 0 is the process's own thread. Every other thread starts at its first event and ends at
+ * its end in the trace. It is joined before the next event. The memory that starts a thread is
+ * shared memory, not memory of malloc, and is not counted, because a recorded trace contains the
+ * requests for it. In other traces, thread 0 makes these requests before the first event, as if it
+ * had started all threads. */
 #ifndef SIMALLOC_NATIVE_THREADS_H
 #define SIMALLOC_NATIVE_THREADS_H
 
 #include "trace.h"
 
-/* Executes events of one thread, in it, from `begin` to before `end`. Returns the event where it
- * stopped. */
+/* Executes the events in [begin, end), all of one thread, in that thread. Returns `end`, or the
+ * event at which it stopped. */
 typedef size_t carry_out(void *context, size_t begin, size_t end);
 
-/* Executes all events and returns the number of executed ones. If events are left, `error` is 0 if
- * the allocator has refused the next event, or the error of starting its thread. */
+/* Executes all events. Returns the number of executed events. If events remain, `error` is 0 if the
+ * allocator has refused the next event, or else the error of starting its thread. */
 size_t threads_pass(const struct trace *trace, carry_out *work, void *context, int *error);
 
-/* Ends the threads that the trace leaves running. */
+/* Ends all threads that the trace does not end. */
 void threads_end(void);
 
 #endif

@@ -46,10 +46,10 @@ static inline __attribute__((always_inline)) bool step(const struct trace *trace
         allocator_give_back();
         return true;
     default:
-        return true; /* OP_USE, of a device's allocator alone, and OP_THREAD_END */
+        return true; /* OP_USE, which only a device allocator uses, and OP_THREAD_END */
     }
     if (block == NULL && size > 0)
-        return false; /* a realloc that fails leaves the old block, and `objects` knows it */
+        return false; /* after a failed realloc, `objects` keeps the old block */
     *object = block;
     if (touch)
         touch_all(block, size);
@@ -61,7 +61,7 @@ bool trace_step(const struct trace *trace, size_t event, bool touch)
     return step(trace, event, touch);
 }
 
-/* Two loops, so that the one that does not touch has no test for it. */
+/* Executes events in one of two loops, so that the loop without touching has no test for it. */
 size_t trace_run(const struct trace *trace, size_t begin, size_t end, bool touch)
 {
     size_t event = begin;
@@ -87,7 +87,8 @@ bool trace_map(struct trace *trace, int file, size_t events, size_t slots, uint3
 {
     size_t wide = sizeof *trace->size + (aligns ? sizeof *trace->alignment : 0);
     size_t narrow = sizeof *trace->slot + (threads > 1 ? sizeof *trace->thread : 0);
-    size_t length = events * (wide + narrow + sizeof *trace->op) + 1; /* no bytes are an error */
+    /* a mapping of 0 bytes would be an error */
+    size_t length = events * (wide + narrow + sizeof *trace->op) + 1;
     void *columns = mmap(NULL, length, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
     void *objects = mmap(NULL, (slots + 1) * sizeof(void *), PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);

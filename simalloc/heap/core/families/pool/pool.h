@@ -8,14 +8,14 @@
  *
  * The memory is the break segment, so that the address of a block is its offset from the start of
  * the memory. Holes separate the regions. A block begins with its header, and the program's bytes
- * follow. Memory of the allocator, and memory that it cannot use, is STATE_TABLE. An unlisted block
- * is in no index and not allocated. It has STATE_WASTE, and exists only during an event.
+ * follow. Memory of the allocator, and memory that it cannot use, is STATE_TABLE. An unlisted
+ * block is in no index and not allocated. It has STATE_WASTE, and exists only during an event.
  *
- * Families of pools read the requested size from heap->request.size. The `size` argument is 1 if the
- * program requests 0 bytes, but pools distinguish 0 and 1.
+ * Families of pools read the requested size from heap->request.size. The `size` argument is 1 if
+ * the program requests 0 bytes, but pools distinguish 0 and 1.
  *
- * A family has a struct pool as the first member of its state, POOL_PARAMETERS among its parameters,
- * and POOL_FAMILY in its struct. It returns NO_BLOCK to refuse a request
+ * A family has a struct pool as the first member of its state, POOL_PARAMETERS among its
+ * parameters, and POOL_FAMILY in its struct. It returns NO_BLOCK to refuse a request
  * (simalloc/policy/pool/pool.md). */
 #ifndef SIMALLOC_POOL_H
 #define SIMALLOC_POOL_H
