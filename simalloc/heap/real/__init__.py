@@ -1,4 +1,4 @@
-"""The same trace through real allocators, each in a process of its own."""
+"""Replay of a trace through real allocators, each in a separate process."""
 
 from simalloc.heap.real.allocators import (
     GLIBC,

@@ -1,4 +1,4 @@
-"""The real allocators that a trace can be replayed through, and where they come from."""
+"""Real allocators for replays, and the sources of their libraries."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PROGRAM: Final = str(files("simalloc.heap.real") / "simalloc-native")
 class Allocator:
     """A library whose malloc can replace the C library's, and its settings.
 
-    `preload` is the library that the dynamic linker loads first: its path, or a name that the
-    linker finds; empty for the C library's own malloc. `program` replays traces if it is not the
-    installed program, but one that was linked with another C library.
+    `preload` is the library that the dynamic linker loads first: a path, or a name that the linker
+    resolves. It is empty for the C library's own malloc. `program` replays traces; it differs from
+    the installed program if it was linked with another C library.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Allocator:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of the environment that make a process use it, set as it is.
+        """Environment variables that make a process use the allocator with its settings.
 
-        mimalloc is to say so too if a value is wrong; by default it does not.
+        mimalloc also gets the option to report wrong values, which it does not do by default.
         """
         says = {"MIMALLOC_SHOW_ERRORS": "1"} if self.name == "mimalloc" else {}
         return {"LD_PRELOAD": self.preload, **says, **environment_of(self.name, self.settings)}
@@ -47,7 +47,7 @@ class Allocator:
     def set_to(self, settings: Settings) -> Allocator:
         """Return the same allocator with other settings.
 
-        Raises `SimallocError` for a setting that it does not have.
+        Raises `SimallocError` for a setting that the allocator does not have.
         """
         environment_of(self.name, settings)
         return replace(self, settings=settings)
@@ -70,23 +70,24 @@ _KNOWN: Final[Mapping[str, _Known]] = MappingProxyType(
 GLIBC: Final = Allocator("glibc", "")
 
 NAMES: Final = (GLIBC.name, *_KNOWN)
-"""The allocators that can be named; any other is given by the path of its library."""
+"""Names of allocators. Any other allocator is given by the path of its library."""
 
 MODELS: Final[Mapping[str, str]] = MappingProxyType(
     {"ptmalloc": GLIBC.name, **{name: name for name in _KNOWN}}
 )
-"""Policies that are models of allocators in `NAMES`, and the names of these allocators."""
+"""Policies that model allocators in `NAMES`, and the names of these allocators."""
 
 
 def find_allocators(text: str) -> list[Allocator]:
     """Return the allocators of a list such as `glibc:arena_max=2,top_pad=0,jemalloc`.
 
-    A comma is followed by another allocator, by another setting of the same, or, as in jemalloc's
-    `MALLOC_CONF=narenas:1,tcache:false`, by more of the same value; a value may also stand in
-    single quotes. Names in lower case are the allocator's own settings, those in capitals variables
-    of the environment.
+    A comma is followed by another allocator, by another setting of the same allocator, or by more
+    of the same value, as in jemalloc's `MALLOC_CONF=narenas:1,tcache:false`. A value may be in
+    single quotes. Names in lower case are the allocator's own settings; names in capitals are
+    environment variables.
 
-    Raises `SimallocError` as `find_allocator`, and for a setting that an allocator does not have.
+    Raises `SimallocError` as `find_allocator` does, and for a setting that an allocator does not
+    have.
     """
     given: list[tuple[str, list[str]]] = []
     for part in split_at_commas(text):
@@ -108,7 +109,7 @@ def _is_path(text: str) -> bool:
 
 
 def _add_setting(settings: list[str], part: str) -> None:
-    """Add a setting of the form NAME=VALUE, or what only goes on with the value before it."""
+    """Add a setting of the form NAME=VALUE, or a continuation of the previous value."""
     if "=" in part:
         settings.append(part)
     else:
@@ -160,6 +161,6 @@ def find_allocator(text: str) -> Allocator:
 
 
 def installed() -> list[Allocator]:
-    """Return the allocators of `NAMES` that this system has."""
+    """Return the allocators of `NAMES` that are installed on this system."""
     found = {name: find_library(known.library) for name, known in _KNOWN.items()}
     return [GLIBC, *(Allocator(name, library) for name, library in found.items() if library)]

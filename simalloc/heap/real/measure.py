@@ -16,13 +16,13 @@ from simalloc.heap.running.run_from_states import footprint_of_states
 from simalloc.trace import Trace
 
 _TIMED: Final = 10_000
-"""Of fewer events the time says nothing."""
+"""Minimum number of events for which the time is meaningful."""
 
 REPEATS: Final = 5
 
 
 class AtStart(NamedTuple):
-    """The bytes mapped and resident once a library is loaded, before the first event."""
+    """Bytes mapped and resident after a library is loaded, before the first event."""
 
     mapped: int
     resident: int
@@ -35,9 +35,9 @@ class NativeRun:
     `mapped` and `resident` are the process's memory from the system after each event, minus the
     memory of a process that never calls malloc. `start` is the part that the library takes when it
     is loaded. `peak_space` is the maximum of address space, reserved or in use. With `touch` the
-    trace's blocks were written to. `threads` real threads replayed it; `threads_known` is true if
-    the trace has the thread of each event. `seconds` is the processor time (with several threads:
-    the time in them) of each pass, in a process that had made one pass before.
+    trace's blocks were written. `threads` real threads replayed the trace; `threads_known` is true
+    if the trace contains the thread of each event. `seconds` is the processor time of each pass
+    (with several threads, the clock time within them), in a process that had already made one pass.
     """
 
     trace: str
@@ -56,7 +56,7 @@ class NativeRun:
 
     @property
     def nanoseconds(self) -> float | None:
-        """Nanoseconds an event, the median of the passes; None of so few that it is noise."""
+        """Median nanoseconds per event, or None if the trace has too few events."""
         return 1e9 * float(np.median(self.seconds)) / self.events if self.events >= _TIMED else None
 
 
@@ -68,14 +68,15 @@ def replay_natively(
     repeats: int = REPEATS,
     progress: Callable[[int], None] | None = None,
 ) -> list[NativeRun]:
-    """Replay a trace through real allocators, each in processes of its own.
+    """Replay a trace through real allocators, each in separate processes.
 
-    With `touch` every block is written to when it is allocated, one byte in every 64. Each of the
-    trace's threads is a thread, and one at a time works, in the trace's order. `progress` is called
-    with the number of passes done since its last call, of `passes(repeats)` an allocator.
+    With `touch` every block is written when it is allocated, one byte in every 64. Each of the
+    trace's threads is a real thread; one thread at a time works, in the trace's order. `progress`
+    is called with the number of passes since its last call; each allocator makes `passes(repeats)`
+    passes.
 
-    Raises `SimallocError` if an allocator cannot be loaded, refuses an event or fails, and if the
-    trace would take the memory that is free.
+    Raises `SimallocError` if an allocator cannot be loaded, refuses an event or fails, or if the
+    trace would exhaust the free memory.
     """
 
     def step() -> None:
@@ -111,7 +112,7 @@ def replay_natively(
 
 
 def _at_start(memory: Memory, rest: Memory) -> AtStart:
-    """Return the bytes that a loaded library takes, beyond `rest`, a process without malloc."""
+    """Return the bytes that a loaded library takes beyond `rest`, a process without malloc."""
     mapped, resident = rest.start.tolist()
     if memory.is_counted_by_kernel:  # the C library's malloc reports its own bytes in `rest`
         mapped = rest.writable_at_start
@@ -119,7 +120,7 @@ def _at_start(memory: Memory, rest: Memory) -> AtStart:
 
 
 def _footprint(trace: Trace, samples: NDArray[np.int64], start: int) -> Footprint:
-    """Return the footprint of samples (rows of an event and bytes); `start` is the initial size."""
+    """Return the footprint of samples (rows of event and bytes); `start` is the initial size."""
     event, size = samples.T
     beyond = np.maximum(0, size - size[0] + start)
     states = np.repeat(beyond, np.diff(np.append(event, len(trace))))[1:]
@@ -127,12 +128,12 @@ def _footprint(trace: Trace, samples: NDArray[np.int64], start: int) -> Footprin
 
 
 def passes(repeats: int) -> int:
-    """Return the number of replays through each allocator by `replay_natively`."""
+    """Return the number of passes through each allocator by `replay_natively`."""
     return repeats + 2
 
 
 def _memory(columns: Columns, allocator: Allocator, *, touch: bool) -> tuple[str, Memory]:
-    """Measure a first pass: a peak of a later one would include what the earlier left behind."""
+    """Measure a first pass; a later peak would include memory kept from earlier passes."""
     with native_process(columns, allocator, touch=touch) as process:
         return process.library, process.memory()
 
@@ -145,7 +146,7 @@ def _seconds(
     repeats: int,
     step: Callable[[], None],
 ) -> tuple[float, ...]:
-    """Time passes in a process that has made one, in which its memory came from the system."""
+    """Time passes in a process that has made one pass and therefore has its memory."""
     seconds = []
     with native_process(columns, allocator, touch=touch) as process:
         for _ in range(repeats + 1):

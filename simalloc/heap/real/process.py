@@ -1,4 +1,4 @@
-"""A process that replays a trace through the malloc it was started with."""
+"""A process that replays a trace through its own malloc."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from simalloc.trace.provenance import has_thread_blocks
 from simalloc.waiting import LOOK_SECONDS
 
 _EVENT_BYTES: Final = 110
-"""Resident bytes for each event of a trace in memory, with the columns that processes inherit."""
+"""Resident bytes per event of a trace in memory, with the columns that processes inherit."""
 _FAILURES: Final = {
     "refused": "{allocator} has no memory for event {event}, which asks for {size} bytes",
     "full": "before event {event} {allocator} had taken nearly all memory that is free here",
     "threadless": "the system starts no further thread for event {event}",
 }
-"""Reasons why a pass ended before the trace, by their words in program/main.c."""
+"""Reasons why a pass ended early, by their words in program/main.c."""
 
 
 class PassTime(NamedTuple):
-    """Duration of one pass over the trace, in seconds of the processor and of the clock.
+    """Duration of one pass over the trace, in seconds of processor time and of clock time.
 
-    With several threads `cpu` is the clock's time in them, without switches between them.
+    With several threads, `cpu` is the clock time within the threads, without switches between them.
     """
 
     cpu: float
@@ -48,12 +48,12 @@ class PassTime(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """The memory of a process from the system over one pass, in bytes.
+    """Memory that a process had from the system during one pass, in bytes.
 
-    `samples` has a row for each event that changed one of the figures: the event (-1: before the
-    first), the mapped bytes, and the resident bytes (int64). `peak_space` is the maximum of address
-    space, reserved or in use. `writable_at_start` is the private writable memory before the first
-    event as the kernel counts it, including the memory of the replaying program.
+    `samples` has a row for each event that changed a figure: the event (-1: before the first), the
+    mapped bytes, and the resident bytes (int64). `peak_space` is the maximum of address space,
+    reserved or in use. `writable_at_start` is the kernel's count of private writable memory before
+    the first event, including the memory of the replaying program.
     """
 
     samples: NDArray[np.int64]
@@ -62,7 +62,7 @@ class Memory:
 
     @property
     def start(self) -> NDArray[np.int64]:
-        """The bytes mapped and resident before the first event."""
+        """Bytes mapped and resident before the first event."""
         return self.samples[0, 1:]
 
     @property
@@ -73,9 +73,9 @@ class Memory:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a trace in a file that processes can inherit.
+    """Columns of a trace in a file that processes can inherit.
 
-    `threads` is the number of threads that the trace has, at least 1.
+    `threads` is the number of threads of the trace, at least 1.
     """
 
     trace: Trace
@@ -85,7 +85,7 @@ class Columns:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The parameters of the file that a process needs."""
+        """Parameters of the file that a process needs."""
         trace = self.trace
         starts = not has_thread_blocks(trace.provenance)
         return len(trace), trace.slots, self.threads, int(self.has_alignments), int(starts)
@@ -93,7 +93,7 @@ class Columns:
 
 @contextmanager
 def columns_of(trace: Trace) -> Iterator[Columns]:
-    """Write a trace's columns to a temporary file, which is gone at the end of the block."""
+    """Write a trace's columns to a temporary file, which is removed at the end of the block."""
     thread, threads = _numbered(trace)
     aligns = trace.alignment is not None and bool((trace.alignment > 1).any())
     columns: list[NDArray[Any]] = [trace.size, trace.slot, trace.op]
@@ -116,8 +116,8 @@ def columns_of(trace: Trace) -> Iterator[Columns]:
 def _numbered(trace: Trace) -> tuple[NDArray[np.uint32], int]:
     """Return the events' threads, numbered without gaps, and the number of threads.
 
-    Thread 0 is the process's own: in a recorded program the first thread, otherwise the thread with
-    number 0, which exists even if it has no events.
+    Thread 0 is the process's main thread. In a recorded program it is the first thread. Otherwise
+    it is the thread with number 0, which exists even without events.
     """
     if trace.thread is None or not len(trace):
         return np.zeros(len(trace), np.uint32), 1
@@ -130,7 +130,7 @@ def _numbered(trace: Trace) -> tuple[NDArray[np.uint32], int]:
 def replay_command(
     columns: Columns, samples: IO[bytes], *, touch: bool, most: int = 0, program: str = PROGRAM
 ) -> list[str]:
-    """Return the command of a process that replays; it has to inherit both files.
+    """Return the command of a replaying process, which must inherit both files.
 
     `samples` receives the measurements of memory, which stop at `most` resident bytes (0: never).
     """
@@ -145,11 +145,11 @@ def replay_command(
 def native_process(
     columns: Columns, allocator: Allocator, *, touch: bool
 ) -> Iterator[NativeProcess]:
-    """Start a process with the malloc of an allocator; it ends with the block.
+    """Start a process with an allocator's malloc; the process ends with the block.
 
-    With `touch` each block is written to when it is allocated, one byte in every cache line of 64.
-    Raises `SimallocError` if the allocator cannot be loaded or crashes the process, or if the
-    trace's live bytes, written to, would exhaust the free memory.
+    With `touch` each block is written when it is allocated, one byte in every cache line of 64.
+    Raises `SimallocError` if the allocator cannot be loaded or crashes the process, or if writing
+    to the trace's live bytes would exhaust the free memory.
     """
     free = room()
     live = int(columns.trace.replayed.live.max(initial=0))
@@ -172,11 +172,11 @@ def native_process(
                 stdout=subprocess.PIPE,
                 stderr=complaints,
                 pass_fds=[columns.file.fileno(), samples.fileno()],
-                process_group=0,  # the terminal's Ctrl-C is for this process alone
+                process_group=0,  # protects the process from the terminal's Ctrl-C
                 env={**os.environ, **allocator.environment},
             )
             stack.callback(_end, process)
-        # If a trace touches more memory than there is, this is the process that is to go.
+        # If a trace touches more memory than exists, the system must kill this process first.
         with suppress(OSError):
             Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
         yield NativeProcess(columns.trace, allocator, process, samples, complaints)
@@ -189,9 +189,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _ctrl_c_waits() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the block, which it would leave with a process unattended.
+    """Delay Ctrl-C until the end of the block, so that no process is left unattended.
 
-    Python tells the main thread alone of it, and only where it is not ignored.
+    Python delivers Ctrl-C only to the main thread, and only if it is not ignored.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -208,9 +208,9 @@ def _ctrl_c_waits() -> Iterator[None]:
 
 
 class NativeProcess:
-    """A process ready to replay a trace; `native_process` makes it.
+    """A process that is ready to replay a trace, made by `native_process`.
 
-    Its methods raise `SimallocError` if the allocator refuses an event or brings the process down.
+    Its methods raise `SimallocError` if the allocator refuses an event or crashes the process.
     """
 
     def __init__(
@@ -228,17 +228,17 @@ class NativeProcess:
         self._complaints = complaints
         origin, _, library = self._read_line().partition(" ")
         self.library: Final = library
-        """The path of the library that malloc is in."""
+        """Path of the library that provides malloc."""
         self._check_origin(origin)
         self._check_settings()
 
     def time_pass(self) -> PassTime:
-        """Replay the trace once; afterwards everything is freed, outside the time taken."""
+        """Replay the trace once; then everything is freed, outside the measured time."""
         cpu, wall = self._ask(b"t")
         return PassTime(cpu / 1e9, wall / 1e9)
 
     def memory(self) -> Memory:
-        """Replay the trace once, slowly, watching what the process has from the system."""
+        """Replay the trace once, slowly, while observing the process's memory from the system."""
         peak_space, writable_at_start = self._ask(b"m")
         self._samples.seek(0)
         samples = np.frombuffer(self._samples.read(), np.int64).reshape(-1, 3)
@@ -263,7 +263,7 @@ class NativeProcess:
         return [int(figure) for figure in figures]
 
     def _check_origin(self, origin: str) -> None:
-        """Raise if malloc is another library's: the linker ignores libraries that fail to load."""
+        """Raise if another library has malloc; the linker ignores libraries that fail to load."""
         name, preload = self._allocator.name, self._allocator.preload
         if origin == "preloaded" and not preload:
             raise SimallocError(
@@ -280,9 +280,9 @@ class NativeProcess:
             raise SimallocError(f"{preload} cannot replace malloc: {why}")
 
     def _check_settings(self) -> None:
-        """Raise if the allocator has reported an invalid setting, or its library lacks the name.
+        """Raise if the allocator reported an invalid setting, or if its library lacks the name.
 
-        Mallocs ignore settings that they do not know, mimalloc and tcmalloc without a message.
+        Mallocs ignore unknown settings; mimalloc and tcmalloc do so without a message.
         """
         said = self._said()
         if "invalid" in said.lower():

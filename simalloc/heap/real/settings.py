@@ -1,4 +1,4 @@
-"""Settings of real allocators, passed in the environment of the process that replays."""
+"""Settings of real allocators, passed in the environment of the replaying process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simalloc.errors import SimallocError
 from simalloc.sizes import parse_size
 
 Settings = tuple[tuple[str, str], ...]
-"""Names with their values, in the order in which they were given."""
+"""Pairs of name and value, in the given order."""
 
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _OWN_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -22,15 +22,15 @@ _TUNABLES: Final = (
     *("perturb", "tcache_count", "tcache_max", "tcache_unsorted_limit", "top_pad"),
     "trim_threshold",
 )
-"""glibc's own settings; it ignores unknown ones without a message."""
+"""glibc's settings; glibc ignores unknown settings without a message."""
 
 
 @dataclass(frozen=True)
 class _Convention:
-    """An allocator's convention for settings of its own names in the environment.
+    """An allocator's convention for its own settings in the environment.
 
-    `variables` returns the variables that stand for settings; `yes` and `no` are its words for on
-    and off.
+    `variables` returns the environment variables of settings. `yes` and `no` are the allocator's
+    words for on and off.
     """
 
     variables: Callable[[Settings], dict[str, str]]
@@ -62,7 +62,7 @@ def _prefixed(
 
 
 def _as_number(value: str) -> str:
-    """Write a size out: tcmalloc reads as far as there are digits, 1M as 1 and a word as 0."""
+    """Return a size in digits; tcmalloc reads only leading digits (1M as 1, a word as 0)."""
     try:
         float(value)
     except ValueError:
@@ -81,10 +81,10 @@ _CONVENTIONS: Final[Mapping[str, _Convention]] = MappingProxyType(
 
 
 def environment_of(allocator: str, settings: Settings) -> dict[str, str]:
-    """Return the environment variables that stand for an allocator's settings.
+    """Return the environment variables of an allocator's settings.
 
-    A name in capitals is a variable itself. A name in lower case is the allocator's own name of a
-    setting, such as glibc's `arena_max`, and `on` and `off` become its words.
+    A name in capitals is an environment variable. A name in lower case is the allocator's own
+    setting, such as glibc's `arena_max`; its values `on` and `off` become the allocator's words.
 
     Raises `SimallocError` for any other or unknown name.
     """

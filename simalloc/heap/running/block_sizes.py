@@ -1,4 +1,4 @@
-"""Conversion of requests to the sizes that a policy sees."""
+"""Conversion of requested sizes to the sizes that a policy sees."""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ from simalloc.trace import EventSource
 class Checked:
     """A policy that has passed `check`, and the blocks that it may have lost.
 
-    `unlisted_blocks` free blocks of `unlisted_bytes` (the program's) are on no list of the heap at
-    the end. A policy with lists of its own still has them; any other policy has lost them.
+    At the end, `unlisted_blocks` free blocks of `unlisted_bytes` program bytes are on no list of
+    the heap. If the policy has its own lists, these may contain the blocks; otherwise the blocks
+    are lost.
     """
 
     run: Run
@@ -51,11 +52,11 @@ def check(
 ) -> Checked:
     """Replay a trace under a policy and verify the whole heap after each event.
 
-    Blocks must tile the heap. The lists must hold exactly the inserted blocks, in order and with
-    their sizes. An allocated block must be free, large enough and on no list before. Then the trace
-    is replayed again: a policy that depends on chance or on the time decides otherwise, and its
-    figures would not be reproducible. `progress` is called with the number of events verified since
-    its last call.
+    Blocks must tile the heap. The lists must contain exactly the inserted blocks, in order and with
+    their sizes. An allocated block must have been free, large enough and on no list. Then the trace
+    is replayed again: a policy that depends on random numbers or on the time decides differently,
+    and its figures would not be reproducible. `progress` is called with the number of events
+    verified since its last call.
 
     The time is proportional to events times blocks: seconds for a hundred thousand events
     (`trace.prefix(100_000)`). Raises `PolicyError` with the event, the fault and the actions of the

@@ -1,4 +1,4 @@
-"""The runner of policies that place objects as they come: event by event."""
+"""The runner of online policies, which place objects event by event."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_one(
     checked: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
-    """Replay a trace as `simulate` does; the reference engine keeps the addresses anyway."""
+    """Replay a trace as `simulate` does; the reference engine always keeps the addresses."""
     if setting.options.engine == "reference":
         from simalloc.heap.reference import simulate_reference  # noqa: PLC0415 - rarely needed
 

@@ -1,8 +1,8 @@
-"""The optional columns of a trace as the engines need them: dense threads and a clock.
+"""Optional columns of a trace in the form that the engines need: dense threads and a clock.
 
-A log may number threads by anything below 2^32, such as the system's thread ids, and an engine's
+A log may number threads by any value below 2^32, such as the system's thread ids, but an engine's
 tables are as long as the largest number. A log's times may be negative, or run backwards where the
-log's threads are interleaved; an engine's clock begins at 0 and never runs backwards.
+threads are interleaved, but an engine's clock begins at 0 and never runs backwards.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from simalloc.trace import EventSource, ReplayedEvents
 
 _ROOM: Final = 64
-"""Numbers for each thread up to which a trace keeps its own."""
+"""A trace keeps its thread numbers if their maximum is below this number times the threads."""
 
 
 def sparse_numbers(source: EventSource) -> NDArray[np.int64] | None:
     """Return the numbers of a trace's threads and 0, in order, if most numbers are unused.
 
-    A thread's place among them is its dense number. Thread 0 stays thread 0, and the order of the
-    threads stays. None: the trace's own numbers are dense.
+    A thread's index in the result is its dense number. Thread 0 stays thread 0, and the order of
+    the threads stays. The result is None if the trace's numbers are dense.
     """
     numbers = source.thread_numbers | {0}
     if max(numbers) < _ROOM * len(numbers):
@@ -33,7 +33,7 @@ def sparse_numbers(source: EventSource) -> NDArray[np.int64] | None:
 
 
 def dense_threads(source: EventSource, count: int) -> list[int]:
-    """Return the dense numbers of threads 0 to `count` - 1; those not in the trace follow."""
+    """Return the dense numbers of threads 0 to `count` - 1. Threads missing in the trace follow."""
     numbers = sparse_numbers(source)
     if numbers is None:
         return list(range(count))
@@ -43,16 +43,16 @@ def dense_threads(source: EventSource, count: int) -> list[int]:
 
 
 def clock(time: NDArray[np.int64], latest: int = 0) -> NDArray[np.int64]:
-    """Return times that never run backwards: an earlier one becomes the latest so far.
+    """Return times that never run backwards: an earlier time becomes the latest time so far.
 
-    `latest` is the latest time before, or 0 for the first events.
+    `latest` is the latest time of the previous events, or 0 for the first events.
     """
     times: NDArray[np.int64] = np.maximum(np.maximum.accumulate(time), latest)
     return times
 
 
 def replayed_parts(source: EventSource, columns: Collection[str]) -> Generator[ReplayedEvents]:
-    """Yield the events of a trace with the optional columns named, as the engines need them."""
+    """Yield a trace's events with the named optional columns, in the form that the engines need."""
     numbers = sparse_numbers(source) if "thread" in columns else None
     latest = 0
     with closing(source.replayed_parts(columns)) as parts:

@@ -1,4 +1,4 @@
-"""A run put together from the states after each event."""
+"""Construction of a run from the states after each event."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from simalloc.policy.device import Device
 from simalloc.trace.at_start import live_at_start
 
 MAX_INTERVALS: Final = 2048
-"""The most intervals that a timeline has."""
+"""Maximum number of intervals of a timeline."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
     """The states after each event, and the counters of the heap.
 
-    Every array has one entry per event (int64) except `visited`, which has one per malloc of the
-    policy: a realloc in place makes none. `live` is in bytes of the program. `addresses` (-1 for a
-    free), `heap`, `allocated` (total size of allocated blocks) and, on request, `resident`,
-    `occupied` (by page size) and `largest_free` (size of the largest free block) are in scaled
-    bytes.
+    Every array has one entry per event (int64) except `visited`, which has one per search of the
+    policy; a realloc in place makes none. `live` is in program bytes. `addresses` (-1 for a free),
+    `heap`, `allocated` (total size of allocated blocks) and, on request, `resident`, `occupied` (by
+    page size) and `largest_free` (size of the largest free block) are in scaled bytes.
     """
 
     addresses: NDArray[np.int64]
@@ -51,10 +50,11 @@ class Replay:
     coalescing_frees: int
     seconds: float
     reported: Mapping[str, int] = field(default_factory=dict)
-    """The allocator's own figures at the end, by its names."""
+    """The allocator's own statistics at the end, by its own names."""
     refusals: Refusals = NO_REFUSALS
     mappings: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
-    """Memory taken from a device and returned: event, address and bytes, negative if returned."""
+    """Memory taken from a device and returned to it: event, address and bytes, negative if
+    returned."""
 
 
 def run_of_replay(raw: Replay, setting: Setting) -> Run:
@@ -114,14 +114,14 @@ def footprint_of_states(
         final_bytes=float(taken[-1]),
         mean_bytes=mean(taken) if events else math.nan,
         mean_to_live=mean(ratio, live > 0),
-        # A free asks for no bytes, and after any other event with a size something is live.
+        # A free requests no bytes, and every other event with a size leaves live bytes.
         mean_to_live_by_bytes=mean(ratio, _or_zero(sizes)),
         timeline=series,
     )
 
 
 def event_of_most(series: NDArray[np.int64]) -> int:
-    """Return the first event with the maximum of whole numbers; 0 for an empty trace.
+    """Return the first event with the maximum of a series of integers; 0 for an empty trace.
 
     Fractions would round some different maxima to the same value.
     """
@@ -129,7 +129,7 @@ def event_of_most(series: NDArray[np.int64]) -> int:
 
 
 def mean(values: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
-    """Return the mean, or nan if the weights total 0; sums run from left to right."""
+    """Return the mean, or nan if the weights total 0. Sums run from left to right."""
     if weights is None:
         weights = np.ones(len(values))
     total = left_to_right_sum(weights)
@@ -137,15 +137,16 @@ def mean(values: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
 
 
 def left_to_right_sum(values: NDArray[Any]) -> float:
-    """Return the float64 sum as a plain loop makes it; numpy's own `sum` adds in pairs."""
+    """Return the float64 sum of a plain loop; numpy's `sum` adds in pairs."""
     return float(np.add.accumulate(values, dtype=np.float64)[-1]) if len(values) else 0.0
 
 
 def timeline(live: NDArray[np.int64], heap: NDArray[np.float64]) -> Timeline:
-    """Return the extremes of equal intervals: the shortest power of two that makes few enough.
+    """Return the extremes of equal intervals.
 
-    `live` and `heap` hold the states after each event, in bytes. The last interval may be shorter
-    than the others; no events make no intervals.
+    The interval is the smallest power of two that makes at most `MAX_INTERVALS` intervals. `live`
+    and `heap` are the states after each event, in bytes. The last interval may be shorter than the
+    others. A trace without events has no intervals.
     """
     interval = 1
     while len(live) > interval * MAX_INTERVALS:
@@ -182,5 +183,5 @@ def _counters(raw: Replay, scale: int, at_peak: int) -> Counters:
 
 
 def _or_zero(series: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the series, or for no events at all the one state that there is: nothing."""
+    """Return the series, or a single 0 for a trace without events."""
     return series if len(series) else np.zeros(1, np.int64)

@@ -33,10 +33,10 @@ class Runner(Protocol):
         addresses: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> list[Run]:
-        """Replay a trace under several of the policies that it runs, as `simulate_all` does."""
+        """Replay a trace under several of the runner's policies, as `simulate_all` does."""
 
     def heap_of(self, setting: Setting) -> Simulation | OfflineHeap:
-        """Return the heap of a policy before the first event; raises `PolicyError` if none is."""
+        """Return a policy's heap before the first event; raises `PolicyError` if it has none."""
 
 
 RUNNERS: Final[Mapping[str, Runner]] = {

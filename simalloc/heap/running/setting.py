@@ -1,4 +1,4 @@
-"""A trace, a policy and options together, and the C core's simulation of them."""
+"""A trace, a policy and options, and the C core's simulation of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simalloc.trace.sample import refuse_sample
 
 @dataclass(frozen=True)
 class Setting:
-    """All that decides the result of a simulation; the options have the policy's defaults."""
+    """All inputs that decide the result of a simulation; the options include policy defaults."""
 
     source: EventSource
     policy: Policy
@@ -35,7 +35,7 @@ class Setting:
         options: RunOptions | None = None,
         **given: Unpack[RunKeywords],
     ) -> Setting:
-        """Return the setting of these options; raises as `simulate` does if one does not exist.
+        """Build the setting of these options; raises as `simulate` does for invalid ones.
 
         Keyword arguments change fields of `options`.
         """
@@ -46,17 +46,17 @@ class Setting:
 
     @property
     def scale(self) -> int:
-        """The number that every size is multiplied by."""
+        """Factor by which every size is multiplied."""
         return self.options.exact_scale
 
     @property
     def realloc(self) -> Realloc:
-        """The rule for realloc events."""
+        """Rule for realloc events."""
         return self.options.realloc_rule
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The optional columns of the trace that are fed to the policy."""
+        """Optional columns of the trace that the policy receives."""
         read_columns = self.policy.description.read_columns
         return (
             (*read_columns, "unwritten")
@@ -66,34 +66,34 @@ class Setting:
 
     @property
     def other_threads(self) -> int:
-        """The number of threads besides number 0 at the start, if the policy distinguishes threads.
+        """Number of threads at the start besides thread 0, if the policy distinguishes threads.
 
-        For each of them the C library has allocated memory before the first event.
+        The C library has allocated memory for each of these threads before the first event.
         """
         allocates = self.policy.description.allocates_for_threads(self.source.provenance)
         return self.threads - 1 if allocates and self.start is None else 0
 
     @property
     def threads(self) -> int:
-        """The number of threads including number 0, if the policy distinguishes threads; else 1."""
+        """Number of threads including thread 0, if the policy distinguishes threads; else 1."""
         if "thread" not in self.columns:
             return 1
         return len(self.source.thread_numbers | {0})
 
     @property
     def replayed_threads(self) -> int:
-        """The number of threads that the policy distinguishes; a device's threads count as one."""
+        """Number of threads that the policy distinguishes; for a device, the trace's threads."""
         apart = "thread" in self.columns or isinstance(self.policy.description, Device)
         return self.source.threads if apart else 1
 
     @property
     def start(self) -> Start | None:
-        """The heap that the run begins with."""
+        """Heap with which the run begins, or None."""
         return self.options.start
 
     @property
     def started_tunables(self) -> Mapping[str, int]:
-        """The tunables of the process whose heap the run begins with."""
+        """Tunables of the process whose heap the run begins with."""
         description = self.policy.description
         if self.start is None or not isinstance(description, Ptmalloc):
             return {}
@@ -101,7 +101,7 @@ class Setting:
 
     @property
     def started_threads(self) -> list[int]:
-        """The dense numbers of the threads of the heap that the run begins with."""
+        """Dense numbers of the threads of the heap that the run begins with."""
         return [] if self.start is None else dense_threads(self.source, len(self.start.thread))
 
     def simulation(
@@ -111,10 +111,11 @@ class Setting:
         keeps_mappings: bool = False,
         events: int | None = None,
     ) -> Simulation:
-        """Return an empty heap of the C core, for the events of the source or `events`.
+        """Return an empty heap of the C core, for the events of the source or `events` events.
 
-        `checked` verifies the whole heap after each event; `keeps_mappings` keeps the time of each
-        mapping and unmapping. Raises `SimallocError` if it needs more memory than may be used.
+        `checked` verifies the whole heap after each event. `keeps_mappings` records each mapping
+        and unmapping with its event. Raises `SimallocError` if the heap needs more memory than may
+        be used.
         """
         require_for([self])
         description = self.policy.description
@@ -149,7 +150,7 @@ class Setting:
         return simulation
 
     def _decider(self) -> dict[str, Any]:
-        """Return the Python object that decides, if one does."""
+        """Return the Python object that makes the decisions, if the policy has one."""
         description = self.policy.description
         if isinstance(description, UserCode):
             return {"policy": description.decider(self.source)}

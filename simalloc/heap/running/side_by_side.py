@@ -1,4 +1,4 @@
-"""Taking several simulations of the core through a trace side by side."""
+"""Replay of a trace by several simulations of the core side by side."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def replay_side_by_side(
 ) -> list[Run]:
     """Replay a trace under several policies on all cores; Ctrl-C stops them within a stride.
 
-    The trace is gone through once, by all policies side by side, so that one in a file is read
-    once. With `addresses` every object's address is kept. `progress` is called, from any thread,
-    with the number of events done since its last call.
+    All policies are replayed side by side in one pass, so that a trace file is read once. With
+    `addresses` every object's address is kept. `progress` is called, from any thread, with the
+    number of events since its last call.
     """
     lanes = [
         _Lane(
@@ -55,7 +55,7 @@ def replay_side_by_side(
 
 @dataclass(eq=False)
 class _Lane:
-    """One policy's simulation, and the strides that it has still to carry out."""
+    """One policy's simulation, and the strides that it has not replayed yet."""
 
     setting: Setting
     simulation: Simulation
@@ -67,7 +67,7 @@ class _Lane:
 
     @property
     def holds_gil(self) -> bool:
-        """True if its policy is in Python."""
+        """True if the policy is written in Python."""
         return isinstance(self.setting.policy.description, UserCode)
 
     def run(self) -> Run:
@@ -75,7 +75,7 @@ class _Lane:
         return run_of(self.simulation, self.setting, addresses=self.addresses, seconds=self.seconds)
 
     def advance(self, stopped: Callable[[], bool]) -> int:
-        """Carry out the next stride, unless stopped on the way; return its number of events."""
+        """Replay the next stride, unless stopped before its end; return its number of events."""
         stride = self.ahead[0]
         started = time.perf_counter()
         for part in parts_of(stride, self.setting.policy):
@@ -90,12 +90,12 @@ class _Lane:
 
 
 class _SideBySide:
-    """Takes simulations through the same events on all cores.
+    """Runs simulations through the same events on all cores.
 
-    A thread carries out one stride of the simulation that has most strides before it. If none is
-    available, it fetches a stride for all of them. Policies in Python run in the calling thread:
-    they hold the GIL, so several threads would not help, and in the main thread Ctrl-C ends even an
-    endless policy.
+    Each worker replays a stride of the simulation with the most strides ahead. If no simulation is
+    ready, the worker fetches the next stride for all of them. Policies in Python run in the calling
+    thread. They hold the GIL, so that more threads would not help, and in the main thread Ctrl-C
+    ends even an endless policy.
     """
 
     def __init__(
@@ -114,12 +114,12 @@ class _SideBySide:
         self._stopped = False
 
     def go(self) -> None:
-        """Carry out everything; the first error, or Ctrl-C, stops all and is raised."""
+        """Replay all events; the first error, or Ctrl-C, stops every simulation and is raised."""
         in_python = [lane for lane in self._lanes if lane.holds_gil]
         others = [lane for lane in self._lanes if not lane.holds_gil]
         workers = min(core_count(), len(others))
         with ThreadPoolExecutor(max(workers, 1)) as pool:
-            try:  # Ctrl-C may come while a thread begins
+            try:  # Ctrl-C may arrive while a thread starts
                 waiting = [pool.submit(self._work, others) for _ in range(workers)]
                 if in_python:
                     self._work(in_python)
@@ -129,7 +129,7 @@ class _SideBySide:
                 self._stop()
 
     def _work(self, lanes: Sequence[_Lane]) -> None:
-        """Advance these simulations, as long as any has strides before it."""
+        """Advance these simulations as long as any has strides ahead."""
         try:
             while (lane := self._take(lanes)) is not None:
                 done = lane.advance(lambda: self._stopped)
@@ -142,13 +142,13 @@ class _SideBySide:
             self._stop()
 
     def _report(self, done: int) -> None:
-        """Report progress, one thread at a time, because the receiver may take long."""
+        """Report progress from one thread at a time, because the receiver may be slow."""
         if self._progress is not None:
             with self._telling:
                 self._progress(done)
 
     def _take(self, lanes: Sequence[_Lane]) -> _Lane | None:
-        """Return the next simulation to advance, now busy; None at the end."""
+        """Return the next simulation to advance, marked as busy, or None at the end."""
         while True:
             with self._changed:
                 while not self._stopped:
@@ -169,7 +169,7 @@ class _SideBySide:
             self._fetch()
 
     def _fetch(self) -> None:
-        """Put the next stride before every simulation."""
+        """Add the next stride to every simulation."""
         stride = next(self._events, None)
         with self._changed:
             self._fetching = False

@@ -1,4 +1,4 @@
-"""Taking a simulation of the core through a trace, a stride at a time."""
+"""Replay of a trace by a simulation of the core, one stride at a time."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from simalloc.trace import EventSource, ReplayedEvents
 from simalloc.trace.at_start import live_at_start
 
 STRIDE: Final = 1 << 18
-"""Events between two checks for progress and Ctrl-C: a few milliseconds."""
+"""Number of events between two checks for progress and Ctrl-C, which take a few milliseconds."""
 STEPS: Final = (16, 2048)
-"""The fewest and the most at a time if an event may take long: in Python, or in a tree that is
-never balanced, a later one may take as long as a million others."""
+"""Minimum and maximum events of a step of slow policies, which are written in Python or use a tree
+that is never balanced. There a later event may take as long as a million earlier ones."""
 PATIENCE: Final = 0.1
-"""Seconds that a step should take in that case."""
+"""Target duration of such a step in seconds."""
 
 
 def replay_all(
@@ -38,10 +38,10 @@ def replay_all(
     addresses: NDArray[np.int64] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> float:
-    """Carry out all events, or those up to the program's end, and return the seconds that took.
+    """Replay all events, or those until the program ends; return the duration in seconds.
 
-    `addresses`, if given, is filled with the objects'. `progress` is called with the number of
-    events done since its last call.
+    `addresses`, if given, receives the objects' addresses. `progress` is called with the number of
+    events since its last call.
     """
     done, seconds = 0, 0.0
     with closing(strides(setting.source, setting.columns, setting.policy)) as events:
@@ -59,9 +59,9 @@ def replay_all(
 def strides(
     source: EventSource, columns: Collection[str], policy: Policy | None = None
 ) -> Generator[ReplayedEvents]:
-    """Yield the events of a trace, at most `STRIDE` at a time, or fewer if a policy requires it.
+    """Yield the events of a trace, at most `STRIDE` at a time, or fewer for a slow policy.
 
-    They have the named optional columns.
+    The events have the named optional columns.
     """
     with closing(replayed_parts(source, columns)) as parts:
         for part in parts:
@@ -69,7 +69,7 @@ def strides(
 
 
 def parts_of(events: ReplayedEvents, policy: Policy | None = None) -> Generator[ReplayedEvents]:
-    """Yield the events, as many at a time as a policy may take."""
+    """Yield the events in parts of the size that a policy requires."""
     if policy is not None and policy.description.is_slow:
         yield from steps_of(events)
         return
@@ -78,9 +78,9 @@ def parts_of(events: ReplayedEvents, policy: Policy | None = None) -> Generator[
 
 
 def steps_of(events: ReplayedEvents) -> Generator[ReplayedEvents]:
-    """Yield the events, fewer at a time the longer the last ones have taken.
+    """Yield the events in steps, whose length falls or rises with the time of the latest step.
 
-    A step that is not shortened begins at a multiple of its length: a replay is quicker at
+    A step becomes longer only at a multiple of the new length, because a replay is fastest at
     multiples of 256.
     """
     least, most = STEPS
@@ -105,8 +105,7 @@ def replay(
     """Replay a run of events, or raise `SimallocError` with the event that failed.
 
     Returns the number of replayed events, which is lower if a refused request ends the program.
-
-    `address`, if given, is filled with the objects' addresses, and so are the columns of a `sight`.
+    `address` and the columns of `sight`, if given, receive the objects' addresses and the states.
     """
     op, size, slot, live, spans, optional = events
     given = {name: values for name, values in optional.items() if values.any()}  # quicker without
@@ -127,8 +126,9 @@ def run_of(
 ) -> Run:
     """Return the measures of a simulation so far, in program bytes.
 
-    An allocator without memory for its own tables ends a run before an event. The simulation has
-    carried out a part of that event, so the counters come from a second simulation up to it.
+    If an allocator gets no memory for its own tables, the run ends before an event. The simulation
+    has then replayed a part of that event, so the counters come from a second simulation that stops
+    before it.
     """
     figures = simulation.figures()
     events, scale = int(figures["events"]), setting.scale
@@ -198,7 +198,7 @@ def _replayed_to(setting: Setting, events: int) -> Simulation:
 
 
 def _footprint(of: dict[str, Any], figures: dict[str, Any], scale: int) -> Footprint:
-    """Return a footprint of a simulation, whose other figures are given too."""
+    """Return one footprint of a simulation with these figures."""
     extremes = np.frombuffer(of["intervals"], np.uint64).reshape(-1, 4).astype(np.float64)
     return Footprint(
         peak_bytes=of["peak"] / scale,

@@ -9,15 +9,15 @@ from simalloc.errors import PolicyError, SimallocError
 
 Extent = tuple[int, int] | None
 Step = tuple[str, Extent, int, Extent]
-"""A call of one of the heap's methods, the block and the number it got, and its answer."""
+"""A call of one of the heap's methods: name, block, number, and result."""
 
 
 def explained(
     error: Exception, event: int, method: str, size: int, steps: Sequence[Step]
 ) -> PolicyError:
-    """Return the error that says at which event a policy failed, with what, where, after what.
+    """Return the error of a failed policy: event, cause, source line and preceding steps.
 
-    `method` of the policy was called for `size` scaled bytes. The core calls this.
+    `method` of the policy was called for `size` scaled bytes. The core calls this function.
     """
     reason = str(error) if isinstance(error, SimallocError) else f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Runs of offline policies, whose placement is found for the whole trace at once."""
+"""Runs of offline policies, which place a whole trace at once."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from simalloc.policy.families.planner import Planner, PlannerRule
 from simalloc.trace import EventSource
 
 NODES: Final = 200_000
-"""Maximum number of nodes of the exact search that a run visits; no clock ends it."""
+"""Maximum number of nodes that a run's exact search visits; no clock ends the search."""
 
 NODES_BY_OBJECTS: Final = 80_000_000
-"""A node takes longer with more objects: the product of the two is at most this."""
+"""Maximum product of nodes and objects. A node takes longer with more objects."""
 
 
 def run_one(
@@ -102,7 +102,7 @@ def heap_of(setting: Setting) -> OfflineHeap:
 
 
 class OfflineHeap:
-    """The heap of a placement at one moment, as a `Simulation` of the core shows its own."""
+    """The heap of a placement at one moment, with the interface of the core's `Simulation`."""
 
     def __init__(self, setting: Setting) -> None:
         self._placement, self._unit = placement_of(setting)
@@ -110,7 +110,7 @@ class OfflineHeap:
         self.go_to(0)
 
     def go_to(self, events: int) -> None:
-        """Show the heap `events` events after the present one."""
+        """Show the heap after the first `events` events."""
         self._done = events
         self._tiling: Tiling | None = None
 
@@ -125,7 +125,7 @@ class OfflineHeap:
         size: NDArray[np.int64],
         slot: NDArray[np.int64],
     ) -> int:
-        """Fill arrays with the blocks by address: scaled bytes, and the object's slot or -1.
+        """Fill arrays with the blocks in address order: scaled bytes, and the object's slot or -1.
 
         The arrays begin with block number `first`. Returns the number of blocks filled in.
         """
@@ -135,16 +135,16 @@ class OfflineHeap:
         return len(tiles[0])
 
     def free_sizes(self) -> bytes:
-        """Return the free blocks and their scaled bytes by power of two, as a `Simulation` does."""
+        """Return number and scaled bytes of free blocks by power of two, as `Simulation` does."""
         tiles = self._tiles()
         free = tiles.size[tiles.slot == FREE]
         power = np.searchsorted(self._min, free, side="right") - 1
         total = np.zeros(SIZE_POWERS, np.int64)
-        np.add.at(total, power, free)  # the weights of a bincount are floats, and round
+        np.add.at(total, power, free)  # the weights of a bincount are floats, which round
         return np.stack((np.bincount(power, minlength=SIZE_POWERS), total)).tobytes()
 
     def _tiles(self) -> Tiling:
-        """Return the blocks at this moment, which are computed at the first call."""
+        """Return the blocks at this moment; the first call computes them."""
         if self._tiling is None:
             self._tiling = self._found_tiles()
         return self._tiling
@@ -165,9 +165,9 @@ class OfflineHeap:
 
 
 def _min_sizes(scale: int) -> NDArray[np.int64]:
-    """Return the fewest scaled bytes of each power of two from `LOWEST_POWER` on.
+    """Return the minimum scaled bytes of each power of two from `LOWEST_POWER` on.
 
-    They are whole numbers, as a float would round a large size just below a power up to it.
+    The minimums are integers, because a float would round a large size just below a power up to it.
     """
     least = [-(-(scale << power) >> -LOWEST_POWER) for power in range(SIZE_POWERS)]
     return np.array([min(each, 2**63 - 1) for each in least], np.int64)
@@ -175,7 +175,7 @@ def _min_sizes(scale: int) -> NDArray[np.int64]:
 
 _Kept = dict[tuple[object, ...], Placement]
 _KEPT: Final[dict[int, _Kept]] = {}
-"""Placements of traces that are still in use, by identity, because a search takes seconds."""
+"""Placements of traces that are still in use, by identity; a search takes seconds."""
 
 
 def placement_of(
@@ -184,7 +184,7 @@ def placement_of(
 ) -> tuple[Placement, int]:
     """Return the placement of an offline policy, and the scaled bytes of its unit.
 
-    Without headers the placement is the same at every scale, and found for the program's bytes.
+    Without headers the placement is the same at every scale, and is searched in program bytes.
     Raises `SimallocError` if its heap would exceed 2**62 scaled bytes.
     """
     description = setting.policy.description
@@ -199,7 +199,7 @@ def placement_of(
         trace = setting.source.in_memory()
         taken = None if plain else partial(gross_sizes, overhead=overhead, scale=setting.scale)
         table = Timetable.of(trace, taken)
-        _check_room(table.peak * unit)  # no search for what cannot be
+        _check_room(table.peak * unit)  # do not search an impossible placement
         teller = _Teller(len(trace), progress)
         if rule is None:
             nodes = min(NODES, NODES_BY_OBJECTS // max(len(table), 1))
@@ -215,7 +215,7 @@ def placement_of(
 
 
 def _planned(table: Timetable, rule: PlannerRule) -> Placement:
-    """Return the placement that a planner makes of a trace, verified."""
+    """Return a planner's placement of a trace, verified."""
     address = planned(table, rule.value)
     return Placement(
         table, address, verify(table, address), how=f"planned by {rule.value}", tries=1
@@ -223,17 +223,17 @@ def _planned(table: Timetable, rule: PlannerRule) -> Placement:
 
 
 def _check_room(heap: int) -> None:
-    """Raise `SimallocError` for a heap of more scaled bytes than any policy's may have.
+    """Raise `SimallocError` for a heap of more scaled bytes than any policy may use.
 
-    An object takes less than 2**61 of them, so that live bytes pass this limit before they pass
-    what an int64 holds.
+    An object takes less than 2**61 scaled bytes, so that live bytes exceed this limit before they
+    overflow an int64.
     """
     if heap > MAPPED_FROM:
         raise SimallocError("the heap would exceed 2**62 bytes")
 
 
 def _placer(engine: str) -> type[Placer]:
-    """Return what places."""
+    """Return the class that places objects in this engine."""
     if engine != "reference":
         return Placer
     from simalloc.bound.reference import ReferencePlacer  # noqa: PLC0415 - rarely needed
@@ -248,7 +248,7 @@ def _kept_of(source: EventSource) -> _Kept:
 
 
 class _Teller:
-    """Turns shares of a search into numbers of events with the trace's length as their total."""
+    """Converts shares of a search to numbers of events, whose total is the trace's length."""
 
     def __init__(self, events: int, progress: Callable[[int], None] | None) -> None:
         self._events = events

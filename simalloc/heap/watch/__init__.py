@@ -1,1 +1,1 @@
-"""Looking into a run: the heap after an event, or what each event does."""
+"""Observation of a run: the heap after an event, or the effect of each event."""

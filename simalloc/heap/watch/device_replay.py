@@ -1,4 +1,4 @@
-"""A replay on a device: the state after each event, or the figures alone."""
+"""Replay on a device: the state after each event, or only the figures."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from simalloc.trace.trace import Trace
 class DeviceReplay:
     """The states after each replayed event, and the run.
 
-    The arrays have one entry per event (int64, bytes): `addresses` is -1 if the event leaves no
-    object. A refused request is the last event, unless the program went on.
+    The arrays have one entry per event (int64, bytes). `addresses` is -1 if the event leaves no
+    object. A refused request is the last event unless the program continued.
     """
 
     addresses: NDArray[np.int64]
@@ -39,7 +39,7 @@ class DeviceReplay:
 
     @property
     def figures(self) -> DeviceFigures:
-        """The allocator's own figures."""
+        """The allocator's figures."""
         assert self.run.device is not None
         return self.run.device
 
@@ -79,7 +79,7 @@ def figures_in_core(
     *,
     goes_on: bool = False,
 ) -> DeviceFigures:
-    """Return the figures alone, which takes less time; see `replay_device`."""
+    """Return only the figures, which is faster than `replay_device`."""
     setting = _setting(trace, description, realloc, goes_on=goes_on)
     simulation = setting.simulation()
     replay_all(simulation, setting)

@@ -16,19 +16,19 @@ from simalloc.heap.running.strides import replay, strides
 from simalloc.trace import ReplayedEvents
 
 _FIGURES: Final = 1 << 20
-"""Maximum number of figures held at once."""
+"""Maximum number of figures held in memory at once."""
 REFUSED: Final = -2
-"""The offset after an event whose request was refused; -1 after others that leave no object."""
+"""Offset after an event whose request was refused. Other events without an object have -1."""
 
 
 class Sight(NamedTuple):
-    """Events in a row; every array has one entry an event, int64.
+    """Consecutive events; every array has one entry per event (int64).
 
-    `region`, `number` and `offset` say where the object is, in the family's own terms
-    (`Family.spell_location`); `address` is -1 after events that leave no object. `mapped`,
+    `region`, `number` and `offset` locate the object in the family's terms
+    (`Family.spell_location`). `address` is -1 after events that leave no object. `mapped`,
     `resident` and `largest_free`, the size of the largest free block, are scaled bytes; the last
-    two are 0 unless measured. `live` is in program bytes. `figures` has a row an event: what the
-    allocator itself reports, or nothing if its figures were not requested.
+    two are 0 unless measured. `live` is in program bytes. `figures` has a row per event with the
+    allocator's own figures, or an empty row if they were not requested.
     """
 
     address: NDArray[np.int64]
@@ -44,13 +44,13 @@ class Sight(NamedTuple):
 
     @classmethod
     def empty(cls, events: int, figures: int = 0) -> Sight:
-        """Return room for `events` events, and for all figures of the allocator or none."""
+        """Return uninitialised arrays for `events` events and this number of figures."""
         columns = {name: np.empty(events, np.int64) for name in cls._fields[:-1]}
         return cls(**columns, figures=np.empty((events, figures), np.int64))
 
 
 class Watched:
-    """A replay that is watched after every event.
+    """A replay that is observed after every event.
 
     `names` are the names of the figures. Raises as `simulate` does, and `SimallocError` for a
     policy that places objects offline.
@@ -72,11 +72,11 @@ class Watched:
         self.names: Sequence[str] = self.simulation.figure_names()
 
     def sights(self) -> Generator[Sight]:
-        """Yield the observations, some events at a time, up to the program's end."""
+        """Yield the observations, some events at a time, until the program ends."""
         return self._of_reference() if self._in_python else (sight for _, sight in self.seen())
 
     def seen(self) -> Generator[tuple[ReplayedEvents, Sight]]:
-        """Yield the events too; the core's alone."""
+        """Yield the events with their observations; for the core only."""
         room = max(1, _FIGURES // max(1, len(self.names)))
         with closing(
             strides(self._setting.source, self._setting.columns, self._setting.policy)
@@ -94,9 +94,9 @@ class Watched:
     def resident_after(
         self, counts: NDArray[np.int64], progress: Callable[[int], None] = lambda _: None
     ) -> NDArray[np.int64]:
-        """Return the scaled resident bytes after each of these numbers of events; the core's alone.
+        """Return the scaled resident bytes after each of these numbers of events; core only.
 
-        Only those events are watched, so that it takes less than `sights`.
+        Only these events are observed, which is faster than `sights`.
         """
         found = np.zeros(len(counts), np.int64)
         sight = Sight.empty(1)

@@ -1,4 +1,4 @@
-"""A run made again, to see what its figures do not tell: where objects lie, and the heap itself."""
+"""Second replay of a run, for data outside its figures: addresses, and the heap itself."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ from simalloc.trace.events import Op, allocates, begins
 
 _PART_BLOCKS: Final = 1 << 18
 _MAX_PARTS: Final = 64
-"""The heap is read in parts of `_PART_BLOCKS` blocks, or in this number of parts if it has more."""
+"""The heap is read in parts of `_PART_BLOCKS` blocks, or in `_MAX_PARTS` parts if it has more
+blocks."""
 
 
 class _SlotContents:
-    """The object in each slot, its requested size and event; all events pass through it in runs."""
+    """The object in each slot, its requested size and its event, updated by runs of events."""
 
     def __init__(self, slots: int) -> None:
         self._object, self._size, self._since = (np.zeros(slots, np.int64) for _ in range(3))
@@ -37,10 +38,10 @@ class _SlotContents:
         self._objects = 0
 
     def note(self, events: ReplayedEvents, address: NDArray[np.int64]) -> None:
-        """Take note of the next events. A refused realloc leaves its object as it was."""
+        """Record the next events. A refused realloc leaves its object as it was."""
         here = np.flatnonzero(allocates(events.op) & (address >= 0))
         slot = events.slot[here]
-        self._size[slot] = events.size[here]  # of several events in a slot the last stays
+        self._size[slot] = events.size[here]  # if a slot has several events, the last one stays
         self._since[slot] = self._events + here
         new = np.flatnonzero(begins(events.op))
         self._object[events.slot[new]] = self._objects + np.arange(len(new))
@@ -48,7 +49,7 @@ class _SlotContents:
         self._events += len(events.op)
 
     def snapshot(self, tiling: Tiling, scale: int) -> HeapSnapshot:
-        """Return the contents of a heap's blocks after the latest event."""
+        """Return a snapshot of the heap's blocks and their contents after the latest event."""
         address, size, slot = tiling
         taken = slot >= 0
         number, requested, since = slot.copy(), np.zeros_like(slot), np.full_like(slot, -1)
@@ -69,13 +70,13 @@ class _SlotContents:
 
 
 class _Refused:
-    """The refused objects by slot; the events of these objects pass through it in runs."""
+    """The refused objects by slot, updated by runs of events."""
 
     def __init__(self, slots: int) -> None:
         self._refused = np.zeros(slots, np.bool_)
 
     def left_out(self, events: ReplayedEvents, address: NDArray[np.int64]) -> ReplayedEvents:
-        """Return the next events, with an event of no object in place of each skipped event."""
+        """Return the next events; each skipped event is replaced by an event of no object."""
         op, slot, count = events.op, events.slot.astype(np.int64), len(events.op)
         failed = allocates(op) & (address < 0)
         born, freed = np.flatnonzero(begins(op)), np.flatnonzero(op == Op.FREE)
@@ -84,7 +85,7 @@ class _Refused:
         birth = keys[latest] if len(keys) else np.full(len(freed), -1)
         is_here = (latest >= 0) & (birth // count == slot[freed])
         is_refused = np.where(is_here, failed[birth % count], self._refused[slot[freed]])
-        self._refused[slot[born]] = failed[born]  # of several births in a slot the last stays
+        self._refused[slot[born]] = failed[born]  # if a slot has several births, the last one stays
         skipped = np.concatenate((np.flatnonzero(failed), freed[is_refused]))
         op = op.copy()
         op[skipped] = Op.EMPTY
@@ -96,14 +97,14 @@ class HeapObserver(Protocol):
 
     @property
     def events(self) -> Sequence[int]:
-        """The events after which it looks."""
+        """Events after which the observer examines the heap."""
 
     def look(self, heap: HeapReplay) -> None:
-        """Examine the heap in its present state."""
+        """Examine the heap in its current state."""
 
 
 def check_run(source: EventSource, run: Run) -> None:
-    """Raise `SimallocError` unless the run may be one of the whole trace, by how long both are."""
+    """Raise `SimallocError` unless the run's length matches the whole trace."""
     if run.events == len(source) and run.objects == source.objects:
         return
     if not run.finished:
@@ -117,11 +118,11 @@ def check_run(source: EventSource, run: Run) -> None:
 
 
 class HeapReplay:
-    """One replay of a run's trace that shows the heap of the run to all observers.
+    """A replay of a run's trace that shows the run's heap to all observers.
 
-    It ends after `events` events, or at the end of the trace if that is None, but not before the
-    last event that an observer requires. With `pages` it knows the pages that are or were resident.
-    `progress` is called with the number of events done since its last call.
+    The replay ends after `events` events, or at the end of the trace if `events` is None, but not
+    before the last event that an observer requires. With `pages` it tracks the pages that are or
+    were resident. `progress` is called with the number of events since its last call.
 
     Raises `SimallocError` if the run is not of the trace, or if a required event does not exist.
     """
@@ -162,15 +163,16 @@ class HeapReplay:
         return self._setting.source.slots
 
     def go(self) -> None:
-        """Go through the events for the observers alone."""
+        """Replay the events for the observers only."""
         for _ in self.replayed_parts():
             pass
 
     def replayed_parts(self, columns: Collection[str] = ()) -> Generator[ReplayedEvents]:
-        """Yield the events from the first on, with a column `address` if it is wanted.
+        """Yield the events from the first on, with a column `address` if requested.
 
-        Addresses are int64, in scaled bytes. An observer sees the heap when the events before have
-        been taken. Refused requests and later events of refused objects become events of no object.
+        Addresses are int64, in scaled bytes. An observer sees the heap when the caller has taken
+        the events before it. Refused requests and later events of refused objects become events of
+        no object.
         """
         self._begin()
         with closing(replayed_parts(self._setting.source, self._setting.columns)) as parts:
@@ -186,16 +188,16 @@ class HeapReplay:
                     self._let_look()
 
     def free_sizes(self) -> NDArray[np.int64]:
-        """Return the number and the bytes of free blocks of each size: (2, `SIZE_POWERS`).
+        """Return the number and the bytes of free blocks by size: an array (2, `SIZE_POWERS`).
 
-        A block belongs to the largest power of two of the program's bytes that it has, from
-        `LOWEST_POWER` on. The rows are the number of blocks, and their scaled bytes.
+        A block's class is the largest power of two not above its program bytes, from `LOWEST_POWER`
+        on. The rows are the number of blocks, and their scaled bytes.
         """
         assert self._heap is not None
         return np.frombuffer(self._heap.free_sizes(), np.int64).reshape(2, SIZE_POWERS)
 
     def parts(self) -> Iterator[HeapSnapshot]:
-        """Yield the blocks by address, in at least one part."""
+        """Yield the blocks in address order, in at least one part."""
         assert self._heap is not None
         count = self._heap.block_count()
         room = max(_PART_BLOCKS, -(-count // _MAX_PARTS))
@@ -205,14 +207,14 @@ class HeapReplay:
             yield self._contents.snapshot(tiling, self._setting.scale)
 
     def reported(self) -> dict[str, int]:
-        """Return the allocator's own figures now, by its own names, in unscaled bytes."""
+        """Return the allocator's current statistics by its own names, in unscaled bytes."""
         heap = self._heap
         if not isinstance(heap, Simulation):
             return {}
         return dict(zip(heap.figure_names(), heap.report(), strict=True))
 
     def largest_free(self) -> float | None:
-        """Return the program bytes of the largest free block, if the run has measured it."""
+        """Return the program bytes of the largest free block, or None if not measured."""
         if not self._setting.options.largest_free:
             return None
         if isinstance(self._heap, Simulation):
@@ -222,9 +224,10 @@ class HeapReplay:
     def in_pages(
         self, snapshot: HeapSnapshot
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the scaled bytes of each block of a piece in resident pages, and in touched ones.
+        """Return each block's scaled bytes in resident pages, and in touched pages, or None.
 
-        Touched pages are or were resident since they were mapped. None: unknown.
+        Touched pages are or were resident since they were mapped. The result is None if pages are
+        not tracked.
         """
         if not isinstance(self._heap, Simulation) or not self._setting.options.resident:
             return None
@@ -233,7 +236,7 @@ class HeapReplay:
         return resident, touched
 
     def _begin(self) -> None:
-        """Make the heap before the first event, if it is needed."""
+        """Make the heap before the first event, if needed."""
         if self._addresses is not None and not self._stops:
             return
         require_for([self._setting])
@@ -245,7 +248,7 @@ class HeapReplay:
             self._addresses = runner.run_one(self._setting, addresses=True).addresses
 
     def _cut(self, events: ReplayedEvents) -> Iterator[ReplayedEvents]:
-        """Yield the events, up to the end and to each event after which to look."""
+        """Yield the events in parts that end at each observed event and at the end."""
         first = self._done
         after = [event + 1 - first for event in self._stops]
         end = min(len(events.op), self._end - first)
@@ -254,7 +257,7 @@ class HeapReplay:
             yield events.part(start, stop)
 
     def _carry_out(self, events: ReplayedEvents) -> NDArray[np.int64]:
-        """Carry out the next events, and return where their objects lie."""
+        """Replay the next events, and return their objects' addresses."""
         first = self._done
         self._done += len(events.op)
         if isinstance(self._heap, Simulation):

@@ -1,7 +1,7 @@
-"""A small trace through a heap, step by step: every block and the free list after each event.
+"""A small trace step by step: every block and the free list after each event.
 
-The reference engine carries the events out, because its free lists are walked as the papers
-describe them.
+The reference engine replays the events, because it walks its free lists as the papers describe
+them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Step:
 
     @property
     def end(self) -> float:
-        """The end of the highest block, in program bytes."""
+        """End of the highest block, in program bytes."""
         return max((block.address + block.size for block in self.blocks), default=0)
 
 

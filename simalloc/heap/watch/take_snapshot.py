@@ -21,8 +21,8 @@ def heap_snapshot(
 ) -> HeapSnapshot:
     """Return the heap of a run after an event, by default after the first peak of the heap.
 
-    The trace is replayed up to the event; `progress` is called with the number of events done since
-    its last call. Raises `SimallocError` if the event does not exist, or if the run is not of the
+    The trace is replayed up to the event. `progress` is called with the number of events since its
+    last call. Raises `SimallocError` if the event does not exist, or if the run is not of the
     trace.
     """
     taken = _Snapshot(event_or_peak(source, run, event))
@@ -51,5 +51,5 @@ class _Snapshot:
         self.events = (event,)
 
     def look(self, heap: HeapReplay) -> None:
-        """Keep the heap."""
+        """Store the heap."""
         self.snapshot = HeapSnapshot.joined(list(heap.parts()))
