@@ -124,19 +124,20 @@ def too_small(events: int, live: int) -> str:
 def recommended(choice: Choice, moments: Sequence[Moment]) -> str:
     """Return the line to type, and its saving at each moment at which it helps."""
     now, best = choice.now, choice.best
-    changes = []
-    for number, moment in enumerate(moments):
-        held, live = now.moments[moment], live_at(now, moment)
-        ratio = held / live if live else 0
-        decimals = 1 if ratio < 10 else 0
-        times = f" ({ratio:,.{decimals}f} times the {spelled(live)} that are live then)"
-        said = times if ratio and number == 0 else ""
-        changes.append(
-            f"from {spelled(held)}{said} to {spelled(best.moments[moment])} {moment.words}"
-        )
+    first, *others = moments
+    held, live = now.moments[first], live_at(now, first)
+    ratio = held / live if live else 0
+    decimals = 1 if ratio < 10 else 0
+    times = f" ({ratio:,.{decimals}f} times the {spelled(live)} that are live then)"
+    further = "".join(
+        f" {other.words.capitalize()}, the memory would fall from {spelled(now.moments[other])} to "
+        f"{spelled(best.moments[other])}."
+        for other in others
+    )
     return (
-        f"Recommended: `{best.line}`. This setting would reduce the heap's resident memory "
-        f"{_listed(changes)}."
+        f"Recommended: `{best.line}`. This setting would reduce the heap's resident memory from "
+        f"{spelled(held)}{times if ratio else ''} to {spelled(best.moments[first])} {first.words}."
+        f"{further}"
     )
 
 

@@ -25,7 +25,7 @@ def before_after_tables(found: BeforeAfter, most: int = 20) -> list[Table]:
         f"{found.before} and {found.after}, {under}",
         ("", *_COLUMNS),
         [(each.name, *_values(each)) for each in found.figures if _known(each)],
-        ("Resident and mapped bytes are the model's, with headers and tables.",),
+        ("Resident and mapped bytes are predicted, including headers and tables.",),
     )
     if not found.sites:
         return [figures]

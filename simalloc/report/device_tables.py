@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from simalloc.measure import DeviceMap, DeviceOutcome, WhatIf
-from simalloc.measure.device import CANDIDATES
+from simalloc.measure.device import CANDIDATES, Pinned
 from simalloc.plural import counted
 from simalloc.report.table import Rounded, Table, Value
 from simalloc.sizes import spell_bytes
@@ -113,14 +113,21 @@ def pinned_table(shown: DeviceMap) -> Table:
             f"memory, {spell_bytes(found.requested)} is requested."
         ),
         (
-            f"{counted(found.empty, 'segment is', 'segments are')} empty and could be returned "
-            f"({spell_bytes(found.empty_bytes)}). "
-            f"{counted(found.half_empty, 'segment is', 'segments are')} at least half empty and "
-            f"cannot be returned; {spell_bytes(found.half_empty_free)} in them is not requested."
+            f"{_empty(found)} {counted(found.half_empty, 'segment is', 'segments are')} at least "
+            f"half empty and cannot be returned; {spell_bytes(found.half_empty_free)} in them is "
+            f"not requested."
         ),
     ]
     title = f"Half-empty segments with {shown.settings or DEFAULT}"
     return Table(title, columns, rows, notes)
+
+
+def _empty(found: Pinned) -> str:
+    """Return a sentence on the empty segments."""
+    if not found.empty:
+        return "No segment is empty."
+    are = counted(found.empty, "segment is", "segments are")
+    return f"{are} empty and could be returned ({spell_bytes(found.empty_bytes)})."
 
 
 def sentences(found: WhatIf) -> tuple[str, ...]:

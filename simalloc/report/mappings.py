@@ -12,8 +12,8 @@ from simalloc.report.table import Rounded, Table, Value
 _MIB: Final = 1 << 20
 _MAX_ROWS: Final = 10
 _NOTE: Final = (
-    "MiB. resident: when the process's resident memory peaks. last: resident at the last sample.\n"
-    "mapped: peak of mapped bytes."
+    "Sizes in MiB. resident: resident memory at the peak of the process's resident memory.\n"
+    "last: resident memory at the last sample. mapped: peak of mapped memory."
 )
 
 

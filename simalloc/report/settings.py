@@ -352,8 +352,8 @@ def model_beside_real(settings: Sequence[Setting], process: Recorded) -> list[st
     model = _most_in_spans(events, line.heap_high, now.run.events)
     top = max(*over_time, *model)
     return [
-        f"Resident memory of the process, measured ({served}): {measured}.",
-        f"Resident memory of its heap, by the model of this malloc: {modelled}. Both on one scale:",
+        f"Measured resident memory of the process ({served}): {measured}.",
+        f"Predicted resident memory of its heap: {modelled}. Both on the same scale:",
         f"  process  {bars(over_time, top)}",
         f"  heap     {bars(model, top)}",
         *([_UNWRITTEN] if real.max() < now.peak_bytes else []),

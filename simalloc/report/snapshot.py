@@ -169,13 +169,13 @@ def _sum(parts: Sequence[Part], name: str) -> int:
 
 
 def _notes(snapshot: Snapshot) -> list[str]:
-    notes = ["Bytes. Live: usable bytes of live blocks. Mapped: blocks that malloc mapped alone."]
+    notes = ["Bytes. Live: usable bytes of live blocks. Mapped: blocks with their own mapping."]
     if snapshot.resident is not None:
         notes.append(
             "Trimmable: resident bytes that malloc_trim(0) would return to the system now."
         )
     else:
-        notes.append("A core file does not say which pages were resident.")
+        notes.append("A core file does not record which pages were resident.")
     pauses = snapshot.pauses
     if pauses.stops:
         notes.append(
@@ -208,7 +208,7 @@ def _content(snapshot: Snapshot) -> Table:
         "What takes most of the live bytes, by size and first word",
         ("size", "blocks", "bytes", "first word"),
         rows,
-        ["--no-content leaves this table out."],
+        ["--no-content omits this table."],
     )
 
 

@@ -194,7 +194,7 @@ def _scales(runs: Sequence[Run]) -> str:
     ]
     return (
         "The replay multiplies sizes by a scale and divides the figures by the same scale. The "
-        f"scale is {', '.join(rows)}."
+        f"scale is {', '.join(rows[:-1])} and {rows[-1]}."
     )
 
 
