@@ -1,1 +1,1 @@
-"""Allocation logs of other tools: recognised by their content, read and written."""
+"""Allocation logs of other tools: recognised by their content, read, and written."""

@@ -1,4 +1,4 @@
-"""The recorder for boards (trace/recorder/board): its bytes, or lines of hexadecimal in a log."""
+"""Recordings of the recorder for boards (trace/recorder/board): bytes or hexadecimal lines."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def recorded_bytes(log: Log) -> Iterator[bytes]:
-    """Yield the recorder's bytes: the log's own, or those that its lines spell."""
+    """Yield the recorder's bytes, either the log's own bytes or the decoded hexadecimal lines."""
     if not any(
         _SYNC_IN_TEXT.search(line[1]) for line in _TEXT.finditer(log.stream.peek(HEAD_BYTES))
     ):
@@ -106,7 +106,7 @@ def _batches(log: Log) -> Iterator[Batch]:
 
 
 class _Checked:
-    """Compares the number of events that each block states with those before it."""
+    """Compares the number of events that each block states with the number of events before it."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -115,11 +115,14 @@ class _Checked:
         self.last: Sync | None = None
 
     def skipped(self, count: int) -> None:
-        """Note bytes that are in no block."""
+        """Count bytes that belong to no block."""
         self._skipped += count
 
     def follows(self, block: Block) -> bool:
-        """Report records missing before a block. Return whether the block is of the same run."""
+        """Report missing records before a block.
+
+        Return whether the block belongs to the same run.
+        """
         sync, log = block.sync, self._log
         if self.last is None and not sync.begins:
             log.complain(
@@ -152,7 +155,10 @@ class _Checked:
 
 
 class _Columns:
-    """Makes events of blocks: threads and call sites are numbered, ticks become nanoseconds."""
+    """Converts blocks to events.
+
+    Numbers threads and call sites, and converts ticks to nanoseconds.
+    """
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -189,9 +195,9 @@ class _Columns:
     def _without_reallocs_in_place(
         self, kind: NDArray[np.uint8], key: NDArray[np.int64], moved: NDArray[np.int64]
     ) -> NDArray[np.uint8]:
-        """Return the kinds, with a realloc to its own address as a malloc if nothing is live there.
+        """Return the kinds. A realloc to its own address is a malloc if no object is live there.
 
-        Hooks that do not tell allocations from reallocs in place record all of them in this way.
+        Hooks that cannot distinguish allocations from reallocs in place record both in this way.
         """
         live, kinds = self._live, kind.copy()
         addresses = zip(kind.tolist(), key.tolist(), moved.tolist(), strict=True)
@@ -206,7 +212,7 @@ class _Columns:
         return kinds
 
     def _times(self, blocks: list[Block]) -> NDArray[np.int64]:
-        """Return nanoseconds since the first event; a clock of 32 bits may have wrapped around."""
+        """Return nanoseconds since the first event. A 32-bit clock may have wrapped around."""
         times: list[int] = []
         for block in blocks:
             sync = block.sync
@@ -220,7 +226,10 @@ class _Columns:
         return np.maximum.accumulate(np.array(times, np.int64))
 
     def _thread_numbers(self, blocks: list[Block]) -> NDArray[np.uint32]:
-        """Return the threads' numbers; after a thread's end its handle is a new thread's."""
+        """Return the threads' numbers.
+
+        After a thread's exit, its handle belongs to a new thread.
+        """
         numbers: list[int] = []
         for block in blocks:
             for kind, handle in zip(block.kind, block.thread, strict=True):
@@ -243,7 +252,7 @@ class _Columns:
         return np.array(found, OPTIONAL_COLUMNS["site"])
 
     def _place(self, caller: int) -> Place | list[tuple[str, str, int]]:
-        """Return the place of the call: on Thumb the lowest bit of a return address is 1."""
+        """Return the place of a call. On Thumb, the lowest bit of a return address is 1."""
         if self._log.elf is None:
             return [(f"{caller:#x}", "", 0)]
         return Place(self._log.elf, (caller & ~1) - 1)

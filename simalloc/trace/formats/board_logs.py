@@ -1,6 +1,6 @@
-"""Logs of boards' own tools: ESP-IDF's, Zephyr's and NuttX's, among any other output.
+"""Logs of the tools of ESP-IDF, Zephyr and NuttX, mixed with any other output.
 
-Lines without an event are skipped, because a board prints all its messages to one line.
+Lines without an event are skipped, because a board prints all its messages to the same port.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TIME: Final = r"(?P<seconds>[0-9]{1,9})\.(?P<decimals>[0-9]{1,9})"
 
 
 class _Event(NamedTuple):
-    """An event, and the line that it is on."""
+    """An event and its line number."""
 
     line: int
     op: Op
@@ -75,7 +75,7 @@ def _batch(events: list[_Event], columns: tuple[str, ...]) -> Batch:
 
 
 def _address(text: str) -> int:
-    """Return an address as an int64 that is equal for equal addresses."""
+    """Return an address as an int64. Equal addresses have equal results."""
     return int.from_bytes((int(text, 16) & (2**64 - 1)).to_bytes(8, "big"), "big", signed=True)
 
 
@@ -84,7 +84,7 @@ def _size(text: str) -> int:
 
 
 class _Threads:
-    """Numbers tasks by their names, in the order of their first events."""
+    """Numbers tasks by name in the order of their first events."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -121,7 +121,7 @@ _REPORT: Final = re.compile(r"=+ HEAP TRACE REPORT =+")
 
 
 def _sysview_events(log: Log) -> Iterator[_Event]:
-    """Yield the events; the report at the end, which repeats leaked blocks, is left out."""
+    """Yield the events. The report at the end repeats leaked blocks and is skipped."""
     threads = _Threads()
     found: re.Match[str] | None = None
     at, frames = 0, list[Frame]()
@@ -157,7 +157,7 @@ def _sysview_event(
 
 @dataclass(frozen=True)
 class _EspHeapTrace:
-    """Output of ESP-IDF's heap_trace_dump(): blocks, with the call path of each allocation."""
+    """Output of ESP-IDF's heap_trace_dump(): blocks, each with the call path of its allocation."""
 
     name: str = "esp-heap-trace"
     title: str = "ESP-IDF heap_trace_dump"
@@ -192,10 +192,10 @@ class _Record:
 
 
 def _heap_trace_events(log: Log) -> Iterator[_Event]:
-    """Yield an allocation for each record, and a free for those that were freed.
+    """Yield an allocation for each record, and a free for each freed block.
 
-    A dump does not say when a block was freed. The free is taken to come as late as it can: before
-    the next allocation that overlaps the block, or at the end.
+    A dump does not contain the time of a free. Each free is assumed to be as late as possible:
+    before the next allocation that overlaps the block, or at the end.
     """
     records, names = _records(log)
     ends: dict[int, list[_Record]] = {}
@@ -219,7 +219,7 @@ def _heap_trace_events(log: Log) -> Iterator[_Event]:
 
 
 def _records(log: Log) -> tuple[list[_Record], dict[int, Frame]]:
-    """Return the records in order, and the names of code that the serial monitor has added."""
+    """Return the records in order, and the code names that the serial monitor has added."""
     records: list[_Record] = []
     names: dict[int, Frame] = {}
     for number, line in _lines(log):
@@ -259,7 +259,7 @@ def _frame(log: Log, caller: int, names: dict[int, Frame]) -> Frame:
 
 @dataclass(frozen=True)
 class _MessageLog:
-    """A log with a message an event: the patterns of an allocation and of a free."""
+    """A log with one message per event: the patterns of an allocation and of a free."""
 
     name: str
     title: str
@@ -273,7 +273,7 @@ class _MessageLog:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
-        log.may_begin_late = True  # the listener is registered by the program
+        log.may_begin_late = True  # the program itself registers the listener
         return Reading(self.columns, _batches(self._events(log), self.columns))
 
     def _events(self, log: Log) -> Iterator[_Event]:
@@ -317,4 +317,4 @@ FORMATS: Final = (
         ("thread", "time"),
     ),
 )
-"""The formats of boards' own logs."""
+"""The formats of the logs of boards' own tools."""

@@ -1,8 +1,8 @@
 """The byte stream of the recorder for boards (trace/recorder/board), block by block.
 
-A block is a synchronisation record and the records of events after it. The next synchronisation
-record holds the block's checksum and the number of events so far: a block is taken only if both
-agree. docs/boards.md describes the bytes.
+A block consists of a synchronisation record and the records of the events after it. The next
+synchronisation record contains the block's checksum and the number of events so far. A block is
+accepted only if both are correct. docs/boards.md describes the bytes.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ class Sync(NamedTuple):
 
     @property
     def has_times(self) -> bool:
-        """True if each event has its time."""
+        """True if each event has a time."""
         return bool(self.flags & _WITH_TIMES)
 
     @property
     def has_sites(self) -> bool:
-        """True if each event has its return address."""
+        """True if each event has a return address."""
         return bool(self.flags & _WITH_SITES)
 
 
 @dataclass
 class Block:
-    """The events of one block, a list a column, and the synchronisation record before them.
+    """The events of one block, one list per column, and the synchronisation record before them.
 
-    `key` is the address that a record names first, `moved` the new address of a realloc. `complete`
-    says that the block's checksum was there and agreed.
+    `key` is the first address in a record, and `moved` is the new address of a realloc. `complete`
+    is true if the block's checksum was present and correct.
     """
 
     sync: Sync
@@ -83,11 +83,11 @@ class Block:
 
 
 class _DamagedError(Exception):
-    """The bytes do not form a block."""
+    """Error: the bytes are not a block."""
 
 
 class _CutError(Exception):
-    """The bytes end within a record: `block` has the whole ones, which end at `end`."""
+    """Error: the bytes end within a record. `block` contains the whole records up to `end`."""
 
     def __init__(self, block: Block | None = None, end: int = 0) -> None:
         super().__init__()
@@ -96,10 +96,10 @@ class _CutError(Exception):
 
 
 def blocks(pieces: Iterator[bytes]) -> Iterator[Block | int]:
-    """Yield the blocks of a stream, and between them the number of bytes that are in no block.
+    """Yield the blocks of a stream and, between blocks, the number of bytes outside blocks.
 
-    The last block may lack its checksum. A block whose checksum or number of events does not agree
-    is skipped: its bytes are counted.
+    The last block may lack its checksum. A block with a wrong checksum or number of events is
+    skipped, and its bytes are counted.
     """
     held, skipped = bytearray(), 0
     for piece in chain(pieces, [b""]):
@@ -121,7 +121,7 @@ def blocks(pieces: Iterator[bytes]) -> Iterator[Block | int]:
 
 
 def _step(held: bytearray, at: int, *, ended: bool) -> tuple[Block | None, int]:
-    """Return the block at `at` and its end, or None and the place to continue at.
+    """Return the block at `at` and its end, or None and the place where to continue.
 
     The place is `at` if more bytes are needed.
     """
@@ -140,7 +140,7 @@ def _step(held: bytearray, at: int, *, ended: bool) -> tuple[Block | None, int]:
 
 
 def _number(data: bytearray, at: int) -> tuple[int, int]:
-    """Return the number that begins at `at`, and where it ends."""
+    """Return the number that begins at `at`, and its end."""
     number = shift = 0
     for end in range(at, min(at + _LONGEST_NUMBER, len(data))):
         byte = data[end]
@@ -174,8 +174,8 @@ def _sync(data: bytearray, at: int) -> Sync:
 def _block(data: bytearray, start: int) -> tuple[Block, int]:
     """Return the block that begins at `start`, and the start of the next block.
 
-    Raises `_DamagedError` for anything but a block, and `_CutError`, with the whole records, if the
-    bytes end first.
+    Raises `_DamagedError` if the bytes are not a block. Raises `_CutError`, with the whole records,
+    if the bytes end before the block.
     """
     sync = _sync(data, start)
     block, at = Block(sync), sync.end
@@ -195,7 +195,7 @@ def _block(data: bytearray, start: int) -> tuple[Block, int]:
 
 
 def checksum(block: bytes) -> tuple[int, int]:
-    """Return the sum of the bytes and the sum of these sums, each modulo 256."""
+    """Return the sum of the bytes, and the sum of these running sums, both modulo 256."""
     data = np.frombuffer(block, np.uint8).astype(np.int64)
     return int(data.sum()) & 255, int((data * np.arange(len(data), 0, -1)).sum()) & 255
 
@@ -212,7 +212,7 @@ class _Records:
         self._time = block.sync.time
 
     def read(self, data: bytearray, at: int) -> int:
-        """Read one record; returns where it ends."""
+        """Read one record and return its end."""
         tag = data[at]
         if tag == THREAD_END:
             thread, at = _number(data, at + 1)
@@ -244,7 +244,7 @@ class _Records:
         return at
 
     def _addresses(self, data: bytearray, at: int, kind: int) -> tuple[int, int, int]:
-        """Return the first address of a record, the last one, and where they end."""
+        """Return the first address of a record, its last address, and their end."""
         if kind == REFUSED:
             return self._address, self._address, at
         folded, at = _number(data, at)

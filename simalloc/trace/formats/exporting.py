@@ -1,4 +1,4 @@
-"""From a trace to a log."""
+"""Conversion of a trace to a log."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from simalloc.trace.writer import is_text_name
 
 STDOUT: Final = "-"
 _PIECE: Final = 1 << 16
-"""Events that are written at a time."""
+"""Number of events written at a time."""
 
 
 class Exported(NamedTuple):
-    """Result of an export: the trace's totals, and the reallocs split into free and malloc."""
+    """Result of an export: the trace's totals, and the reallocs written as free and malloc."""
 
     totals: Totals
     split_reallocs: int
@@ -43,10 +43,10 @@ def export_trace(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> Exported:
-    """Write the trace in a file, or in a log of any format, as a log of the format `to_format`.
+    """Write a trace file, or a log of any format, as a log of the format `to_format`.
 
-    `target` is a path, whose ending says how it is compressed (.zst, .gz, .xz, .bz2), or `-` for
-    standard output. `progress` is called with the share written since its last call.
+    `target` is a path, or `-` for standard output. The suffix of the path selects the compression
+    (.zst, .gz, .xz, .bz2). `progress` is called with the fraction written since its last call.
     Raises `OSError`, before anything is written, if `target` is the file that is read.
     """
     if to_format not in WRITERS:
@@ -73,7 +73,7 @@ def export_trace(
 
 @contextmanager
 def trace_file_for(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path at which the block writes a trace file.
+    """Yield the path where the `with` block writes a trace file.
 
     The path is `target`. If `target` has the name of a text (`.txt`, `.txt.zst`), the path is
     temporary, and the trace is then written to `target` as text.
@@ -110,7 +110,7 @@ def _plain(reader: TraceReader, to_format: str) -> Header:
 
 
 def _plain_chunk(chunk: CheckedEvents) -> CheckedEvents:
-    """Return a chunk without the ends of threads, its callocs as mallocs."""
+    """Return a chunk without thread exits and with callocs as mallocs."""
     kept = chunk.taken(chunk.op != Op.THREAD_END)
     return replace(kept, op=np.where(kept.op == Op.CALLOC, np.uint8(Op.MALLOC), kept.op))
 
@@ -118,7 +118,7 @@ def _plain_chunk(chunk: CheckedEvents) -> CheckedEvents:
 def _reported(
     reader: TraceReader, progress: Callable[[float], None] | None
 ) -> Iterator[CheckedEvents]:
-    """Yield the events in pieces that take little memory as text, and report the share done."""
+    """Yield the events in pieces that take little memory as text, and report the fraction done."""
     for chunk in reader.chunks():
         for at in range(0, len(chunk), _PIECE):
             piece = chunk.part(at, at + _PIECE)

@@ -1,7 +1,7 @@
-"""Gabber 2001's text (section 4): `Allocate <tag> <size>` and `Free <tag>`.
+"""Text format of Bohra & Gabber 2001 (section 4): `Allocate <tag> <size>` and `Free <tag>`.
 
-A tag is an address or a number. It is read as hexadecimal even without 0x, which gives different
-tags different keys whichever it is.
+A tag is an address or a number. It is read as hexadecimal even without 0x, so that different tags
+always have different keys.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ FORMAT: Final = LineFormat(
     ),
 )
 
-# A realloc is of the third kind: the format has none, so it becomes a Free and an Allocate.
+# A realloc has the third kind. The format has no realloc, so it is written as a Free and an
+# Allocate.
 _PRINTED: Final = Grammar({"Allocate {key} {size}": Op.MALLOC, "Free {key}": Op.FREE})
 
 
 def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
-    """Yield a trace as Gabber's text; a realloc becomes a Free and an Allocate of its tag."""
-    del header  # the format has no place for comments
+    """Yield a trace as Gabber's text. A realloc becomes a Free and an Allocate of its tag."""
+    del header  # the format has no comments
     for chunk in chunks:
         realloc = chunk.op == Op.REALLOC
         lines = np.repeat(np.arange(len(chunk)), 1 + realloc)

@@ -1,9 +1,10 @@
-"""glibc-malloc-trace-utils: the binary records of its interposer, `libmtrace.so` (mtrace.h).
+"""Binary records of `libmtrace.so`, the interposer of glibc-malloc-trace-utils (mtrace.h).
 
-A record has 64 bytes, little-endian: the thread (int32); a word with the call in its lowest eight
-bits and one bit above for each path that malloc took; two pointers; the requested size; and three
-more words, beginning with the alignment. Records of call 0 are unused room. The first record is a
-mark: call 255, pointer 0x1234, and the size of a pointer.
+A record has 64 bytes, little-endian. It contains the thread (int32), a word with the call, two
+pointers, the requested size, and three more words, beginning with the alignment. The word with the
+call contains the call in its lowest eight bits, and above them one bit for each path that malloc
+took. Records of call 0 are unused. The first record is a marker with call 255, pointer 0x1234, and
+the size of a pointer.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _PATHS: Final = (
     "thread_cache", "cpu_cache", "cpu_cache_contended", "sbrk", "mmap", "munmap",
     "realloc_as_malloc_and_free", "hook",
 )  # fmt: skip
-"""Paths through malloc, one for each bit above a call's."""
+"""Paths through malloc, one for each bit above the call."""
 
 _OPS: Final = np.full(256, 255, np.uint8)
 _OPS[[_MALLOC, _MEMALIGN, _VALLOC, _PVALLOC, _POSIX]] = Op.MALLOC
@@ -50,7 +51,7 @@ _OPS[[_CALLOC, _FREE, _REALLOC]] = (Op.CALLOC, Op.FREE, Op.REALLOC)
 
 @dataclass(frozen=True)
 class _GlibcTrace:
-    """The trace of one process of 64 bits."""
+    """The trace of one 64-bit process."""
 
     name: str = "glibc-trace"
     title: str = "glibc-malloc-trace-utils"
@@ -73,7 +74,7 @@ class _GlibcTrace:
 def _batches(log: Log) -> Iterator[Batch]:
     threads = Numbering()
     paths = dict.fromkeys(_PATHS, 0)
-    first = 1  # the number of the block's first record
+    first = 1  # number of the block's first record
     while block := log.stream.read(_RECORDS * _RECORD.itemsize):
         whole = len(block) // _RECORD.itemsize
         if len(block) % _RECORD.itemsize:

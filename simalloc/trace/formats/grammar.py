@@ -1,6 +1,6 @@
 """Grammars of line-based logs: patterns with named numbers, scanned and printed in C.
 
-A pattern is the line's text with a brace for each part that varies:
+A pattern is the text of a line, with braces for each variable part:
 
     {size}    a decimal number        {key:x}   a hexadecimal number without 0x
     {key:p}   a pointer: 0x and hex, hex, # and decimal, or (nil)
@@ -30,17 +30,17 @@ NO_EVENT: Final = 255
 """The op of a line without an event."""
 
 UNLIKE: Final = 254
-"""The op of a line that is like no pattern, which there is only where that is let pass."""
+"""The op of a line that matches no pattern. It occurs only if such lines are allowed."""
 
 _KINDS: Final = 256
 
-# The steps of c/scan.h.
+# The steps defined in c/scan.h.
 _STEPS: Final = range(15)
 _END, _BYTE, _BLANKS, _PADDING, _DECIMAL, _HEX, _POINTER, *_OTHERS = _STEPS
 _WORD, _THROUGH, _REST, _DEFAULT, _COMMIT, _TEXT, _AMOUNT, _COMMENT = _OTHERS
 _NUMBERS: Final = {"": _DECIMAL, ":x": _HEX, ":p": _POINTER, ":u": _AMOUNT}
 _PLAIN: Final = {"": _WORD, " ": _PADDING, "...": _REST, "!": _COMMIT, "#": _COMMENT}
-_DEFAULTS: Final = {"count": 1}  # values of fields that a pattern lacks; all others are 0
+_DEFAULTS: Final = {"count": 1}  # values of fields that a pattern lacks; others are 0
 _NUMBER: Final = re.compile(r"([a-z_]+)(:[xpu]|=\d+|>.)?")
 _SHOWN: Final = 4
 _SHAPES: Final = {"": "WORD", " ": "", "!": "", "#": ""}
@@ -51,8 +51,9 @@ _PARTS: Final = re.compile(r"\{([^}]*)\}|(.)", re.DOTALL)
 class Grammar:
     """Patterns and the meanings of their lines: an op, or None for a line without an event.
 
-    `steps` is the program of the C scanner, `fields` names its rows of numbers in order, and `ops`
-    has the op of each kind of line, which is the number of its pattern (c/scan.h).
+    `steps` is the program of the C scanner. `fields` names the scanner's rows of numbers in order.
+    `ops` contains the op of each kind of line, where the kind is the number of the pattern
+    (c/scan.h).
     """
 
     patterns: Mapping[str, Op | None]
@@ -77,14 +78,14 @@ class Grammar:
 
     @property
     def shapes(self) -> str:
-        """Shapes of event lines, for messages; of many only the first."""
+        """Shapes of event lines, for messages. Only the first is shown if there are many."""
         events = [pattern for pattern, op in self.patterns.items() if op is not None]
         shapes = [f"`{_PARTS.sub(_shape, pattern)}`" for pattern in events[:_SHOWN]]
         return ", ".join(shapes) + (", and more" if len(events) > _SHOWN else "")
 
 
 def _compiled(pattern: str, fields: tuple[str, ...]) -> bytes:
-    """Return the pattern's steps behind their number of bytes."""
+    """Return the pattern's steps, preceded by their number of bytes."""
     steps = bytearray()
     given = set()
     for part in _PARTS.finditer(pattern):

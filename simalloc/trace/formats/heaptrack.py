@@ -1,4 +1,7 @@
-"""heaptrack: the raw file is read here; the interpreted one, which has no addresses, by a guess."""
+"""heaptrack's files: this module reads raw files, and interpreted files with a guess.
+
+Interpreted files contain no addresses.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +24,16 @@ from simalloc.trace.stacks import Frame
 from simalloc.trace.symbols import Place
 
 _START: Final = rb"v [0-9a-f]+ [0-9a-f]+\r?\n"
-_NODE, _MODULE = TICK + 1, TICK + 2  # values of the field `kind` for lines without an event
+_NODE, _MODULE = TICK + 1, TICK + 2  # values of the field `kind` in lines without an event
 _MAX_MODULES: Final = 1 << 14
-_LONGEST_NAME: Final = 200  # of a module, which stands in many paths
+_LONGEST_NAME: Final = 200  # maximum characters of a module's name, which occurs in many paths
 
 
 class _CallPaths:
-    """Takes in the call tree: `t` lines, each an address and the number of its caller.
+    """Reads the call tree: each `t` line contains an address and the number of its caller.
 
-    An address belongs to the module (`m` lines) that begins last before it. The program itself is
-    the module called x, whose name an `X` or `x` line has.
+    An address belongs to the last module (`m` line) that begins at or before it. The module called
+    x is the program itself, which an `X` or `x` line names.
     """
 
     def __init__(self) -> None:
@@ -39,7 +42,7 @@ class _CallPaths:
         self._program = "x"
 
     def note(self, log: Log, rows: Rows) -> None:
-        """Take in the modules and nodes among the next lines."""
+        """Add the modules and nodes in the next lines."""
         kind = rows.fields["kind"]
         mapped = np.flatnonzero(kind == _MODULE)
         if len(mapped):
@@ -52,7 +55,7 @@ class _CallPaths:
             log.stacks.add(max(by, 0), log.stacks.place(self._place(at)))
 
     def _map(self, line: str) -> None:
-        """Take in `x LENGTH PROGRAM` or `m LENGTH NAME START ...`; a name may have spaces."""
+        """Read `x LENGTH PROGRAM` or `m LENGTH NAME START ...`; a name may contain spaces."""
         letter, length, rest = (*line.split(" ", 2), "", "")[:3]
         if not re.fullmatch("[0-9a-f]{1,4}", length):
             return
@@ -83,10 +86,10 @@ def _change() -> Change:
 
 @dataclass(frozen=True)
 class HeaptrackFormat(LineFormat):
-    """The raw file; an interpreted one begins alike."""
+    """The raw file. An interpreted file begins in the same way."""
 
     def read(self, log: Log) -> Reading:
-        """Read the log's events; raises `TraceError` for a guess that is missing or not needed."""
+        """Read the log's events. Raises `TraceError` for a missing or an unnecessary guess."""
         if not heaptrack_interpreted.FORMAT.sniff(log.stream.peek(HEAD_BYTES)):
             return super().read(log)
         if log.match_frees is None:

@@ -1,4 +1,4 @@
-"""When things happened, in both kinds of file that heaptrack writes."""
+"""Times of events in both kinds of heaptrack files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _MILLISECOND: Final = 1_000_000  # nanoseconds
 
 
 class Clock:
-    """Gives each event the time of the last `c` line before it, every ten milliseconds or so."""
+    """Assigns each event the time of the last `c` line before it.
+
+    heaptrack writes a `c` line about every ten milliseconds.
+    """
 
     def __init__(self) -> None:
         self._now = 0

@@ -1,8 +1,8 @@
-"""heaptrack's interpreted file, its default: a free names the kind of its object, not the object.
+"""Reader of heaptrack's interpreted file (its default), where a free names a kind of object.
 
-A line `a SIZE PATH` numbers a kind of object: its size and the call path that allocates it. `+
-KIND` is a malloc and `- KIND` a free of one of the live objects of that kind. The object is a
-guess: the newest or the oldest.
+A line `a SIZE PATH` defines the next kind of object by its size and its allocating call path. `+
+KIND` is a malloc, and `- KIND` is a free of one of the live objects of that kind. The freed object
+is guessed: either the newest or the oldest.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from simalloc.trace.stacks import Frame
 from simalloc.trace.symbols import plain_name
 
 _KIND, _EVENT, _STRING, _PLACE, _NODE, _VERSION = range(TICK + 1, TICK + 7)
-_WITH_LENGTHS: Final = 3  # the version of the file from which on strings have their length before
+_WITH_LENGTHS: Final = 3  # file version from which strings are preceded by their length
 
 
 class _CallPaths:
-    """Takes in the call tree, `t` lines, and the functions that its places are in."""
+    """Reads the call tree (`t` lines) and the functions of its places."""
 
     def __init__(self) -> None:
         self._with_lengths = True
@@ -35,7 +35,7 @@ class _CallPaths:
         self._places = [0]
 
     def note(self, log: Log, kind: int, line: str) -> None:
-        """Take in a line that says something of call paths."""
+        """Add a line that describes call paths."""
         if kind == _STRING:
             self._strings.append(line.split(" ", 1 + self._with_lengths)[-1])
         elif kind == _PLACE:
@@ -48,7 +48,10 @@ class _CallPaths:
             self._with_lengths = _numbers(line)[1] >= _WITH_LENGTHS
 
     def _frames(self, line: str) -> list[Frame]:
-        """Read `i ADDRESS MODULE [FUNCTION [SOURCE LINE]]`, with three more for each inlined."""
+        """Read `i ADDRESS MODULE [FUNCTION [SOURCE LINE]]`.
+
+        Each inlined function adds three fields.
+        """
         address, module, *parts = _numbers(line)
         if not parts[0]:
             return [(f"{self._string(module)} ({address:#x})", "", 0)]
@@ -64,7 +67,7 @@ class _CallPaths:
 
 
 class _Deaths:
-    """Gives each event an object, and each malloc its size and site."""
+    """Assigns each event an object, and each malloc its size and site."""
 
     def __init__(self) -> None:
         self._clock, self._paths = Clock(), _CallPaths()

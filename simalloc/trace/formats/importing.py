@@ -1,4 +1,4 @@
-"""From a log to a trace."""
+"""Conversion of a log to a trace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simalloc.trace.trace import Trace
 from simalloc.trace.writer import TraceWriter
 
 _WITH_ADDRESSES: Final = ("board", "esp-heap-trace")
-"""Formats whose return addresses `--elf` names."""
+"""Formats with return addresses that the option `--elf` can name."""
 
 STDIN: Final = "-"
 
@@ -39,32 +39,32 @@ _SKIPPED: Final = {
 """Faults that a lenient reader skips, by the reason of the error."""
 
 _FROM_BEFORE: Final = (Reason.FREE_OF_DEAD, Reason.REALLOC_OF_DEAD)
-"""Faults caused by blocks that are older than the log."""
+"""Faults caused by blocks that were allocated before the log begins."""
 
 _HAVE_THREAD_BLOCKS: Final = ("glibc-trace", "heaptrack", "ltrace", "mtrace", "valgrind")
-"""Formats of tools that see what the C library itself allocates to start a thread."""
+"""Formats of tools that see the allocations with which the C library starts a thread."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A log whose format is known."""
+    """A log with a known format."""
 
     log: Log
     format: Format
     bytes: int
-    """The size of its file; 0 for standard input and the like."""
+    """Size of the log's file in bytes, or 0 for standard input and other streams."""
 
     thread_blocks: bool = False
     """True if the events include the C library's allocations for starting threads."""
 
     @property
     def share(self) -> float:
-        """Share of the file that has been read, from 0 to 1."""
+        """Fraction of the file that has been read, from 0 to 1."""
         return self.log.stream.raw.tell() / self.bytes if self.bytes else 0.0
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Provenance of a trace of the log."""
+        """Provenance of a trace made from the log."""
         left_out = {what: tally.count for what, tally in self.log.left_out.items()}
         stated: dict[str, Any] = {
             "log": Path(self.log.stream.name).name,
@@ -86,7 +86,7 @@ class Opened:
         }
 
     def read(self) -> Reading:
-        """Read the log; raises `TraceError`, now or later, for what cannot be read."""
+        """Read the log. Raises `TraceError`, now or later, if it cannot be read."""
         reading = self.format.read(self.log)
         if self.log.match_frees and not self.log.guessed:
             raise self.log.wrong(
@@ -105,14 +105,14 @@ class Opened:
         return reading
 
     def called(self, name: str) -> str:
-        """Return the trace's name, which says where frees are guessed."""
+        """Return the trace's name, which includes how frees were guessed."""
         return f"{name} (frees guessed: {self.log.match_frees})" if self.log.guessed else name
 
 
 class Imported(NamedTuple):
     """Result of an import: the trace's totals, and the parts of the log that the trace lacks.
 
-    `match_frees` is the guess that determined the freed objects, or None if no guess was necessary.
+    `match_frees` states how freed objects were guessed, or is None if no guess was necessary.
     """
 
     totals: Totals
@@ -122,7 +122,7 @@ class Imported(NamedTuple):
 
 
 class LogOptions(TypedDict, total=False):
-    """How to read a log; `import_log` documents the options."""
+    """Options for reading a log; `import_log` documents them."""
 
     from_format: str | Format | None
     lenient: bool
@@ -143,7 +143,7 @@ def open_log(
     elf: str | os.PathLike[str] | None = None,
     thread_blocks: bool | None = None,
 ) -> Iterator[Opened]:
-    """Open a log, a path or `-` for standard input, and tell its format unless it is given.
+    """Open a log (a path, or `-` for standard input) and detect its format unless it is given.
 
     Raises `TraceError` for an unknown format and for damaged compression.
     """
@@ -182,14 +182,14 @@ def import_log(
     progress: Callable[[float], None] = lambda _: None,
     **options: Unpack[LogOptions],
 ) -> Imported:
-    """Write a trace of a log, in bounded memory.
+    """Write a log as a trace file, in bounded memory.
 
     `from_format` is a format's name, or a `PatternFormat`. If the log is ambiguous, `match_frees`
-    selects the one of several equal objects that a free ends; the trace's name and provenance state
-    it. `device` chooses one, where a log has several. `elf` is the firmware that names the return
-    addresses in a board's recording. `thread_blocks` states whether the events include the C
-    library's allocations for starting threads; None is the default of the format. `progress` is
-    called with the share of the log that was read since its last call. Raises `TraceError`, and
+    selects which of several equal objects a free ends; the trace's name and provenance state the
+    choice. `device` selects one device of a log of several. `elf` is the firmware that names the
+    return addresses in a board's recording. `thread_blocks` states whether the events include the C
+    library's allocations for starting threads; None means the format's default. `progress` is
+    called with the fraction of the log that was read since its last call. Raises `TraceError`, and
     leaves no file behind, for a log with a fault. If `lenient`, faults that can be skipped are
     skipped and counted. Raises `OSError` if `target` is the log itself.
     """
@@ -212,7 +212,7 @@ def load_log(
     progress: Callable[[float], None] = lambda _: None,
     **options: Unpack[LogOptions],
 ) -> Trace:
-    """Return a log as a trace in memory; raises and reports its progress as `import_log` does."""
+    """Return a log as a trace in memory. Errors and `progress` are the same as in `import_log`."""
     with open_log(source, **options) as opened:
         reading = opened.read()
         collector = Collector(reading.columns)
@@ -224,7 +224,7 @@ def load_log(
 def _reported(
     opened: Opened, batches: Iterator[Batch], progress: Callable[[float], None]
 ) -> Iterator[Batch]:
-    """Yield the batches, and report after each the share of the log read since the last.
+    """Yield the batches, and after each batch report the fraction of the log read since the last.
 
     At the end, count the part that could not be decompressed.
     """
@@ -238,9 +238,9 @@ def _reported(
 
 
 def feed(log: Log, batch: Batch, intake: Intake) -> None:
-    """Take in a batch. An invalid event is an error, or is skipped and counted if lenient.
+    """Add a batch to a trace. An invalid event is an error, or is skipped and counted if lenient.
 
-    The log of a tool that can be attached may begin with frees of unknown objects.
+    If the log's tool can be attached to a running program, frees of unknown objects are counted.
     """
     events = batch.events
     if log.lenient or log.may_begin_late:
@@ -259,7 +259,7 @@ def feed(log: Log, batch: Batch, intake: Intake) -> None:
 
 
 def _name(source: str | os.PathLike[str]) -> str:
-    """Return a trace's name: the file's, without what its endings say of format and compression."""
+    """Return a trace's name: the file's name without suffixes of format and compression."""
     if str(source) == STDIN:
         return "stdin"
     return legible(Path(source).name.split(".")[0]) or "trace"

@@ -1,4 +1,4 @@
-"""From rows of numbers to events: what the fields of a grammar mean."""
+"""Conversion of rows of numbers to events: the meanings of a grammar's fields."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LIMITS: Final = {
 
 
 class Interpreter:
-    """Turns the rows of one log into events.
+    """Converts the rows of one log to events.
 
-    `key` (an address if `pointers`, else an id) identifies the object of a line, `old` is the
-    argument of a realloc, `size` its bytes, and `count` a factor of the size. `process` must be the
-    same in all lines, because each process has addresses of its own. `columns` are taken from the
-    fields of their name. Messages show keys in `hexadecimal`.
+    `key` identifies the object of a line: an address if `pointers`, otherwise an id. `old` is the
+    argument of a realloc, `size` is the number of bytes, and `count` is a factor of the size.
+    `process` must be the same in all lines, because each process has its own addresses. `columns`
+    are read from the fields with their names. Messages show keys in hexadecimal if `hexadecimal`.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Interpreter:
     def _without_null(self, rows: Rows, op: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the resulting ops: realloc(NULL, n) is a malloc, realloc(p, 0) may free p.
 
-        An allocation that returns a null pointer has failed, and a free of a null pointer is not an
+        An allocation that returned a null pointer has failed. A free of a null pointer is not an
         event.
         """
         null = rows.fields["key"] == 0
@@ -125,6 +125,6 @@ def _events(rows: Rows, op: NDArray[np.uint8], columns: tuple[str, ...]) -> Read
 
 
 def _product(count: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Multiply, or return the largest int64 where that is not enough."""
+    """Return the products, limited to the largest int64."""
     overflows = count.astype(np.float64) * size.astype(np.float64) >= 2.0**63
     return np.where(overflows, np.iinfo(np.int64).max, count * size)

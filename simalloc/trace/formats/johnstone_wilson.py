@@ -1,13 +1,13 @@
 """Records as Johnstone & Wilson 1998 describe them (section 4): operation, location, size.
 
-The paper gives no layout; this is our reading. A record is three unsigned words, all of 32 or all
-of 64 bits, in either byte order, with nothing before, between or behind the records:
+The paper does not define a layout; this is our interpretation. A record consists of three unsigned
+words, all of 32 or all of 64 bits, in either byte order. A file contains only records:
 
     operation   1 malloc, 2 realloc, 3 free: the order of the paper's list
     location    the result of malloc; the argument of realloc and free
     size        the requested bytes; 0 for a free
 
-The new location of a realloc is not recorded. The object is assumed to stay; if it moved, its free
+The new location of a realloc is not recorded. The object is assumed to stay. If it moved, its free
 has an unknown location.
 """
 
@@ -25,7 +25,7 @@ from simalloc.trace.formats.log import Batch, Log, Reading
 from simalloc.trace.formats.stream import HEAD_BYTES
 from simalloc.trace.shapes import ReadEvents
 
-_WORDS: Final = 3  # a record
+_WORDS: Final = 3  # words per record
 _LAYOUTS: Final = ("<u4", ">u4", "<u8", ">u8")
 _RECORDS: Final = 1 << 16
 _UNKNOWN: Final = 255
@@ -34,7 +34,7 @@ _OPS: Final = np.array([_UNKNOWN, Op.MALLOC, Op.REALLOC, Op.FREE, _UNKNOWN], np.
 
 @dataclass(frozen=True)
 class _Records:
-    """The reader of every layout; which one a log has, its beginning tells."""
+    """Reader of every layout. The beginning of a log determines its layout."""
 
     name: str = "johnstone-wilson"
     title: str = "Johnstone & Wilson's records"
@@ -55,7 +55,7 @@ class _Records:
 
 
 def _layout(head: bytes) -> str | None:
-    """Return the layout that makes sense of all whole records of a log's beginning."""
+    """Return the layout in which all whole records at a log's beginning are valid, or None."""
     for layout in _LAYOUTS:
         words = _words(head, np.dtype(layout))
         op, size = words[:, 0], words[:, 2]
@@ -66,7 +66,7 @@ def _layout(head: bytes) -> str | None:
 
 
 def _words(block: bytes, dtype: np.dtype[np.unsignedinteger]) -> NDArray[np.uint64]:
-    """Return the whole records of a block, shape (records, 3)."""
+    """Return the whole records of a block as an array of shape (records, 3)."""
     whole = len(block) // (_WORDS * dtype.itemsize) * _WORDS
     return np.frombuffer(block, dtype, whole).astype(np.uint64).reshape(-1, _WORDS)
 

@@ -1,9 +1,9 @@
-"""Lifetimes as comma-separated values, `ID,LOWER,UPPER,SIZE`, as MiniMalloc has them.
+"""Lifetimes in MiniMalloc's comma-separated values, `ID,LOWER,UPPER,SIZE`.
 
-A column `offset`, where somebody has put the objects, is left alone. Gaps of buffers are an error:
-a trace has whole objects, and only `simalloc best-possible` reads gaps. An object lives from its
-lower time to before its upper one; at equal times frees come first. Times only order the events.
-All rows are held in memory, as they come in any order.
+A column `offset`, which contains a placement, is ignored. Gaps in buffers are an error: a trace
+contains whole objects, and only `simalloc best-possible` reads gaps. An object is live from its
+lower time until before its upper time. At equal times, frees precede mallocs. Times only order the
+events. All rows are held in memory, because they may have any order.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Ints = NDArray[np.int64]
 
 
 class _Lifetimes:
-    """Rows in any order."""
+    """Lifetimes with the rows in any order."""
 
     name = "lifetimes"
     title = "lifetimes as CSV: id,lower,upper,size"
 
     def sniff(self, head: bytes) -> bool:
-        """Return whether a log that begins with `head` is of this kind."""
+        """Return whether a log that begins with `head` has this format."""
         return is_table(head)
 
     def read(self, log: Log) -> Reading:
@@ -54,7 +54,7 @@ class _Lifetimes:
 
 
 class Row(NamedTuple):
-    """An object: the line where it is, when it begins to live, when it no longer does, its size."""
+    """An object: its line, the beginning and the end of its lifetime, and its size."""
 
     line: int
     lower: int
@@ -63,12 +63,12 @@ class Row(NamedTuple):
 
 
 def batches_of(rows: list[Row]) -> Iterator[Batch]:
-    """Yield the events of objects in any order; at equal times frees come first."""
+    """Yield the events of objects in any order. At equal times, frees precede mallocs."""
     return _events(*np.array(rows, np.int64).reshape(-1, 4).T)
 
 
 def batches_of_table(log: Log, table: LifetimesTable) -> Iterator[Batch]:
-    """Yield the events of the rows of a table, as if no buffer had a gap."""
+    """Yield the events of the rows of a table, ignoring gaps in buffers."""
     size, alignment = table.size, table.alignment
     if alignment is not None and (wrong := alignment > MAX_SIZE).any():
         line, count = int(table.line[np.argmax(wrong)]), int(np.count_nonzero(wrong))
@@ -105,10 +105,11 @@ FORMAT: Final = _Lifetimes()
 
 
 def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
-    """Yield a trace as lifetimes, in the order in which they end; the times are event numbers.
+    """Yield a trace as lifetimes in the order of their ends. The times are event numbers.
 
     A realloc ends one lifetime and begins the next. Objects that are never freed live until the
-    end. The column `alignment` exists if the trace has alignments; an object without one has 1.
+    end. The column `alignment` exists if the trace has alignments. Its value is 1 for an object
+    without an alignment.
     """
     aligned = _ALIGNMENT in header.columns
     more = f",{{{_ALIGNMENT}}}" if aligned else ""
@@ -126,7 +127,7 @@ def _printed(grammar: Grammar, rows: Ints) -> bytes:
 
 
 class _Lives:
-    """Live objects by slot: number of the lifetime, its begin, size and alignment."""
+    """Live objects by slot: number of the lifetime, its beginning, size and alignment."""
 
     def __init__(self, slots: int) -> None:
         self._begun = np.zeros((4, slots), np.int64)
@@ -146,7 +147,7 @@ class _Lives:
         begun = np.stack((number, time, chunk.size, np.maximum(alignment, 1)))
         order = np.argsort(chunk.slot, kind="stable")
         slot = chunk.slot[order]
-        first = np.diff(slot, prepend=-1) != 0  # of the chunk's events on their slot
+        first = np.diff(slot, prepend=-1) != 0  # first of the chunk's events in each slot
         before = np.empty_like(begun)
         before[:, order[first]] = self._begun[:, slot[first]]
         later = np.flatnonzero(~first)
@@ -161,6 +162,6 @@ class _Lives:
         return np.stack((number, lower, time[ends], size, alignment))
 
     def left(self, end: int) -> Ints:
-        """Return the lifetimes of the objects still live, to end at `end`, as `ended` does."""
+        """Return the lifetimes of objects still live, ending at `end`, in the form of `ended`."""
         number, lower, size, alignment = self._begun[:, self._live]
         return np.stack((number, lower, np.full(len(lower), end), size, alignment))

@@ -1,14 +1,13 @@
-"""The table of MiniMalloc's CSV files: a row for each buffer, under a title that names the columns.
+"""The table in MiniMalloc's CSV files: a title that names the columns, and a row per buffer.
 
-The columns may come in any order. `id`, `lower`, `upper` and `size` are required; `alignment`,
-`gaps` and `offset` are optional. MiniMalloc (src/converter.cc) also calls the id `buffer` or
-`buffer_id`, the lower time `start` or `begin`, and has a column `end` for an upper time that is
-still a part of the lifetime. Without a title, the columns are id, lower, upper, size and perhaps
-offset.
+The columns may have any order. `id`, `lower`, `upper` and `size` are required; `alignment`, `gaps`
+and `offset` are optional. MiniMalloc (src/converter.cc) accepts `buffer` and `buffer_id` for the
+id, and `start` and `begin` for the lower time. It also accepts `end`, an upper time that is part of
+the lifetime. Without a title, the columns are id, lower, upper, size and optionally offset.
 
-Gaps are separated by blanks. In `7-9` the buffer is not in use from 7 until just before 9, and
-others may use its bytes. In `7-9@2:13` it uses only its bytes 2 to 12 then, counted from its
-address.
+Gaps are separated by blanks. `7-9` means that the buffer is not in use from 7 until just before 9,
+and other buffers may use its bytes. `7-9@2:13` means that the buffer uses only its bytes 2 to 12 in
+that time, counted from its address.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _GAP: Final = re.compile(r"(\d{1,18})-(\d{1,18})(?:@(\d{1,18}):(\d{1,18}))?")
 
 
 class Use(NamedTuple):
-    """A time in which a buffer uses its bytes `low` up to before `high`; none if both are 0.
+    """A time in which a buffer uses its bytes from `low` to before `high`, or none if both are 0.
 
     It lasts from `begin` until just before `end`; `row` is the buffer's row, from 0.
     """
@@ -56,10 +55,10 @@ class Use(NamedTuple):
 
 
 class LifetimesTable(NamedTuple):
-    """The rows of a table (int64): the line of each, when it lives, its bytes, and the gaps.
+    """The rows of a table (int64) with their lines, lifetimes, sizes and gaps.
 
-    `alignment` and `offset` are None where the table lacks the column. The gaps are in order of
-    rows, and of time within each; the gaps of a row are disjoint.
+    `alignment` and `offset` are None if the table lacks the column. The gaps are ordered by row and
+    then by time. The gaps of a row are disjoint.
     """
 
     line: Ints
@@ -71,7 +70,7 @@ class LifetimesTable(NamedTuple):
     gaps: list[Use]
 
     def uses(self) -> Iterator[Use]:
-        """Yield the times and the bytes of each buffer's uses, in order of rows and of time."""
+        """Yield the times and bytes of each buffer's uses, ordered by row and then by time."""
         gaps: dict[int, list[Use]] = {}
         for gap in self.gaps:
             gaps.setdefault(gap.row, []).append(gap)
@@ -89,14 +88,14 @@ class LifetimesTable(NamedTuple):
 
 
 class Title(NamedTuple):
-    """The columns in order, by the names of this module, and whether upper times are included."""
+    """The columns in order, with this module's names, and whether upper times are included."""
 
     columns: tuple[str, ...]
     is_upper_included: bool = False
 
     @classmethod
     def of(cls, line: bytes) -> Title | None:
-        """Return the columns that a line names, or None if it is not the title of such a table."""
+        """Return the columns that a line names, or None if it is not a title of such a table."""
         names = line.decode("utf-8", "replace").strip().lower().split(",")
         columns = tuple(_NAMES.get(name, "") for name in names)
         if len({*columns}) != len(columns) or not {*columns} >= _REQUIRED or "" in columns:
@@ -105,11 +104,11 @@ class Title(NamedTuple):
 
     @property
     def grammar(self) -> Grammar:
-        """The shape of the rows."""
+        """The grammar of the rows."""
         last = len(self.columns) - 1
         parts = [f"{{{name}}}" if name in _NUMBERS else "{...}" if place == last else "{>,}"
                  for place, name in enumerate(self.columns)]  # fmt: skip
-        # The text of a column ends behind its comma.
+        # The text of a column ends at its comma.
         row = "".join(part if part == "{>,}" or place == last else f"{part},"
                       for place, part in enumerate(parts))  # fmt: skip
         return Grammar({"": None, row: Op.MALLOC})
@@ -126,7 +125,7 @@ def is_table(head: bytes) -> bool:
 
 
 def read_title(log: Log) -> tuple[Title, int]:
-    """Read up to the first row; return the title, and the number of that row's line."""
+    """Read up to the first row. Return the title and the line number of the first row."""
     line = 1
     while (start := log.stream.peek_line(_TITLE_BYTES)) and not start.strip():
         log.stream.readline()
@@ -143,7 +142,7 @@ def read_title(log: Log) -> tuple[Title, int]:
 
 
 def read_table(log: Log, title: Title, first_line: int) -> LifetimesTable:
-    """Read the rows under a title; a mistake is a complaint to the log."""
+    """Read the rows under a title. Report each mistake to the log."""
     kept: list[list[Ints]] = [[] for _ in range(6)]
     gaps: list[Use] = []
     count = 0
@@ -180,7 +179,7 @@ def read_table(log: Log, title: Title, first_line: int) -> LifetimesTable:
 
 
 def _alive(log: Log, rows: Rows, lower: Ints, upper: Ints) -> NDArray[np.bool_]:
-    """Return a mask of the rows that are buffers; complain of rows that end before they begin."""
+    """Return a mask of the rows that are buffers. Report rows that end before they begin."""
     object_ = rows.op != NO_EVENT
     empty = object_ & (lower >= upper)
     if empty.any():
@@ -198,7 +197,10 @@ def _texts(rows: Rows, chosen: NDArray[np.intp], place: int) -> Iterator[str]:
 
 
 def _gaps(log: Log, text: str, line: int, buffer: Use) -> Iterator[Use]:
-    """Yield the gaps of a buffer, within its lifetime; `buffer` has its row, times and bytes."""
+    """Yield the gaps of a buffer within its lifetime.
+
+    `buffer` contains its row, times and bytes.
+    """
     found = []
     for word in text.split():
         match = _GAP.fullmatch(word)

@@ -1,4 +1,4 @@
-"""Formats with a line an event."""
+"""Formats with one line per event."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Change = Callable[[Log, Rows], Rows]
 
 @dataclass(frozen=True)
 class LineFormat:
-    """A log with a line an event, recognised by a regular expression that its beginning matches.
+    """A log with one line per event, recognised by a regular expression for its beginning.
 
-    `Interpreter` defines the grammar's fields and `pointers`. Fields with the name of an optional
-    column become that column. Where lines depend on others, `change` makes for each log the
-    function that processes every run of rows, and `changed` names the columns that it adds. A log
-    `may_begin_late` if its tool can be attached to a running program or started by it.
+    `Interpreter` defines the grammar's fields and `pointers`. A field with the name of an optional
+    column becomes that column. If lines depend on other lines, `change` creates for each log a
+    function that processes every run of rows, and `changed` names the columns that the function
+    adds. A log `may_begin_late` if its tool can be attached to a running program or started by it.
     """
 
     name: str
@@ -36,7 +36,7 @@ class LineFormat:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The optional columns that its events have."""
+        """The optional columns of its events."""
         fields = {*self.grammar.fields, *self.changed}
         return tuple(name for name in OPTIONAL_COLUMNS if name in fields)
 
@@ -50,18 +50,18 @@ class LineFormat:
         return Reading(self.columns, self.batches(log))
 
     def batches(self, log: Log, first_line: int = 1) -> Iterator[Batch]:
-        """Yield the events of the lines that are left, the first of them being `first_line`."""
+        """Yield the events of the remaining lines. The first of them has number `first_line`."""
         interpreter = self.interpreter(log)
         for rows in self.rows(log, first_line):
             yield interpreter.batch(rows)
 
     def rows(self, log: Log, first_line: int = 1) -> Iterator[Rows]:
-        """Yield the lines that are left, the first of them being `first_line`."""
+        """Yield the rows of the remaining lines. The first of them has number `first_line`."""
         change = self.change() if self.change else None
         for rows in scan(log, self.grammar, first_line):
             yield change(log, rows) if change else rows
 
     def interpreter(self, log: Log) -> Interpreter:
-        """Return the interpreter that makes events of the lines of a log."""
+        """Return the interpreter that converts the lines of a log to events."""
         hexadecimal = any("{key:" in pattern for pattern in self.grammar.patterns)
         return Interpreter(log, self.columns, pointers=self.pointers, hexadecimal=hexadecimal)

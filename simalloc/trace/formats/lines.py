@@ -1,4 +1,4 @@
-"""Lines of text as rows of numbers, and back."""
+"""Conversion of lines of text to rows of numbers, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RANGE: Final = 2  # SCAN_RANGE of c/scan.h
 
 
 class Rows(NamedTuple):
-    """Lines as numbers: `op` (or `NO_EVENT`) and each named field, one entry a line."""
+    """Lines as numbers: `op` (or `NO_EVENT`) and each named field, with one entry per line."""
 
     op: NDArray[np.uint8]
     fields: Mapping[str, NDArray[np.int64]]
@@ -29,13 +29,13 @@ class Rows(NamedTuple):
     text: memoryview
 
     def lines(self, rows: Iterable[int]) -> list[str]:
-        """Return some of the lines as the log has them."""
+        """Return some of the lines as text, as in the log."""
         lines = bytes(self.text).split(b"\n")
         return [lines[row].decode("utf-8", "backslashreplace") for row in rows]
 
 
 def scan(log: Log, grammar: Grammar, first_line: int = 1) -> Iterator[Rows]:
-    """Yield the lines that are left in a log; the arrays are used again for the next."""
+    """Yield the remaining lines of a log. The next lines reuse the arrays."""
     kind = np.empty(_ROWS, np.uint8)
     numbers = np.empty((max(1, len(grammar.fields)), _ROWS), np.int64)
     line = first_line
@@ -78,7 +78,7 @@ def _without_unlike(log: Log, rows: Rows) -> Rows:
 
 
 def printed(grammar: Grammar, kind: NDArray[np.uint8], **fields: NDArray[np.int64]) -> bytes:
-    """Return rows as lines: `kind` is the number of each one's pattern in the grammar."""
+    """Return rows as lines. `kind` contains the number of each row's pattern in the grammar."""
     if not len(kind):
         return b""
     numbers = np.stack([fields[name] for name in grammar.fields])

@@ -1,4 +1,4 @@
-"""The input and output of every format's reader: a log, and batches of its events."""
+"""The input and output of every format's reader: a log, and batches of events."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from simalloc.trace.sites import SiteNames
 from simalloc.trace.stacks import Stacks
 
 MatchFrees = Literal["newest", "oldest"]
-"""The one of several equal objects that an ambiguous free ends."""
+"""The choice between several equal objects that an ambiguous free may end."""
 
 
 @dataclass
 class Tally:
-    """Number of omissions of one kind in a log, and the line of the first."""
+    """Number of omissions of one kind in a log, and the line of the first omission."""
 
     count: int = 0
     first_line: int | None = None
 
     def add(self, count: int, line: int | None) -> None:
-        """Count more of it."""
+        """Count more omissions."""
         if self.count == 0:
             self.first_line = line
         self.count += count
@@ -39,11 +39,12 @@ class Log:
 
     `left_out` counts the parts of the log that the trace lacks, by kind. A reader that can continue
     after a fault calls `complain`, which raises an error unless the log is read leniently. `sites`
-    has the names of the log's call sites, or `stacks` their call paths, and `provenance` other
-    entries for the trace's provenance. In a log of several devices, `device` selects one. `elf` is
-    the program with the log's return addresses. `may_begin_late` states that the tool may have been
-    attached to a running program; frees of blocks unknown to the log are then counted.
-    `match_frees` is the requested guess, and `guessed` states whether it was necessary.
+    contains the names of the log's call sites, or `stacks` contains their call paths. `provenance`
+    contains other entries of the trace's provenance. `device` selects one device of a log of
+    several. `elf` is the program that contains the log's return addresses. `may_begin_late` states
+    that the tool may have been attached to a running program; frees of blocks unknown to the log
+    are then counted. `match_frees` is the requested guess, and `guessed` states whether a guess was
+    necessary.
     """
 
     stream: LogStream
@@ -59,7 +60,7 @@ class Log:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def leave_out(self, what: str, count: int = 1, line: int | None = None) -> None:
-        """Count something that no trace holds, such as a failed allocation."""
+        """Count an item that a trace cannot contain, such as a failed allocation."""
         if count:
             self.left_out.setdefault(what, Tally()).add(count, line)
 
@@ -88,19 +89,19 @@ class Batch:
     hexadecimal: bool = False
 
     def key(self, event: int) -> str:
-        """Return the key of one of the events as the log has it."""
+        """Return the key of one of the events as written in the log."""
         key = int(self.events.key[event])
         return hex(key % 2**64) if self.hexadecimal else str(key)
 
     def line(self, event: int) -> int | None:
-        """Return the line of one of the events."""
+        """Return the line of an event."""
         if self.first_line is None:
             return None
         return self.first_line + (event if self.rows is None else int(self.rows[event]))
 
 
 class Reading(NamedTuple):
-    """A log as a format reads it: the optional columns of its events, and the events."""
+    """Result of reading a log: the optional columns of its events, and the events."""
 
     columns: tuple[str, ...]
     batches: Iterator[Batch]
@@ -115,10 +116,10 @@ class Format(Protocol):
 
     @property
     def title(self) -> str:
-        """Title of the format for people."""
+        """Title of the format in messages and tables."""
 
     def sniff(self, head: bytes) -> bool:
         """Return whether a log that begins with `head` has this format."""
 
     def read(self, log: Log) -> Reading:
-        """Read the log's events; raises `TraceError`, now or later, for what cannot be read."""
+        """Read the log's events. Raises `TraceError`, now or later, if the log cannot be read."""

@@ -1,4 +1,4 @@
-"""Firefox's logalloc: `PID TID malloc(SIZE)=0xADDRESS`, also as logalloc_munge.py rewrites it."""
+"""Firefox's logalloc: `PID TID malloc(SIZE)=0xADDRESS`, or the output of logalloc_munge.py."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""ltrace: `malloc(SIZE) = 0xADDRESS` among the other calls, behind what its options put before it.
+"""ltrace: `malloc(SIZE) = 0xADDRESS` among other calls, after a prefix that options determine.
 
-A call that another one interrupts stands in two lines, `malloc(8 <unfinished ...>` and later
-`<... malloc resumed> ) = 0xADDRESS`. Between the two, other threads make calls of their own; what
-the same thread calls there is the inside of the allocator, and no request of the program.
+A call that another call interrupts is printed in two lines, `malloc(8 <unfinished ...>` and later
+`<... malloc resumed> ) = 0xADDRESS`. Calls of other threads between the two lines are requests of
+the program. Calls of the same thread between the two lines are made by the allocator itself and are
+not requests of the program.
 
-Calls through a program's table of imports (-e) are `malloc(`; entries of the function itself (-x),
-from wherever it is called, are `malloc@libc.so.6(`. A log has the one kind or the other.
+Calls through a program's table of imports (-e) are printed as `malloc(`. Entries of the function
+itself (-x), whoever calls it, are printed as `malloc@libc.so.6(`. A log contains only one of the
+two kinds.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _PREFIX: Final = re.compile(
 )
 _LINES: Final = re.compile(rb"(?:[^\n]*\n)*?" + _PREFIX.pattern + rb"[^\n]*(?:\) += |<unfinished)")
 
-# The arguments that a call begins with; ltrace shows others behind them, whatever they may be.
+# The arguments at the beginning of a call. ltrace prints further arguments after them.
 _ALLOCATIONS: Final = {
     "malloc({size:u}": Op.MALLOC,
     "calloc({count:u}, {size:u}": Op.CALLOC,
@@ -50,7 +52,10 @@ _BEGUN, _FREE_BEGUN, _RESUMED, _UNFINISHED = range(1, 5)
 
 
 def _calls(*, entries: bool) -> dict[str, Op | None]:
-    """Return the patterns of calls behind the prefix; a line that begins so is one or wrong."""
+    """Return the patterns of calls after the prefix.
+
+    A line that begins like a call must be valid.
+    """
     patterns: dict[str, Op | None] = {}
     allocations = {_named(call, entries=entries): op for call, op in _ALLOCATIONS.items()}
     frees = [_named(call, entries=entries) for call in _FREES]
@@ -69,14 +74,14 @@ def _calls(*, entries: bool) -> dict[str, Op | None]:
 
 
 def _named(call: str, *, entries: bool) -> str:
-    """Return a call's pattern; of an entry the library stands behind the name."""
+    """Return a call's pattern. In an entry, the library follows the name."""
     return call.replace("(", "@{>(}", 1) if entries and "{>(}" not in call else call
 
 
 def _prefix(found: re.Match[bytes]) -> tuple[str, str, bool]:
-    """Return the prefix of all lines of a log and of its calls, as in one of them.
+    """Return the prefix of a log's lines, the library of its calls, and whether calls are entries.
 
-    And whether its calls are entries.
+    All three are read from one line of the log.
     """
     before = {b"": "", b"[": "[pid {thread}] "}.get((found["thread"] or b"")[:1], "{thread} ")
     before += "{seconds}.{microseconds} " if found["time"] else ""
@@ -85,7 +90,7 @@ def _prefix(found: re.Match[bytes]) -> tuple[str, str, bool]:
 
 @cache
 def _grammar(before: str, library: str, entries: bool) -> Grammar:  # noqa: FBT001 - see _prefix
-    """Return the grammar of a log as `_prefix` has seen it."""
+    """Return the grammar of a log with the properties that `_prefix` has found."""
     names = [call.partition("(")[0].partition("{")[0] for call in (*_ALLOCATIONS, *_FREES)]
     resumed = [f"<... {name}{'{}' if name in ('_Zn', '_Zd') else ''} resumed>" for name in names]
     return Grammar(
@@ -104,17 +109,17 @@ def _grammar(before: str, library: str, entries: bool) -> Grammar:  # noqa: FBT0
 
 
 class _Call(NamedTuple):
-    """An allocation that was interrupted: its op, and the fields that it was called with."""
+    """An allocation that was interrupted: its op and its fields."""
 
     op: int
     fields: dict[str, int]
 
 
 class _Nesting:
-    """Puts together the two halves of calls, and takes out what an allocator calls itself."""
+    """Joins the two halves of calls, and removes calls that an allocator makes itself."""
 
     def __init__(self) -> None:
-        self._open: dict[int, list[_Call]] = {}  # by thread, the innermost last
+        self._open: dict[int, list[_Call]] = {}  # by thread, the innermost call last
 
     def __call__(self, log: Log, rows: Rows) -> Rows:
         fields = dict(rows.fields)
@@ -169,7 +174,7 @@ class _Nesting:
 
 
 class _Ltrace:
-    """Has a prefix to its lines that depends on the options with which it was recorded."""
+    """Log of ltrace. The prefix of its lines depends on the options of the recording."""
 
     name = "ltrace"
     title = "ltrace"

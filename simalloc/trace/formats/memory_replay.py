@@ -49,7 +49,7 @@ _TIMED: Final = _with(
 
 
 class _MemoryReplay:
-    """Has times in all lines or in none."""
+    """Log of memory_replay. Either all lines or none have times."""
 
     name = _PLAIN.name
     title = _PLAIN.title

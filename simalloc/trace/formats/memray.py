@@ -1,4 +1,4 @@
-"""memray's capture files, read record by record through memray itself (the extra `memray`)."""
+"""memray's capture files, read record by record by memray itself (the extra `memray`)."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _LZ4: Final = b"\x04\x22\x4d\x18"
 _HEAD: Final = 64
 _BLOCK: Final = 1 << 20
 CHILD: Final = Path(__file__).with_name("memray_child.py")
-_AGGREGATED: Final = 3  # the child's exit code
-_NUMBERS: Final = 5  # a record
-_RECORD: Final = 8 * _NUMBERS  # bytes
+_AGGREGATED: Final = 3  # exit code of the child for a file of totals
+_NUMBERS: Final = 5  # numbers per record
+_RECORD: Final = 8 * _NUMBERS  # bytes per record
 _RECORDS: Final = 1 << 14
-_FRAMES: Final = 256  # of a call path
-_LONGEST: Final = 200  # bytes of what the child says
+_FRAMES: Final = 256  # maximum frames of a call path
+_LONGEST: Final = 200  # maximum bytes of the child's last message
 _STOPPED: Final = "Memray ERROR"
-"""All that memray's reader does about a record it cannot read is to say this on stderr and end."""
+"""The text that memray's reader prints to stderr before it ends at an unreadable record."""
 _COLUMNS: Final = ("thread", "site")
 
-# memray's AllocatorType: a realloc is recorded as a free and an allocation.
+# Values of memray's AllocatorType. A realloc is recorded as a free and an allocation.
 _FREES: Final = (1, 5)
 _CALLOCS: Final = (3, 8)
 _MAPPINGS: Final = (14, 15)
@@ -47,7 +47,7 @@ _KNOWN: Final = tuple(range(1, 16))
 
 @dataclass(frozen=True)
 class _Memray:
-    """A file that holds every allocation; one of totals by place is refused."""
+    """A file that contains every allocation. A file of totals by place is refused."""
 
     name: str = "memray"
     title: str = "memray"
@@ -58,12 +58,12 @@ class _Memray:
 
     def read(self, log: Log) -> Reading:
         """Read the log's events."""
-        log.may_begin_late = True  # memray attach, and memray run, which attaches to a Python
+        log.may_begin_late = True  # memray attach, or memray run attaching to a Python
         if find_spec("memray") is None:
             raise log.wrong(
                 "is a file of memray, which is needed to read it: pip install 'simalloc[memray]'"
             )
-        if not self.sniff(log.stream.peek(_HEAD)):  # memray may go through all of it to tell
+        if not self.sniff(log.stream.peek(_HEAD)):  # memray may read the whole file to recognise it
             raise log.wrong("does not begin as a file of memray does")
         return Reading(_COLUMNS, _batches(log))
 
@@ -77,7 +77,10 @@ def _batches(log: Log) -> Iterator[Batch]:
 
 
 class _Sites:
-    """Numbers the call paths of memray's places, which the child writes before their records."""
+    """Numbers the call paths of memray's places.
+
+    The child writes the paths before their records.
+    """
 
     def __init__(self, log: Log, names: IO[bytes]) -> None:
         self._log = log
@@ -85,11 +88,11 @@ class _Sites:
         self._of_place: dict[int, int] = {}
 
     def __call__(self, places: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Return the site of each place; 0 for those that the child did not name."""
+        """Return the site of each place, or 0 for places that the child did not name."""
         while (line := self._names.readline()).endswith(b"\n"):
             place, frames = json.loads(line)
             self._of_place[place] = self._log.stacks.path(frames)
-        self._names.seek(-len(line), os.SEEK_CUR)  # it is still being written
+        self._names.seek(-len(line), os.SEEK_CUR)  # the line is not yet complete
         different, which = np.unique(places.view(np.uint64), return_inverse=True)
         numbers = [self._of_place.get(place, 0) for place in different.tolist()]
         return np.array(numbers, np.uint32)[which]
@@ -115,8 +118,8 @@ def _batch(log: Log, numbers: NDArray[np.int64], threads: Numbering, sites: _Sit
 
 
 def _records(log: Log, names: str) -> Iterator[NDArray[np.int64]]:
-    """Yield allocator, address, size, thread and place of the records, shape (5, records)."""
-    with tempfile.NamedTemporaryFile(suffix=".memray") as copy:  # memray reads files alone
+    """Yield allocator, address, size, thread and place of records, shape (5, records)."""
+    with tempfile.NamedTemporaryFile(suffix=".memray") as copy:  # memray can only read files
         while block := log.stream.read(_BLOCK):
             copy.write(block)
         copy.flush()
@@ -124,7 +127,7 @@ def _records(log: Log, names: str) -> Iterator[NDArray[np.int64]]:
 
 
 def start_child(arguments: list[str], complaint: BinaryIO) -> subprocess.Popen[bytes]:
-    """Start `memray_child.py`, its records on a pipe."""
+    """Start `memray_child.py` with its records on a pipe."""
     command = [sys.executable, "-I", str(CHILD), *arguments]
     return subprocess.Popen(  # noqa: S603 - our own program on our own copy of the log
         command, stdout=subprocess.PIPE, stderr=complaint
@@ -153,7 +156,7 @@ def _records_of(log: Log, path: str, names: str) -> Iterator[NDArray[np.int64]]:
 
 
 def _last_line(complaint: BinaryIO) -> str:
-    """Return the last of what the child has said; before are warnings about symbols."""
+    """Return the child's last line. Earlier lines are warnings about symbols."""
     length = complaint.seek(0, os.SEEK_END)
     complaint.seek(max(length - _LONGEST, 0))
     return complaint.read().decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]

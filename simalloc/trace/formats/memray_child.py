@@ -1,12 +1,12 @@
 """Writes the records of a memray file to stdout: `memray_child.py FILE NAMES FRAMES`.
 
-A program of its own, run by `memray.py`. To the file NAMES go the call paths of the places, the
-innermost FRAMES functions of each, as lines of JSON: [place, [[function, file, line], ...]]. A
-record is five int64: allocator, address, size, thread, place.
+`memray.py` runs this module as a separate program. The call paths of the places are written to the
+file NAMES, with at most FRAMES innermost functions each, as lines of JSON: [place, [[function,
+file, line], ...]]. A record consists of five int64: allocator, address, size, thread, place.
 
-memray's reader is native code that trusts the file, so a damaged file can end the process that
-reads it. A damaged length or count cannot exhaust the machine either: memory and time of the
-process are limited in proportion to the file.
+memray's reader is native code that trusts the file, so a damaged file can crash the process that
+reads it. The memory and processor time of the process are limited in proportion to the file, so a
+damaged length or count cannot exhaust the machine.
 """
 
 from __future__ import annotations
@@ -25,37 +25,39 @@ import memray
 RECORDS = 1 << 14
 AGGREGATED = 3
 UNREADABLE = 4
-LONGEST = 100  # characters of a name
+LONGEST = 100  # maximum characters of a name
 FREES = (1, 5, 15)
-"""Allocators of records that have no call path."""
+"""Allocators whose records have no call path."""
 NAMED = 1 << 16
 MEMORY = 160 << 20
-"""Bytes of data that the process may have; it has 13 MB before it reads."""
+"""Fixed limit of the process's data in bytes. It uses 13 MB before it reads the file."""
 MEMORY_A_BYTE = 128
-"""Further bytes of memory for each byte of the file: the reader keeps the live allocations."""
+"""Further bytes per byte of the file, because the reader keeps the live allocations."""
 SYMBOLS = 2 << 30
-"""Further bytes of memory for native traces: the reader loads symbols of their libraries."""
+"""Further bytes for native traces, because the reader loads the symbols of their libraries."""
 FRAMES_A_BYTE = 64
-"""A frame takes four bytes or more, and LZ4 makes them at most 255 times smaller."""
+"""Frames per byte of the file. A frame takes at least four bytes, and LZ4 compresses at most 255
+times.
+"""
 SECONDS = 120
-"""Processor time for the reader's first pass over the file, and again for `RECORDS` records."""
+"""Processor seconds for the reader's first pass over the file, and for each `RECORDS` records."""
 BYTES_A_SECOND = 1 << 20
 
 
 def limit_memory(wanted: int) -> None:
-    """Let this process have no more bytes of data than are wanted."""
+    """Limit the data of this process to `wanted` bytes."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     within = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (within, hard))
 
 
 def limit_time(size: int) -> None:
-    """Let this process work for some time from now; a signal ends it then, native code or not."""
+    """Limit the processor time of this process from now on. A signal ends even native code."""
     signal.setitimer(signal.ITIMER_PROF, SECONDS + size // BYTES_A_SECOND)
 
 
 def write_records(path: str, names: TextIO, frames: int) -> None:
-    """Write all records of a file, and name each place at its first allocation."""
+    """Write all records of a file, and name each place before its first allocation."""
     named: set[int] = set()
     size = Path(path).stat().st_size
     memory = MEMORY + MEMORY_A_BYTE * size
@@ -95,6 +97,6 @@ if __name__ == "__main__":
     except MemoryError:
         sys.stderr.write("it takes memory out of proportion")
         sys.exit(UNREADABLE)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the file cannot be read
+    except Exception as error:  # noqa: BLE001 - after any error the file cannot be read
         sys.stderr.write(str(error))
         sys.exit(UNREADABLE)

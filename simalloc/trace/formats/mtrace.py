@@ -15,7 +15,8 @@ from simalloc.trace.formats.lines import Rows
 from simalloc.trace.formats.log import Log
 from simalloc.trace.formats.numbering import Numbering
 
-# `half` tells the two lines of a realloc, which glibc writes under one lock, and a failed one.
+# Values of `half`, for the two lines of a realloc and for a failed realloc. glibc writes both lines
+# under one lock.
 _FIRST, _SECOND, _FAILED = 1, 2, 3
 _LINES: Final = {
     "+ {key:p} {size:p}": Op.MALLOC,
@@ -27,10 +28,10 @@ _LINES: Final = {
 
 
 class _Pairs:
-    """Gives the second half of each realloc the address in the first, and numbers the callers."""
+    """Copies each realloc's address from its first to its second line, and numbers callers."""
 
     def __init__(self) -> None:
-        self._open: int | None = None  # the address in a first half at the end of the last run
+        self._open: int | None = None  # address of a first half at the end of the last run
         self._callers = Numbering(first=1)
 
     def __call__(self, log: Log, rows: Rows) -> Rows:
@@ -56,7 +57,7 @@ class _Pairs:
         return rows._replace(op=op, fields={**rows.fields, "old": old, "site": site})
 
     def _sites(self, log: Log, rows: Rows) -> NDArray[np.int64]:
-        """Return a number for each caller, and note its name; 0 where the line names none."""
+        """Return a number for each caller and store its name, or 0 for lines without a caller."""
         callers = rows.fields["caller"]
         sites = np.zeros(len(callers), np.int64)
         known = np.flatnonzero(callers)

@@ -1,4 +1,4 @@
-"""Small numbers for large ones."""
+"""Numbering of distinct values with consecutive small numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Numbering:
         self._first = first
         self._numbers: dict[int, int] = {}
         self.new: list[int] = []
-        """Where in the values of the last call those stand that are new, in order."""
+        """Indexes of the values of the last call that were new, in order."""
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values' numbers."""

@@ -1,4 +1,4 @@
-"""Logs in a user's own format: a regular expression for each kind of line."""
+"""Logs in a user-defined format: a regular expression for each kind of line."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ _KINDS: Final = {
     "malloc": Op.MALLOC,
     "end": Op.THREAD_END,
 }
-"""In the order in which they are tried: a pattern for malloc often fits the line of a realloc."""
+"""Kinds in the order in which they are tried. A pattern for malloc often matches the line of a
+realloc.
+"""
 
 _GROUPS: Final = {"malloc": "size", "free": "id", "realloc": "size", "end": "thread"}
-"""The group that a pattern must have; `hexsize` stands for `size`."""
+"""The group that each pattern must contain; `hexsize` may replace `size`."""
 _TIMES: Final = {"time": 9, "time_ms": 6, "time_us": 3, "time_ns": 0}
-"""The groups that hold a time, and the power of ten that makes nanoseconds of it."""
+"""The groups that contain a time, and the power of ten that converts it to nanoseconds."""
 _ANYWHERE: Final = ("thread", "stream", *_TIMES)
 _KNOWN: Final = {
     "malloc": ("size", "hexsize", "count", "id", "alignment", *_ANYWHERE),
@@ -40,26 +42,26 @@ _KNOWN: Final = {
     "realloc": ("size", "hexsize", "count", "id", "old", *_ANYWHERE),
     "end": _ANYWHERE,
 }
-"""All groups that a pattern may have; one for lines to be ignored may have any."""
+"""All groups that a pattern may contain. A pattern of ignored lines may contain any group."""
 _COLUMNS: Final = ("alignment", "thread", "time", "stream")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(,\d{3})+")
 
 _NULL: Final = re.compile(r"0x0+|\s*\(?(?:nil|null|none)\)?|nullptr|", re.IGNORECASE)
-_HALF: Final = 1 << 63  # of the numbers that a word holds
-_EVENTS: Final = 1 << 16  # in a batch
+_HALF: Final = 1 << 63  # half the number of values of a 64-bit word
+_EVENTS: Final = 1 << 16  # events per batch
 
 
 @dataclass(frozen=True)
 class PatternFormat:
-    """Reads each line by the first of the patterns that is found anywhere in it.
+    """Reads each line with the first pattern that matches anywhere in the line.
 
-    `patterns` has regular expressions for `malloc` and `free`, and may have `realloc`, `ignore` and
-    `end`, which marks the exit of a thread. Group `size` is a request in bytes, decimal or
-    hexadecimal with 0x, `hexsize` a request that is always hexadecimal, and `count` an optional
-    factor. `id` is the block's address, number or name, and `old` the argument of a realloc if it
-    differs. Without `id`, mallocs are numbered from 0. `thread` and `stream` are numbers or names,
-    `alignment` is bytes, and `time` is seconds; `time_ms`, `time_us` and `time_ns` are other units.
-    Raises `TraceError` for an invalid pattern, and for a group of any other name.
+    `patterns` contains regular expressions for `malloc` and `free`, and optionally for `realloc`,
+    `ignore` and `end` (thread exit). Group `size` is the requested bytes, in decimal or in
+    hexadecimal with 0x. `hexsize` is the requested bytes in hexadecimal, and `count` is an optional
+    factor. `id` is the block's address, number or name, and `old` is the argument of a realloc if
+    it differs. Without `id`, mallocs are numbered from 0. `thread` and `stream` are numbers or
+    names. `alignment` is in bytes, and `time` is in seconds; `time_ms`, `time_us` and `time_ns`
+    have other units. Raises `TraceError` for an invalid pattern, or for a group with another name.
     """
 
     patterns: Mapping[str, str]
@@ -77,15 +79,15 @@ class PatternFormat:
         for kind in self.patterns:
             self._compiled(kind)
 
-    def sniff(self, head: bytes) -> bool:  # noqa: ARG002 - patterns tell no format
-        """Return False: such a log is never recognised by its content."""
+    def sniff(self, head: bytes) -> bool:  # noqa: ARG002 - content does not identify the format
+        """Return False, because such a log is never recognised by its content."""
         return False
 
     def read(self, log: Log) -> Reading:
         """Read the log's events.
 
-        A log with ids may be of a tool that was attached to a running program. Without ids, a free
-        of a number that is not given out yet is a mistake.
+        The tool of a log with ids may have been attached to a running program. Without ids, a free
+        of a number that has not been allocated yet is a mistake.
         """
         log.may_begin_late = "id" in self._compiled("malloc").groupindex
         return Reading(self._columns, self._batches(log))
@@ -139,7 +141,7 @@ class PatternFormat:
 
 
 class _Reader:
-    """Makes events of lines, one after the other."""
+    """Converts lines to events, one line after the other."""
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class _Reader:
         self._events: list[tuple[int, ...]] = []
 
     def take(self, line: bytes, number: int) -> None:
-        """Take in the next line."""
+        """Convert the next line."""
         text = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
         for op, pattern in self._patterns:
             if found := pattern.search(text):
@@ -205,9 +207,9 @@ class _Reader:
         return optional
 
     def _time(self, groups: dict[str, str | None], line: int) -> int:
-        """Return the nanoseconds since the first time; a line without one has the last line's.
+        """Return the nanoseconds since the first time. A line without a time gets the last time.
 
-        Times never run backwards.
+        Times never decrease.
         """
         for group, power in _TIMES.items():
             if text := groups.get(group):
@@ -246,7 +248,7 @@ class _Reader:
         self._add(op, _key(old), size, _key(new), line, optional)
 
     def _request(self, groups: dict[str, str | None], line: int) -> int | None:
-        """Return the bytes that a line asks for; None, which has been complained of, if unknown."""
+        """Return the bytes that a line requests, or None after reporting an unknown request."""
         base = 16 if groups.get("hexsize") else 10
         size = self._number(groups.get("hexsize") or groups.get("size") or "", line, base)
         count = self._number(groups.get("count") or "1", line, 10)
@@ -265,14 +267,14 @@ class _Reader:
 
 
 def _value(text: str, base: int = 10) -> int:
-    """Return a number; with 0x it is hexadecimal, and its thousands may be set apart by commas."""
+    """Return a number. It is hexadecimal with 0x, and commas may separate its thousands."""
     if _THOUSANDS.fullmatch(text):
         text = text.replace(",", "")
     return int(text, 16 if text[:2].lower() == "0x" else base)
 
 
 def _key(text: str) -> int:
-    """Return a number for an object's number, address or name: of a name a digest."""
+    """Return an object's number or address as a number, or a digest of its name."""
     try:
         value = _value(text)
     except ValueError:

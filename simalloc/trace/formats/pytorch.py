@@ -1,10 +1,10 @@
 """PyTorch's memory snapshots: the requests to the caching allocator of one device.
 
-A snapshot is a pickle, which can hold code; it is read so that nothing in it can run
-(`pytorch_pickle.py`). Objects that were live before the history begins come first, as mallocs by
-address. Requests that failed are mallocs, freed at once if the program then made more requests.
-Actions of the allocator itself, such as taking a segment, are not events: the trace's provenance
-counts them, under `device` (`pytorch_history.py`).
+A snapshot is a pickle, which can contain code. The reader never executes this code
+(`pytorch_pickle.py`). Objects that were live before the history begins are the first mallocs, in
+order of address. A failed request is a malloc, which is freed immediately if the program makes more
+requests afterwards. Actions of the allocator itself, such as allocating a segment, are not events.
+The trace's provenance counts them under `device` (`pytorch_history.py`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from simalloc.trace.shapes import ReadEvents
 from simalloc.trace.sites import PATH
 
 _EVENTS: Final = 1 << 16
-_LARGEST: Final = 1 << 30  # bytes of a snapshot
-_FRAMES: Final = 5  # of a call path, the innermost
+_LARGEST: Final = 1 << 30  # maximum bytes of a snapshot
+_FRAMES: Final = 5  # maximum innermost frames of a call path
 _LONGEST_TEXT: Final = 100
 
 
@@ -69,7 +69,7 @@ def _add_start(
     before: np.ndarray[Any, Any],
     rows: np.ndarray[Any, Any],
 ) -> None:
-    """Put the segments of the start into the provenance, as far as they can be known."""
+    """Add the segments before the history to the provenance, as far as they are known."""
     if not len(rows):
         return
     device = log.provenance["device"]
@@ -88,8 +88,8 @@ def _add_start(
 def _events(rows: np.ndarray[Any, Any], op: np.ndarray[Any, Any]) -> Iterator[Batch]:
     """Yield the events of rows. A failed request gets a key that is not an address.
 
-    If the program made more requests afterwards, it went on without the object, which is freed at
-    once.
+    If the program made more requests afterwards, it continued without the object, which is freed
+    immediately.
     """
     failed = rows[:, 0] == entries.OOM
     went_on = failed & (np.arange(len(rows)) < np.flatnonzero(op == Op.MALLOC).max(initial=0))
@@ -119,7 +119,7 @@ def _loaded(log: Log) -> entries.Loaded:
 
 
 def _content(log: Log) -> bytes:
-    if not FORMAT.sniff(log.stream.peek(2)):  # before all of it is read into memory
+    if not FORMAT.sniff(log.stream.peek(2)):  # before the whole log is read into memory
         raise log.wrong("does not begin as a memory snapshot of PyTorch does")
     content = log.stream.read(_LARGEST + 1)
     if len(content) > _LARGEST:
@@ -128,7 +128,7 @@ def _content(log: Log) -> bytes:
 
 
 def _history(log: Log, loaded: entries.Loaded) -> History:
-    """Return the history of the chosen device, or the only one."""
+    """Return the history of the chosen device, or of the only device."""
     snapshot = loaded.whole if isinstance(loaded.whole, dict) else {}
     traces = snapshot.get("device_traces")
     if not isinstance(traces, list) or not all(isinstance(each, list) for each in traces):
@@ -141,7 +141,7 @@ def _history(log: Log, loaded: entries.Loaded) -> History:
             "an entry is not as a snapshot has them",
             count=len(traces[device]) - len(places),
         )
-    try:  # what else is in the snapshot can be anything
+    try:  # all other parts of a snapshot may have any content
         live, reserved = live_blocks(snapshot.get("segments", []), device, loaded.pools.number)
         settings = settings_text(snapshot.get("allocator_settings"))
     except Exception as error:
@@ -174,7 +174,7 @@ def _device(log: Log, traces: list[list[Any]]) -> int:
 
 
 class _Places:
-    """Numbers the call paths of a snapshot, and names them; 0 where an entry has none."""
+    """Numbers and names the call paths of a snapshot. Number 0 means no call path."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -195,7 +195,7 @@ class _Places:
 
 
 def _short(text: object) -> str:
-    """Return a text, or its end if it is long: many entries may share a text that is huge."""
+    """Return a text, or the end of a long text, because many entries may share a huge text."""
     return text[-_LONGEST_TEXT:] if isinstance(text, str) else "?"
 
 

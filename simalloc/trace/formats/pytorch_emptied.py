@@ -1,4 +1,4 @@
-"""Segments that were returned because the program emptied the cache, or to make room."""
+"""Segments that the program returned by emptying the cache, or the allocator to make space."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 _SMALL: Final = 1 << 20
 _MIN_LARGE: Final = 10 << 20
-"""Requests up to `_SMALL` have segments of their own, which are smaller than all others."""
+"""Maximum request that is served from small segments, and minimum size of other segments."""
 
 
 def emptied(history: History) -> NDArray[np.int64]:
     """Return the entries with which the program began to empty the cache.
 
-    Frames tell. Without them, what went back in a row is the program's unless it can have been to
-    make room for the request that follows.
+    Frames identify these entries. Without frames, the program is assumed to have returned a run of
+    segments unless the allocator may have returned them to make space for the following request.
     """
     empties = history.column("empties")
     begins, ends = history.returned.T
@@ -39,10 +39,10 @@ def _made_room(
     ends: NDArray[np.int64],
     requests: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Return whether the returns in each run of entries can have made room for its request.
+    """Return whether each run of returned segments may have made space for its request.
 
-    They can if the request failed, or if it took more than the minimum of the room, and could not
-    have been served by the returned segments.
+    This is possible in two cases. Either the request failed, or it took more new memory than the
+    device is known to have had free, and the returned segments could not have served it.
     """
     failed = np.append(history.column("action"), entries.NO_EVENT)[requests] == entries.OOM
     taken = np.append(0, np.cumsum(np.maximum(history.changes, 0)))
@@ -69,7 +69,7 @@ def _serves(history: History, begin: int, end: int, request: int) -> bool:
 
 
 def _mapped_again(history: History, begin: int, end: int, request: int) -> int:
-    """Return the bytes taken from `end` to `request` of pages that had just gone back."""
+    """Return the bytes mapped from `end` to `request` in pages that had just been unmapped."""
     address, size = history.column("address"), history.column("size")
     given = begin + np.flatnonzero(history.column("action")[begin:end] == entries.UNMAP)
     low, high = np.sort(address[given]), np.sort(address[given] + size[given])
@@ -80,7 +80,7 @@ def _mapped_again(history: History, begin: int, end: int, request: int) -> int:
 
 
 def _beyond(edges: NDArray[np.int64], addresses: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the total distance of each address beyond the edges below it; `edges` are sorted."""
+    """Return each address's total distance to the sorted `edges` below it."""
     below = np.searchsorted(edges, addresses)
     beyond: NDArray[np.int64] = below * addresses - np.append(0, np.cumsum(edges))[below]
     return beyond

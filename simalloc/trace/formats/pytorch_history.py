@@ -17,11 +17,11 @@ from simalloc.trace.formats.pytorch_emptied import emptied
 TAKES: Final = (entries.SEGMENT, entries.MAP)
 GIVES: Final = (entries.SEGMENT_BACK, entries.UNMAP)
 _GRANULE: Final = 2 << 20
-"""Every segment that a device grants is a multiple of this size in bytes."""
+"""Granularity of the segments that a device grants, in bytes."""
 
 
 class LiveBlocks(NamedTuple):
-    """Blocks in use when the snapshot was taken; arrays (int64) with an entry a block."""
+    """Blocks in use when the snapshot was taken: int64 arrays with one entry per block."""
 
     address: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -31,22 +31,22 @@ class LiveBlocks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """The history of one device. `rows` has shape (entries, 8), see `pytorch_pickle.FIELDS`."""
+    """The history of one device. `rows` has shape (entries, 8); see `pytorch_pickle.FIELDS`."""
 
     rows: NDArray[np.int64]
     live: LiveBlocks
     reserved: int
-    """Bytes of segments when the snapshot was taken."""
+    """Total bytes of segments when the snapshot was taken."""
     max_split: int = entries.MAX_NUMBER
-    """Blocks of at least this size are never split, and kept for requests of at least this size."""
+    """Minimum size of blocks that are never split and serve only requests of at least this size."""
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """Return one of the fields, of all entries."""
+        """Return one field of all entries."""
         return self.rows[:, entries.FIELDS.index(name)]
 
     @cached_property
     def freed(self) -> int:
-        """The action that ends an object: the end of the free, if the history has it."""
+        """The action that ends an object: the completion of its free if the history has it."""
         action = self.column("action")
         ends = [each for each in (entries.COMPLETED, entries.FREE) if (action == each).any()]
         return ends[0] if ends else entries.REQUESTED
@@ -54,8 +54,8 @@ class History:
     def at_start(self) -> NDArray[np.int64]:
         """Return rows for the objects that were live before the first entry, by address.
 
-        The first entry with such an object's address is its free. Without one the object is live
-        when the snapshot is taken.
+        The first entry with such an object's address is its free. Without such an entry, the object
+        is live when the snapshot is taken.
         """
         action, address = self.column("action"), self.column("address")
         stated = np.flatnonzero((action == entries.ALLOC) | (action == self.freed))
@@ -87,7 +87,7 @@ class History:
 
     @cached_property
     def returned(self) -> NDArray[np.int64]:
-        """Where memory went back in a row: the first entry and the one past the last; (runs, 2)."""
+        """Runs of returned memory: the first entry and the entry after the last: (runs, 2)."""
         gives = (self.direction < 0).astype(np.int8)
         return np.flatnonzero(np.diff(gives, prepend=0, append=0)).reshape(-1, 2)
 
@@ -100,7 +100,7 @@ class History:
 
     @cached_property
     def reserved_peak(self) -> int:
-        """The most that was ever reserved."""
+        """Maximum bytes of segments at any time."""
         return int(max(self.reserved, self.reserved_before.max(initial=0)))
 
     @cached_property
@@ -109,17 +109,17 @@ class History:
 
     @cached_property
     def changes(self) -> NDArray[np.int64]:
-        """By how many bytes of segments there are more after each entry."""
+        """Change of the total bytes of segments by each entry."""
         return self.column("size") * self.direction
 
     @cached_property
     def direction(self) -> NDArray[np.int64]:
-        """1 of each entry that takes memory from the device, -1 of one that gives it back, or 0."""
+        """1 for an entry that takes device memory, -1 for an entry that returns it, otherwise 0."""
         action = self.column("action")
         return np.isin(action, TAKES).astype(np.int64) - np.isin(action, GIVES)
 
     def recorded(self) -> dict[str, int]:
-        """Return the allocator's actions, for the trace's provenance."""
+        """Return the counts of the allocator's actions for the trace's provenance."""
         action = self.column("action")
         counts = np.bincount(action, minlength=entries.WRONG + 1)
         return {
@@ -135,10 +135,10 @@ class History:
         }
 
     def device_bytes(self) -> int:
-        """Return the device memory for the allocator at the first out-of-memory, 0 if unknown.
+        """Return the device's memory for the allocator at the first out-of-memory, or 0 if unknown.
 
-        It is the sum of reserved and free memory. If the request would have fitted into that,
-        something else refused it, such as a memory fraction.
+        The memory is the sum of reserved and free memory. If the request would have fitted in it,
+        another limit, such as a memory fraction, caused the refusal.
         """
         total = self.total_bytes()
         if not total:
@@ -148,14 +148,14 @@ class History:
         return total if 0 < free < size else 0
 
     def total_bytes(self) -> int:
-        """Return reserved plus free memory at the first out-of-memory, 0 without one."""
+        """Return reserved plus free memory at the first out-of-memory, or 0 without one."""
         if not len(self._outs):
             return 0
         out = self._outs[0]
         return int(self.reserved_before[out] + self.column("address")[out])
 
     def granted_bytes(self) -> int:
-        """Return the most that the device had granted at once, in multiples of 2 MiB."""
+        """Return the maximum memory that the device ever granted, a multiple of 2 MiB."""
         sizes = -(-self.column("size") // _GRANULE) * _GRANULE
         return self._first_reserved + int(np.cumsum(sizes * self.direction).max(initial=0))
 
@@ -166,9 +166,10 @@ class History:
 
 
 def settings_text(settings: object) -> str:
-    """Return the settings that a snapshot tells, as the text of PYTORCH_ALLOC_CONF.
+    """Return a snapshot's settings as the text of PYTORCH_ALLOC_CONF.
 
-    The text is there if it was given; else it is made of those values that are not the usual ones.
+    The snapshot contains the text if the user set it. Otherwise the text is composed of the values
+    that are not the defaults.
     """
     if not isinstance(settings, dict):
         return ""
@@ -191,7 +192,7 @@ def settings_text(settings: object) -> str:
 
 
 def max_split(settings: object) -> int:
-    """Return the bytes of blocks that are never split under a snapshot's settings."""
+    """Return the minimum size of never-split blocks under a snapshot's settings, in bytes."""
     size = settings.get("max_split_size") if isinstance(settings, dict) else None
     return size if type(size) is int and 0 < size < entries.MAX_NUMBER else entries.MAX_NUMBER
 
@@ -199,8 +200,7 @@ def max_split(settings: object) -> int:
 def live_blocks(segments: Sequence[Any], device: int, pool: Any) -> tuple[LiveBlocks, int]:
     """Return the blocks in use on a device, and the bytes reserved.
 
-    `pool` numbers a pool's id. A value that differs from a snapshot's layout raises an error of any
-    kind.
+    `pool` numbers a pool's id. A value that does not match a snapshot's layout may raise any error.
     """
     blocks: list[tuple[int, int, int, int]] = []
     reserved = 0

@@ -1,8 +1,8 @@
-"""Reads the pickle of a snapshot: data alone, so that nothing in it can run, and in little memory.
+"""Reader of a snapshot's pickle. It reads only data, executes no code, and needs little memory.
 
-Most of a snapshot are the entries of its history. The reader, in C, turns each into a row of
-numbers as soon as it is read (`c/pickle_machine.h`), and takes no more memory than is in
-proportion to the file.
+A snapshot consists mainly of the entries of its history. The reader, written in C, converts each
+entry to a row of numbers immediately (`c/pickle_machine.h`). Its memory is limited in proportion to
+the file.
 """
 
 from __future__ import annotations
@@ -19,27 +19,31 @@ ACTIONS: Final = (
     *("alloc", "free", "free_completed", "free_requested", "oom"),
     *("segment_alloc", "segment_free", "segment_map", "segment_unmap"),
 )
-"""The actions of entries; a row has the index."""
+"""The actions of entries. A row contains the index of its action."""
 ALLOC, FREE, COMPLETED, REQUESTED, OOM, SEGMENT, SEGMENT_BACK, MAP, UNMAP = range(len(ACTIONS))
 NO_EVENT: Final = len(ACTIONS)
 WRONG: Final = NO_EVENT + 1
 
 FIELDS: Final = ("action", "address", "size", "stream", "pool", "time", "site", "empties")
-"""The numbers of a row; in an out-of-memory `address` is the free memory. `empties`: 1 if
-empty_cache was called, 2 if that cannot be known."""
+"""The numbers of a row. In an out-of-memory, `address` is the free memory. `empties` is 1 if
+empty_cache was called, 2 if this is unknown, and otherwise 0."""
 UNKNOWN: Final = 2
 
 MAX_NUMBER: Final = 2**52
-"""Numbers are below it: more than any address, and microseconds of a century."""
+"""Upper bound of all numbers. It exceeds every address, and the number of microseconds in a
+century.
+"""
 _EMPTY_CACHE: Final = ("empty_cache", "emptyCache")
 _FIXED_BYTES: Final = 256 << 20
 _FACTOR: Final = 6
 _MAX_BYTES: Final = 4 << 30
-"""Bytes that reading a pickle may take: a fixed part, times its own size, and the maximum."""
+"""Limits on the memory for reading a pickle: fixed bytes plus a multiple of its size, and a maximum
+in bytes.
+"""
 
 
 class Pools:
-    """Numbers the ids of pools; 0 is the pool of all that has none of its own."""
+    """Numbers the ids of pools. Number 0 is the common pool of requests without a pool."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[Any, ...], int] = {(0, 0): 0}
@@ -55,20 +59,21 @@ class Loaded(NamedTuple):
     """The contents of a pickle."""
 
     whole: Any
-    """Its object. A list has a range of row numbers for each run of entries."""
+    """The object of the pickle. A list contains a range of row numbers for each run of entries."""
     rows: NDArray[np.int64]
-    """The entries, whichever device they are of: (entries, 8), see `FIELDS`."""
+    """The entries of all devices, shape (entries, 8); see `FIELDS`."""
     pools: Pools
 
 
 def load(content: bytes, number_site: Callable[[list[Any]], int]) -> Loaded:
-    """Read a pickle; `number_site` makes a number of the frames of an entry.
+    """Read a pickle. `number_site` returns a number for the frames of an entry.
 
-    Raises `ValueError` for one that is damaged, holds anything but data, or takes too much memory.
+    Raises `ValueError` if the pickle is damaged, contains anything besides data, or needs too much
+    memory.
     """
     max_bytes = min(_FIXED_BYTES + _FACTOR * len(content), _MAX_BYTES)
     whole, table, sequences = read_pickle(content, max_bytes)
-    del content  # and its memory, where nobody else has it
+    del content  # frees its memory unless the caller still has a reference
     rows = np.empty((len(table) // (8 * (len(FIELDS) - 1)), len(FIELDS)), np.int64)
     rows[:, :-1] = np.frombuffer(table, np.int64).reshape(len(rows), len(FIELDS) - 1)
     del table
@@ -87,6 +92,6 @@ def load(content: bytes, number_site: Callable[[list[Any]], int]) -> Loaded:
 
 
 def _empties(frames: list[Any]) -> bool:
-    """Return whether frames are of empty_cache."""
+    """Return whether frames contain empty_cache."""
     names = (frame.get("name") for frame in frames if isinstance(frame, dict))
     return any(isinstance(name, str) and name.endswith(_EMPTY_CACHE) for name in names)

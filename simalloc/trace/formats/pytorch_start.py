@@ -1,4 +1,4 @@
-"""The segments that a device had before a snapshot's history begins, rebuilt backwards."""
+"""The segments of a device before a snapshot's history begins, reconstructed backwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def segments_at_start(
     """Return address, bytes, stream and pool of each segment before the first entry, by address.
 
     The history is undone from the segments at the end: taken segments are removed, and returned
-    segments are restored. Empty if segments grow page by page, which cannot be undone.
+    segments are restored. The result is empty if segments grow page by page, because this growth
+    cannot be undone.
     """
     kept: dict[int, tuple[int, int, int, int]] = {}
     for segment in segments:
@@ -53,7 +54,7 @@ def start_entry(
     addresses: Sequence[int],
     streams: Mapping[int, int],
 ) -> dict[str, Any] | None:
-    """Return the start for a trace's provenance, with the trace's numbers of streams.
+    """Return the start for a trace's provenance, with the trace's stream numbers.
 
     `addresses` are the addresses of the objects that come first in the trace. Returns None without
     such objects, or if a segment has a stream that the trace lacks.

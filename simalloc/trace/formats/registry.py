@@ -1,4 +1,4 @@
-"""Every format by its name."""
+"""All formats by name."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _FORMATS: Final[tuple[Format, ...]] = (
 )
 
 FORMATS: Final[dict[str, Format]] = {each.name: each for each in _FORMATS}
-"""In the order in which they are tried."""
+"""Formats in the order in which they are tried."""
 
 
 class Writer(NamedTuple):
@@ -67,7 +67,9 @@ class Writer(NamedTuple):
     write: Callable[[Header, Iterable[CheckedEvents]], Iterator[bytes]]
     has_reallocs: bool
     has_all: bool = False
-    """True if the format has every kind of event, not only mallocs, reallocs and frees."""
+    """True if the format has every kind of event, and False if it has only mallocs, reallocs and
+    frees.
+    """
 
 
 WRITERS: Final = {
@@ -76,7 +78,7 @@ WRITERS: Final = {
     "gabber": Writer(gabber.write, has_reallocs=False),
     "lifetimes": Writer(lifetimes.write, has_reallocs=False),
 }
-"""The formats that a trace can be written in."""
+"""The formats in which a trace can be written."""
 
 _MARKS: Final = (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)
 
@@ -84,11 +86,12 @@ _FREE_BYTES: Final = re.compile(
     rb"\bfree[ _]?(size|heap|bytes)|\bheap[ _]?free|largest[ _](free[ _])?block|GetFreeHeapSize",
     re.IGNORECASE,
 )
-"""A log of the heap's free bytes or its largest free block, as boards print it now and then."""
+"""Pattern of a log with the heap's free bytes or its largest free block, which many boards print.
+"""
 
 
 def detect(stream: LogStream) -> Format:
-    """Tell a log's format from its beginning; raises `TraceError` if it is like none."""
+    """Detect a log's format from its beginning. Raises `TraceError` if no format matches."""
     head = stream.peek(HEAD_BYTES)
     if not head:
         raise TraceError("is empty", path=stream.name)

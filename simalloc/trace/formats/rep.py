@@ -1,10 +1,10 @@
 """The traces of the malloc lab of CS:APP and its dialects: `a ID SIZE`, `r ID SIZE`, `f ID`.
 
-Four numbers come first (suggested heap size, ids, operations, weight), or three without the weight,
-or two (ids, operations), or none. They stand in one line or in several. A comment begins with # and
-ends with its line. The lab's driver knows null pointers: a realloc of an id without a block
-allocates one, a realloc to 0 frees it, and the free of what such a realloc has freed does nothing.
-It stops at the header's number of operations.
+The header contains four numbers (suggested heap size, ids, operations, weight), three numbers
+(without the weight), two numbers (ids, operations), or no numbers, in one or several lines. A
+comment begins with # and ends with its line. The lab's driver supports null pointers: a realloc of
+an id without a block allocates a block, a realloc to 0 frees the block, and a later free of this id
+has no effect. The driver stops at the header's number of operations.
 """
 
 from __future__ import annotations
@@ -27,20 +27,23 @@ from simalloc.trace.header import Header
 from simalloc.trace.shapes import CheckedEvents
 
 _EVENTS: Final = {"a {key} {size}": Op.MALLOC, "f {key}": Op.FREE, "r {key} {size}": Op.REALLOC}
-_PRINTED: Final = Grammar(_EVENTS)  # in the order of the ops
+_PRINTED: Final = Grammar(_EVENTS)  # patterns in the order of the ops
 _PLACE_OF_OPERATIONS: Final = {4: 2, 3: 2, 2: 1}
 """Index of the number of operations, by the length of the header."""
 _NUMBERS: Final = re.compile(rb"[ \t]*(\d{1,18}(?:[ \t]+\d{1,18})*)[ \t]*(?:#[^\n]*)?\r?\n")
 _SKIPPED: Final = rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*"
-_LONGEST: Final = 4096  # bytes of a line before the events
+_LONGEST: Final = 4096  # maximum bytes of a line before the events
 
 
 @dataclass(frozen=True)
 class RepFormat(LineFormat):
-    """Lines behind a header, if there is one, that says how many there are."""
+    """Lines after an optional header, which may contain the number of operations."""
 
     def read(self, log: Log) -> Reading:
-        """Read the log's events; there must be at least the number in the header."""
+        """Read the log's events.
+
+        The log must contain at least the header's number of operations.
+        """
         log.stream.end_last_line()
         numbers: list[int] = []
         lines: list[int] = []
@@ -79,9 +82,10 @@ class RepFormat(LineFormat):
 
 
 class _Operations:
-    """Operations as the lab's driver carries them out: up to a number, and with null pointers.
+    """Operations as the lab's driver executes them: up to a number, and with null pointers.
 
-    `f -1` frees a null pointer: it is an operation and no event. Its row is a free of size 1.
+    `f -1` frees a null pointer: it counts as an operation but is not an event. Its row is a free of
+    size 1.
     """
 
     _NEVER, _LIVE, _NULL = range(3)
@@ -141,7 +145,7 @@ class _Operations:
         return np.where(self._ids[at] == ids, self._states[at], np.uint8(self._NEVER))
 
     def _remember(self, ids: NDArray[np.int64], states: NDArray[np.uint8]) -> None:
-        """Keep the last state of each id; `ids` are sorted, each in the order of its lines."""
+        """Store the last state of each id. `ids` are sorted, and equal ids are in line order."""
         all_ids = np.concatenate((ids[::-1], self._ids))
         self._ids, last = np.unique(all_ids, return_index=True)
         self._states = np.concatenate((states[::-1], self._states))[last]

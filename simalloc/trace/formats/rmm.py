@@ -1,7 +1,7 @@
-"""The CSV logs of RAPIDS' memory manager: `Thread,Time,Action,Pointer,Size,Stream`.
+"""CSV logs of RAPIDS' memory manager: `Thread,Time,Action,Pointer,Size,Stream`.
 
-Source: rmm's `logging_resource_adaptor`, which writes `%t,%H:%M:%S.%f` before each action. Logs
-before version 21 have a colon instead of the full stop. The time is the time of day.
+rmm's `logging_resource_adaptor` writes them, with `%t,%H:%M:%S.%f` before each action. Logs before
+version 21 have a colon instead of the full stop. The time is the time of day.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _HEADING: Final = "Thread,Time,Action,Pointer,Size,Stream"
 _ACTIONS: Final = {
     "allocate,{key:p},{size:u},{stream:p}": Op.MALLOC,
     "free,{key:p},{size:u},{stream:p}": Op.FREE,
-    "allocate failure,{>,}{size:u},{stream:p}": Op.MALLOC,  # key is 0: it has failed
+    "allocate failure,{>,}{size:u},{stream:p}": Op.MALLOC,  # key 0 marks a failed allocation
 }
-_DAY: Final = 24 * 60 * 60 * 1_000_000  # microseconds
+_DAY: Final = 24 * 60 * 60 * 1_000_000  # microseconds per day
 _LIMITS: Final = {"hour": 23, "minute": 59, "second": 60, "micro": 999_999}
 
 
 class _Rows:
-    """Numbers threads and streams, and makes nanoseconds since the first event of the times."""
+    """Numbers threads and streams, and converts times to nanoseconds since the first event."""
 
     def __init__(self) -> None:
         self._thread = Numbering()
         self._stream = Numbering()
         self._days = 0
         self._start: int | None = None
-        self._last = 0  # microseconds since midnight before the first event
+        self._last = 0  # microseconds from the first event's midnight
 
     def __call__(self, log: Log, rows: Rows) -> Rows:
         """Return the rows with the columns thread, stream and time."""
@@ -61,7 +61,7 @@ class _Rows:
         return np.where(wrong, np.uint8(NO_EVENT), rows.op)
 
     def _since_start(self, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Return nanoseconds since the first event; a fall by half a day is a midnight."""
+        """Return nanoseconds since the first event. A decrease by half a day is a midnight."""
         fields = rows.fields
         minutes = fields["hour"] * 60 + fields["minute"]
         day = (minutes * 60 + fields["second"]) * 1_000_000 + fields["micro"]
@@ -99,5 +99,5 @@ FORMAT: Final = LineFormat(
     pointers=True,
     change=_Rows,
     changed=("time",),
-    may_begin_late=True,  # the program puts the adaptor in place
+    may_begin_late=True,  # the program installs the adaptor itself
 )

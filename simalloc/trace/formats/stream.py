@@ -1,4 +1,4 @@
-"""An allocation log as a stream of bytes, whatever it is compressed with."""
+"""An allocation log as a stream of bytes, with any compression."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simalloc.errors import TraceError
 HEAD_BYTES: Final = 1 << 16
 """Number of bytes of a log that are examined to recognise its format."""
 
-_PIECE: Final = 1 << 10  # zstd may make 32 MB of it, and returns them all at once
+_PIECE: Final = 1 << 10  # zstd may inflate this to 32 MB, and returns all bytes at once
 _BLOCK: Final = 1 << 20
 _LZMA_MEMORY: Final = 1 << 29
 _ZSTD_LEVEL: Final = 12
@@ -38,14 +38,14 @@ class _Inflater(Protocol):
 
 
 class _Deflater(Protocol):
-    """The common interface of their compressors."""
+    """The common interface of the compressors."""
 
     def compress(self, data: bytes, /) -> bytes: ...
     def flush(self) -> bytes: ...
 
 
 class Compression(NamedTuple):
-    """A way to compress: how its files are named and begin, how they are read and written."""
+    """A compression: its file suffix, the first bytes of its files, its reader and its writer."""
 
     name: str
     suffix: str
@@ -81,11 +81,11 @@ COMPRESSIONS: Final = (
 
 
 class LogStream:
-    """Reads a log from start to end, decompressed; compression is recognised by content.
+    """Reads and decompresses a log from start to end. Compression is recognised by content.
 
-    `name` is for messages. `raw` is the file, or, if `packed`, a file in an archive; its position
-    is the progress of reading. Truncated or damaged compressed data is an error; if `lenient`, the
-    log ends there and is `damaged`.
+    `name` is the name in messages. `raw` is the file, or a file in an archive if `packed`; its
+    position is the progress of reading. Truncated or damaged compressed data is an error. If
+    `lenient`, the log ends there instead and is `damaged`.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class LogStream:
         self._last = b"\n"
 
     def end_last_line(self) -> None:
-        """Have a last line that does not end read as if it did."""
+        """Read an unterminated last line as if it were terminated."""
         self._ends_line = True
         self._end_line()
 
@@ -118,24 +118,24 @@ class LogStream:
             self._last = b"\n"
 
     def peek_line(self, most: int) -> bytes:
-        """Return the next line with its end, or at most `most` bytes of it."""
+        """Return the next line with its newline, or at most `most` of its bytes; do not advance."""
         head = self.peek(most)
         return head[: head.find(b"\n") + 1 or most]
 
     def peek(self, size: int) -> bytes:
-        """Return up to `size` bytes of what comes next, fewer only at the end."""
+        """Return the next `size` bytes, fewer only at the end; do not advance."""
         while len(self._held) < size and not self._ended:
             self._hold()
         return bytes(memoryview(self._held)[:size])
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, fewer than `size` only at the end."""
+        """Return the next `size` bytes, fewer only at the end."""
         taken = self.peek(size)
         del self._held[: len(taken)]
         return taken
 
     def readline(self) -> bytes:
-        """Return the next line with its end, or at most `HEAD_BYTES` of it."""
+        """Return the next line with its newline, or at most `HEAD_BYTES` of it."""
         while b"\n" not in self._held and len(self._held) < HEAD_BYTES and not self._ended:
             self._hold()
         return self.read(min(self._held.find(b"\n") + 1 or HEAD_BYTES, HEAD_BYTES))
@@ -161,7 +161,7 @@ class LogStream:
 
 
 def _compression(start: bytes, name: str) -> Compression | None:
-    """Tell the compression from the first bytes; a name that says otherwise is an error."""
+    """Detect the compression from the first bytes. A contradicting name is an error."""
     found = next((each for each in COMPRESSIONS if start.startswith(each.magic)), None)
     said = _said_by(name)
     if not start:
@@ -180,7 +180,7 @@ def _said_by(name: str) -> Compression | None:
 
 
 def compressed(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Yield blocks compressed as the ending of the file's name says, or as they are."""
+    """Yield blocks with the compression of the file name's suffix, or uncompressed."""
     said = _said_by(name)
     if said is None:
         yield from blocks
@@ -194,11 +194,11 @@ def compressed(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
 def _plain(raw: BufferedReader, start: bytes) -> Iterator[bytes]:
     while start:
         yield start
-        start = raw.read1(_BLOCK)  # one system call, so that Ctrl-C is heard between any two
+        start = raw.read1(_BLOCK)  # one system call, so that Ctrl-C takes effect between two calls
 
 
 def _inflated(raw: BufferedReader, piece: bytes, compression: Compression) -> Iterator[bytes]:
-    """Decompress one stream after another, as all four tools may concatenate them."""
+    """Decompress all concatenated streams, which all four tools can produce."""
     while piece:
         if not piece.startswith(compression.magic):
             piece += raw.read(len(compression.magic))

@@ -1,15 +1,15 @@
-"""The project's plain text, a line an event, in and out.
+"""Reader and writer of the project's plain text, with one line per event.
 
     m ID SIZE            malloc           f ID   free
     l ID ALIGNMENT SIZE  aligned malloc   x N    exit of thread N
     c ID SIZE            calloc           e      empty the caches
     r ID SIZE            realloc
 
-Other lines set values for the following events: `t N`, their thread (0 at first), and `@
-NANOSECONDS`, the clock (0 at first). A comment starts with # and ends with its line. For a
-device's allocator, a request may end in the number of its stream, and `u ID STREAM` adds a stream
-that uses an object from now on. The comment `# thread-blocks: included` before the first event
-states that the events include the C library's allocations for starting threads.
+Other lines set values for the following events. `t N` sets the thread and `@ NANOSECONDS` the
+clock; both are 0 at first. A comment starts with # and ends with its line. For a device's
+allocator, a request may end with the number of its stream, and `u ID STREAM` adds a stream that
+uses an object from then on. The comment `# thread-blocks: included` before the first event states
+that the events include the C library's allocations for starting threads.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _LINES: Final = {
 }
 _GRAMMAR: Final = Grammar({f"{{ }}{line}{{#}}": op for line, op in _LINES.items()})
 
-# Formats of lines: first of the ops by number, with streams or without, then of other lines.
+# Formats of lines: first the lines of ops by number, with or without streams, then other lines.
 _BY_OP: Final = (
     *("m {key} {size}", "f {key}", "r {key} {size}", "u {key}", "e", "c {key} {size}"),
     *("x {thread}", "l {key} {alignment} {size}", "t {thread}", "@ {time}"),
@@ -70,7 +70,7 @@ _WITH_STREAMS: Final = Grammar(
 
 @dataclass(frozen=True)
 class TextFormat:
-    """Plain text: it has the columns that its lines tell of, from the first such line on."""
+    """Plain text. An optional column begins with the first line that sets it."""
 
     name: str = "text"
     title: str = "plain text: m ID SIZE, r ID SIZE, f ID"
@@ -96,12 +96,12 @@ _STATES_THREAD_BLOCKS: Final = re.compile(
 
 
 def states_thread_blocks(head: bytes) -> bool:
-    """Return whether a comment before the first event says that blocks of threads are included."""
+    """Return whether a comment before the first event states that thread blocks are included."""
     return _STATES_THREAD_BLOCKS.match(head) is not None
 
 
 def _batches(log: Log) -> Iterator[Batch]:
-    """Yield the events; their columns are those set by then."""
+    """Yield the events, each with the column values set before it."""
     columns_set = 0
     thread, time = _Held(log, "thread"), _Held(log, "time")
     for rows in scan(log, _GRAMMAR):
@@ -114,7 +114,7 @@ def _batches(log: Log) -> Iterator[Batch]:
 
 
 class _Held:
-    """A number that some lines tell and that holds for all events after them."""
+    """A number that some lines set for all events after them."""
 
     def __init__(self, log: Log, name: str) -> None:
         self._log = log
@@ -123,7 +123,7 @@ class _Held:
         self._value = 0
 
     def filled(self, rows: Rows) -> Rows:
-        """Return the rows, each event with what holds for it, unless its line has its own."""
+        """Return the rows. An event without its own value gets the current value."""
         is_set = rows.fields["sets"][: len(rows.op)] == _SETS[self._name]
         given = rows.fields[self._name][: len(rows.op)]
         sets = is_set & (rows.op == NO_EVENT)
@@ -145,7 +145,7 @@ class _Held:
 
 
 def write(header: Header, chunks: Iterable[CheckedEvents]) -> Iterator[bytes]:
-    """Yield a trace as plain text; it has no sites and no pools."""
+    """Yield a trace as plain text, without its sites and pools."""
     totals = header.totals
     grammar = _WITH_STREAMS if "stream" in header.columns else _PLAIN
     events, objects = counted(totals.events, "event"), counted(totals.objects, "object")
@@ -203,7 +203,7 @@ def _kinds(chunk: CheckedEvents) -> NDArray[np.uint8]:
 
 
 def _fields(chunk: CheckedEvents, grammar: Grammar) -> dict[str, NDArray[Any]]:
-    """Return the numbers of a chunk's lines; 0 where it does not have them."""
+    """Return the numbers in a chunk's lines, or 0 for missing numbers."""
     known = {"key": chunk.object, "size": chunk.size, **chunk.columns}
     nothing = np.zeros(len(chunk), np.int64)
     fields = {name: known.get(name, nothing) for name in grammar.fields}

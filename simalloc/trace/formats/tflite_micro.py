@@ -1,8 +1,8 @@
 """The plan that TensorFlow Lite Micro's greedy planner prints (`PrintMemoryPlan`).
 
-A line has a buffer's size and the first and the last step that uses it. The offset is ignored: a
-trace has requests, not placements. Other lines, such as the picture of the plan, are not events.
-If the log has several plans, their buffers follow each other in time.
+A line contains a buffer's size and the first and last step that use the buffer. The offset is
+ignored, because a trace contains requests and not placements. Other lines, such as the picture of
+the plan, are not events. If the log has several plans, their buffers follow each other in time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE: Final = re.compile(
 
 
 class _Plan:
-    """One line for each buffer, among others."""
+    """A plan with one line per buffer, among other lines."""
 
     name = "tflite-micro"
     title = "the memory plan that TensorFlow Lite Micro prints"

@@ -18,7 +18,10 @@ _LATEST: Final = 1 << 62
 
 
 def nanoseconds(log: Log, rows: Rows, values: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
-    """Return times given in units of `unit` nanoseconds; one out of range is a mistake, and 0."""
+    """Return times in nanoseconds. A time out of range is a mistake and becomes 0.
+
+    `values` are in units of `unit` nanoseconds.
+    """
     wrong = (values < 0) | (values > _LATEST // unit)
     if not wrong.any():
         return values * unit
@@ -29,13 +32,13 @@ def nanoseconds(log: Log, rows: Rows, values: NDArray[np.int64], unit: int) -> N
 
 
 class SinceStart:
-    """Takes the time of a log's first event off the time of each."""
+    """Subtracts the time of a log's first event from all times."""
 
     def __init__(self) -> None:
         self._start: int | None = None
 
     def __call__(self, log: Log, rows: Rows) -> Rows:
-        """Return rows whose times are since the start."""
+        """Return rows with times since the first event."""
         time = nanoseconds(log, rows, rows.fields["time"], 1)
         event = rows.op != NO_EVENT
         if self._start is None and event.any():

@@ -13,7 +13,7 @@ from simalloc.trace.formats.line_format import LineFormat
 from simalloc.trace.formats.lines import Rows
 from simalloc.trace.formats.log import Log
 
-# operator new and delete appear under their mangled names, which begin with _Zn and _Zd.
+# The C++ operators new and delete appear under their mangled names, which begin with _Zn and _Zd.
 _CALLS: Final = {
     "free({key:p})": Op.FREE,
     "malloc({size:u}) = {key:p}": Op.MALLOC,
@@ -27,11 +27,13 @@ _CALLS: Final = {
     "realloc({key:p},0)free({>)}": Op.FREE,
 }
 _OVERFLOWN: Final = "calloc({>)}"
-"""A calloc whose product overflows: its line is not ended, and the next call stands behind it."""
+"""A calloc whose product overflows. Its line has no newline, so the next call follows in the same
+line.
+"""
 
 
 def _patterns() -> dict[str, Op | None]:
-    """Return the patterns of calls; a line that begins like one is one, has failed, or is wrong."""
+    """Return the patterns of calls. A line that begins like a call is a call, failed or wrong."""
     patterns: dict[str, Op | None] = {**_CALLS}
     for failed in (1, 2):
         before, count = _OVERFLOWN * failed, f"{{failed={failed}}}"

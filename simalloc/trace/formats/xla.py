@@ -1,11 +1,11 @@
 """XLA's dump of a compiled program: `*-buffer-assignment.txt` with its `*-live-range.txt`.
 
-`XLA_FLAGS="--xla_dump_to=FOLDER --xla_dump_hlo_as_text"` writes both. The first has the size and
-the place of each value, the second its first and last step. The second is looked for beside the
-first, under the same name; it may also follow the first in one file.
+`XLA_FLAGS="--xla_dump_to=FOLDER --xla_dump_hlo_as_text"` writes both files. The first contains the
+size and the place of each value, and the second contains its first and last step. The second file
+must be beside the first with the same name, or follow the first in one file.
 
-Values at the same place that are live at the same step share their memory (an output that takes its
-input's place, the state of a loop), and are one buffer.
+Values that have the same place and are live at the same step share their memory and are one buffer.
+Examples are an output that replaces its input, and the state of a loop.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RANGES_BEGIN: Final = b"BufferLiveRange:"
 
 
 class _Value(NamedTuple):
-    """A value: the line where it is, its allocation and offset there, and its size."""
+    """A value: its line, its allocation, its offset there, and its size."""
 
     line: int
     place: tuple[int, int]
@@ -71,7 +71,7 @@ def _batches(log: Log) -> Iterator[Batch]:
 
 
 def _read(log: Log) -> tuple[dict[bytes, _Value], dict[bytes, tuple[int, int]]]:
-    """Return the values of a file, and the live ranges if it has them too."""
+    """Return the values of a file, and its live ranges if it contains them."""
     values: dict[bytes, _Value] = {}
     number = allocation = 0
     while line := log.stream.readline():
@@ -113,7 +113,7 @@ def _beside(log: Log) -> dict[bytes, tuple[int, int]]:
 
 
 def _ranges(log: Log, stream: LogStream, number: int) -> dict[bytes, tuple[int, int]]:
-    """Return the first and the last step of each value, up to a line that has neither."""
+    """Return the first and last step of each value, up to a line without them."""
     ranges: dict[bytes, tuple[int, int]] = {}
     while line := stream.readline():
         number += 1
@@ -131,7 +131,7 @@ def _ranges(log: Log, stream: LogStream, number: int) -> dict[bytes, tuple[int, 
 
 
 def _merged(values: dict[bytes, _Value], ranges: dict[bytes, tuple[int, int]]) -> list[Row]:
-    """Return the buffers: values at one place whose live ranges overlap are one."""
+    """Return the buffers. Values at one place with overlapping live ranges form one buffer."""
     places: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for name, value in sorted(values.items(), key=lambda each: ranges[each[0]]):
         first, last = ranges[name]

@@ -1,4 +1,4 @@
-"""Logs that come in a zip archive, alone."""
+"""Logs in zip archives with a single file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simalloc.trace.archive import ZIP_START
 
 
 class Packed(NamedTuple):
-    """A file in an archive: its content, its name in messages, and how many bytes it has."""
+    """A file in an archive: its content, its name in messages, and its number of bytes."""
 
     file: BufferedReader
     name: str
@@ -23,11 +23,11 @@ class Packed(NamedTuple):
 
 @contextmanager
 def only_file_in(raw: BufferedReader, name: str) -> Iterator[Packed | None]:
-    """Open the only file of a zip archive; None for a file that is not an archive.
+    """Open the only file of a zip archive. Yields None for a file that is not an archive.
 
-    Folders, and files that macOS adds to an archive, do not count. Raises `TraceError` for several
-    files or none, and for an archive that cannot be read. A trace of simalloc is an archive too,
-    and is refused.
+    Folders, and files that macOS adds to an archive, are ignored. Raises `TraceError` for several
+    files, for no file, for an archive that cannot be read, and for a trace of simalloc, which is an
+    archive too.
     """
     if raw.peek(len(ZIP_START))[: len(ZIP_START)] != ZIP_START:
         yield None

@@ -1,4 +1,4 @@
-"""Statistics of traces; `describe` gives them all."""
+"""Statistics of traces. `describe` returns all of them."""
 
 from simalloc.trace.lives import Lives, lives_of
 from simalloc.trace.statistics.describe import Statistics, describe

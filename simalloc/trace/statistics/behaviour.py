@@ -19,27 +19,29 @@ class Reallocs:
     shrank: int
     unchanged: int
     objects: int
-    """Objects that are reallocated at all."""
+    """Objects with at least one realloc."""
     most: int
-    """The most reallocs of one object."""
+    """Maximum number of reallocs of one object."""
     kept_bytes: int
-    """Bytes that all reallocs copy in total if every one of them moves its object."""
+    """Bytes that all reallocs copy if every realloc moves its object."""
 
 
 @dataclass(frozen=True)
 class NeverFreed:
-    """Objects that are still live when the trace ends."""
+    """Objects that are still live at the end of the trace."""
 
     objects: int
     bytes: int
     share_of_objects: float
-    """Share of all objects, with reallocs counted as new; 0 for a trace without objects."""
+    """Fraction of all objects, with reallocs counted as new objects, or 0 for a trace without
+    objects.
+    """
     share_of_bytes: float
-    """Share of all allocated bytes; 0 for a trace without allocations."""
+    """Fraction of all allocated bytes, or 0 for a trace without allocations."""
 
 
 class ReallocCounts:
-    """Counts how objects are reallocated."""
+    """Counter of the reallocs of objects."""
 
     def __init__(self) -> None:
         self._grew = 0
@@ -72,20 +74,20 @@ class ReallocCounts:
 
 
 class LeftCounts:
-    """Counts the objects that are still live when the trace ends."""
+    """Counter of the objects that are still live at the end of the trace."""
 
     def __init__(self) -> None:
         self._objects = 0
         self._bytes = 0
 
     def add(self, events: LifeEvents) -> None:
-        """Count what ends after all events."""
+        """Count the objects that end after all events."""
         if events.last:
             self._objects += len(events.ended.size)
             self._bytes += int(events.ended.size.sum())
 
     def never_freed(self, objects: int, allocated: int) -> NeverFreed:
-        """Return the counts, and their shares of all objects and bytes."""
+        """Return the counts, and their fractions of all objects and bytes."""
         return NeverFreed(
             objects=self._objects,
             bytes=self._bytes,

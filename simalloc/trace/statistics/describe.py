@@ -1,4 +1,4 @@
-"""Everything there is to say of a trace before any policy has seen it."""
+"""Statistics of a trace that do not depend on a policy."""
 
 from __future__ import annotations
 
@@ -35,29 +35,32 @@ class Counts:
 
     events: int
     mallocs: int
-    """Callocs too."""
+    """Mallocs and callocs."""
     frees: int
     reallocs: int
     objects: int
-    """As everywhere else: a realloc keeps its object."""
+    """Allocated objects, where a realloc keeps its object."""
     lives: int
-    """`objects` as Johnstone and Wilson count: a realloc ends a life and begins another."""
+    """Allocated objects as Johnstone and Wilson count them: a realloc ends a life and begins
+    another.
+    """
     bytes: int
     """Bytes requested by mallocs and reallocs."""
     average_size: float
-    """Mean bytes per life; 0 for a trace without objects."""
+    """Mean bytes per life, or 0 for a trace without objects."""
 
 
 @dataclass(frozen=True)
 class Statistics(ShownAsTable):
     """The statistics of a trace: tables 1, 2, 5, 6 and 7 of Johnstone and Wilson 1998, and more.
 
-    Bytes are requested bytes. Wherever reallocs matter, a realloc makes a new object.
+    Bytes are requested bytes. In all statistics that depend on reallocs, a realloc makes a new
+    object.
     """
 
     name: str
     added: int
-    """Bytes added to every size before `classes` were made; nothing else counts them."""
+    """Bytes added to every size for `classes` only."""
     counts: Counts
     peak_bytes: Peak
     peak_objects: Peak
@@ -78,11 +81,12 @@ def describe(
     progress: Callable[[float], None] = lambda _: None,
     part_events: int = PART_EVENTS,
 ) -> Statistics:
-    """Return a trace's statistics; `added` bytes are added to each size for the size classes.
+    """Return a trace's statistics.
 
-    A trace file is read once, in memory proportional to its live objects, and again for the
-    quantiles (quantiles.py). At most `part_events` are processed together. `progress` is called
-    with the share of the work done since the last call. Raises `ValueError` if `added` is negative.
+    The size classes are computed with `added` bytes more per object. A trace file is read once, in
+    memory proportional to its live objects, and again for the quantiles (quantiles.py). At most
+    `part_events` events are processed together. `progress` is called with the fraction of the work
+    done since the last call. Raises `ValueError` if `added` is negative.
     """
     if added < 0:
         raise ValueError(f"added is {added}; it takes 0 or more bytes")
@@ -102,7 +106,7 @@ def describe(
 
 
 class _Survey:
-    """Goes through a trace and finds what can be found in doing so once."""
+    """Computes the statistics that need one pass over a trace."""
 
     def __init__(self, source: EventSource, added: int, part_events: int) -> None:
         self._source = source
@@ -132,7 +136,7 @@ class _Survey:
         self._reallocated = self._reallocs.reallocs(reader)
 
     def statistics(self, neighbours: Neighbours) -> Statistics:
-        """Return all there is to say, when the trace has been gone through."""
+        """Return all statistics after the pass over the trace."""
         counts = self._counts
         return Statistics(
             name=self._source.name,

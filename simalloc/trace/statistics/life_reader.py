@@ -1,4 +1,4 @@
-"""A trace of any length, gone through a run of events at a time, and the lives that end in each."""
+"""Reader of a trace of any length: runs of events, and the lives that end in each run."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _ENDED: Final = np.dtype(
 _COMPLETED: Final = np.dtype([(name, np.int64) for name in ("wait", "size")])
 _COMPLETED_AN_EVENT: Final = 3
 _OBJECT_BYTES: Final = 130
-"""Resident bytes per object that is live at once, including its decoding."""
+"""Resident bytes per simultaneously live object, including its decoding."""
 
 
 class Ended(NamedTuple):
-    """Lives that have ended, in the order of their deaths; an int64 array each.
+    """Lives that have ended, in the order of their deaths. Each field is an int64 array.
 
     `born` and `died` are events, `birth` and `death` the bytes allocated before them, and `length`
     the number of lives born from the birth (inclusive) until the death. `mark` is the birth event's
-    value in the requested column, and `marked` the event since which a reallocated object has had
-    this value.
+    value in the requested column, and `marked` is the event since which a reallocated object has
+    had this value.
     """
 
     born: NDArray[np.int64]
@@ -50,14 +50,14 @@ class Ended(NamedTuple):
 
     @property
     def lifetime(self) -> NDArray[np.int64]:
-        """Bytes allocated from the birth on, the object's own included, until the death."""
+        """Bytes allocated from the birth (inclusive) until the death."""
         return self.death - self.birth
 
 
 class Completed(NamedTuple):
-    """Lives that have ended, as have both temporal neighbours; an int64 array each.
+    """Lives that have ended and whose temporal neighbours have ended. Each field is an int64 array.
 
-    `wait` counts the bytes allocated since the life's own death.
+    `wait` is the number of bytes allocated from the life's death until the last neighbour's death.
     """
 
     wait: NDArray[np.int64]
@@ -66,15 +66,18 @@ class Completed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LifeEvents:
-    """A run of a trace's events. The last run is empty: objects that are never freed end in it."""
+    """A run of a trace's events.
+
+    The last run contains no events and ends objects that are never freed.
+    """
 
     first: int
-    """The number of its first event."""
+    """Number of the run's first event."""
     op: NDArray[np.uint8]
     size: NDArray[np.int64]
     mark: NDArray[np.int64] | None
     live: NDArray[np.int64]
-    """Bytes live after each event."""
+    """Live bytes after each event."""
     ended: Ended
     completed: Completed
 
@@ -95,14 +98,14 @@ class Source(Protocol):
         """Maximum number of simultaneously live objects."""
 
     def replayed_parts(self, columns: Collection[str]) -> Iterator[ReplayedEvents]:
-        """Yield all events from the first on, with the optional columns named."""
+        """Yield all events from the first on, with the named optional columns."""
 
 
 class LifeReader:
-    """Goes through a trace once. Lives remember the column `mark`, if the trace has it.
+    """Reads a trace once. Lives store their value in the column `mark` if the trace has it.
 
     A realloc ends a life and begins another, as Johnstone and Wilson count. Raises `SimallocError`
-    if the objects that are live at once need more memory than may be used.
+    if the simultaneously live objects need more memory than the limit.
     """
 
     def __init__(
@@ -121,16 +124,16 @@ class LifeReader:
 
     @property
     def reallocated(self) -> int:
-        """Objects that were reallocated at all, so far."""
+        """Number of objects with at least one realloc so far."""
         return self._table.reallocated
 
     @property
     def max_reallocs(self) -> int:
-        """The most reallocs of one object, so far."""
+        """Maximum number of reallocs of one object so far."""
         return self._table.max_reallocs
 
     def sums(self) -> tuple[int, int, int]:
-        """Return the sums of lifetimes, of lifetimes times sizes, and of lengths, so far."""
+        """Return the sums so far of lifetimes, of lifetimes times sizes, and of lengths."""
         lifetimes, weighted, lengths = (high << 64 | low for high, low in self._table.sums())
         return lifetimes, weighted, lengths
 
@@ -174,6 +177,6 @@ class LifeReader:
 
 
 def _columns(records: NDArray[np.void]) -> list[NDArray[Any]]:
-    """Return the fields of records as arrays of their own."""
+    """Return the fields of records as separate arrays."""
     assert records.dtype.names is not None
     return [records[name].copy() for name in records.dtype.names]

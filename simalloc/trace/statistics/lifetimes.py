@@ -14,31 +14,31 @@ from simalloc.trace.statistics.quantiles import SHARES, Quantiles
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """Mean lifetimes, in bytes allocated meanwhile; 0 for a trace without objects."""
+    """Mean lifetimes in allocated bytes, or 0 for a trace without objects."""
 
     mean: float
-    """Over objects: what table 1 of Johnstone and Wilson 1998 prints."""
+    """Mean over objects, as printed in table 1 of Johnstone and Wilson 1998."""
     weighted: float
-    """Weighted by size, that is over allocated bytes: what their text defines."""
+    """Mean weighted by size, that is over allocated bytes, as defined in their text."""
     mean_objects: float
-    """Over objects, in objects allocated meanwhile."""
+    """Mean over objects, in allocated objects instead of bytes."""
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Bytes allocated after a death until both temporal neighbours of the dead are free too.
+    """Bytes allocated from an object's death until both temporal neighbours are free too.
 
-    One figure each for 90, 99 and 99.9 % (`SHARES`).
+    Each field contains the figures for 90, 99 and 99.9 % (`SHARES`).
     """
 
     objects: tuple[int, ...]
-    """The waits that these shares of the objects do not exceed (table 5)."""
+    """Waits that are not exceeded by these shares of the objects (table 5)."""
     bytes: tuple[int, ...]
-    """The waits that these shares of the allocated bytes do not exceed (table 6)."""
+    """Waits that are not exceeded by these shares of the allocated bytes (table 6)."""
 
 
 def lifetimes_of(reader: LifeReader, objects: int, allocated: int) -> Lifetimes:
-    """Return the average lifetimes of a trace that has been gone through."""
+    """Return the mean lifetimes of a trace that has been read completely."""
     if not objects:
         return Lifetimes(0.0, 0.0, 0.0)
     lifetimes, weighted, lengths = reader.sums()
@@ -52,7 +52,7 @@ def lifetimes_of(reader: LifeReader, objects: int, allocated: int) -> Lifetimes:
 class NeighbourWaits:
     """Finds the waits until given shares of objects and bytes have both temporal neighbours free.
 
-    The waits are added and `narrow` is called, repeatedly until `found` is set.
+    Add all waits and then call `narrow`, repeatedly until `found` is set.
     """
 
     def __init__(self, allocated: int) -> None:
@@ -71,7 +71,7 @@ class NeighbourWaits:
         self._bytes.add(completed.wait, completed.size)
 
     def narrow(self) -> None:
-        """Come nearer, when all waits have been added."""
+        """Narrow the result after all waits have been added."""
         self._objects.narrow()
         self._bytes.narrow()
 
@@ -104,7 +104,7 @@ def neighbour_waits(lives: Lives) -> NDArray[np.int64]:
 
 
 def _quantiles(values: NDArray[np.int64], weight_so_far: NDArray[np.int64]) -> tuple[int, ...]:
-    """Return the least of the ascending values that reach each share of the weight."""
+    """Return the smallest ascending values that reach each share of the weight."""
     if not len(values):
         return (0,) * len(SHARES)
     ranks = np.searchsorted(weight_so_far, np.array(SHARES) * weight_so_far[-1])

@@ -14,7 +14,7 @@ from simalloc.trace.statistics.life_reader import LifeEvents, LifeReader
 
 @dataclass(frozen=True)
 class Peak:
-    """The most that is live after any event, and the first event after which it is."""
+    """Maximum live amount after any event, and the first event after which it is reached."""
 
     amount: int
     event: int
@@ -22,18 +22,21 @@ class Peak:
 
 @dataclass(frozen=True)
 class LiveCurve:
-    """Live bytes over time, in equal spans of events; a span keeps its extremes."""
+    """Live bytes over time, in equal spans of events. A span contains its extremes."""
 
     last_event: tuple[int, ...]
     """The last event of each span."""
     allocated: tuple[int, ...]
-    """Bytes allocated up to there: the other clock."""
+    """Bytes allocated up to the last event of each span."""
     least: tuple[int, ...]
     most: tuple[int, ...]
 
 
 def most_together(born: NDArray[np.int64], died: NDArray[np.int64]) -> Peak:
-    """Return the most lives that overlap. `born` ascends; at one event deaths precede births."""
+    """Return the maximum number of overlapping lives. At one event, deaths precede births.
+
+    `born` is in ascending order.
+    """
     if not len(born):
         return Peak(0, 0)
     dead = np.searchsorted(np.sort(died), born, side="right")
@@ -62,7 +65,7 @@ class Peaks:
 
 
 class Curve:
-    """Draws live bytes over time in at most `spans` spans, for a trace of `events` events."""
+    """Computes live bytes over time in at most `spans` spans, for a trace of `events` events."""
 
     def __init__(self, events: int, spans: int = 60) -> None:
         spans = min(spans, events)
@@ -101,7 +104,7 @@ def curve_of(source: EventSource) -> LiveCurve:
 
 
 def spans_of(starts: NDArray[np.int64], first: int, events: int) -> tuple[slice, NDArray[np.int64]]:
-    """Return the spans that a run of events touches, and the start of each within the run."""
+    """Return the spans that a run of events touches, and the start of each span in the run."""
     begun = int(np.searchsorted(starts, first, side="right")) - 1
     end = int(np.searchsorted(starts, first + events))
     return slice(begun, end), np.maximum(starts[begun:end] - first, 0)

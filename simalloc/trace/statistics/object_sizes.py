@@ -13,49 +13,53 @@ from simalloc.trace.events import allocates
 from simalloc.trace.statistics.life_reader import LifeEvents
 
 COVERAGE: Final = (0.9, 0.99, 0.999, 1.0)
-"""The shares of the objects in table 7 of Johnstone and Wilson 1998."""
+"""Shares of the objects in table 7 of Johnstone and Wilson 1998."""
 
 SMALLEST_CLASS: Final = 16
-"""The upper bound of the first size class, in bytes, as in their table 2."""
+"""Upper bound of the first size class in bytes, as in table 2 of Johnstone and Wilson 1998."""
 
 _CLASSES: Final = 64
-"""More than there are powers of two up to the largest size."""
+"""Exceeds the number of powers of two up to the largest size."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The distinct sizes requested."""
+    """The distinct requested sizes."""
 
     covering: tuple[int, ...]
-    """Number of most common sizes that make up 90, 99, 99.9 and 100 % of objects (`COVERAGE`)."""
+    """Number of most common sizes that together cover 90, 99, 99.9 and 100 % of objects
+    (`COVERAGE`).
+    """
     commonest: tuple[tuple[int, int], ...]
-    """The ten commonest sizes, each with its number of objects; of equals the smaller first."""
+    """The ten most common sizes, each with its number of objects. Of equally common sizes, the
+    smaller is first.
+    """
     zero: int
-    """Objects of 0 bytes."""
+    """Number of objects of 0 bytes."""
     largest: int
 
 
 @dataclass(frozen=True)
 class SizeClass:
-    """The objects of more than half `upto` bytes and at most `upto`, a power of two.
+    """The objects with more than `upto` / 2 and at most `upto` bytes, a power of two.
 
-    The first class holds everything up to 16 bytes. Classes are of the size with `added` bytes.
+    The first class contains all objects of at most 16 bytes. Sizes include the `added` bytes.
     """
 
     upto: int
     objects: int
     bytes: int
     most_live: int
-    """The most of them that are live at the same time (table 2)."""
+    """Maximum number of simultaneously live objects of the class (table 2)."""
     never_freed: int
     mean_lifetime: float
-    """In bytes allocated meanwhile."""
+    """Mean lifetime in allocated bytes."""
     mean_lifetime_objects: float
-    """In objects allocated meanwhile."""
+    """Mean lifetime in allocated objects."""
 
 
 class GroupSums:
-    """Sums of int64 values of any size by group, numbered from 0; adds up in Python's integers."""
+    """Sums of int64 values by group, numbered from 0. The sums are Python integers of any size."""
 
     def __init__(self, groups: int) -> None:
         self._groups = groups
@@ -77,7 +81,7 @@ class GroupSums:
 
 
 class SizeCounts:
-    """Counts the objects of each size: 16 bytes a size."""
+    """Counter of the objects of each size. It needs 16 bytes per size."""
 
     def __init__(self) -> None:
         self._size = np.empty(0, np.int64)
@@ -94,7 +98,7 @@ class SizeCounts:
             self._objects = np.insert(self._objects, known[~is_known], objects[~is_known])
 
     def reaching(self, shares: Sequence[float]) -> tuple[int, ...]:
-        """Return the least sizes that these shares of the objects do not exceed; none of none."""
+        """Return the smallest sizes that these shares of objects do not exceed, () if none."""
         if not len(self._size):
             return ()
         reached = np.cumsum(self._objects)
@@ -102,7 +106,7 @@ class SizeCounts:
         return tuple(self._size[place].tolist())
 
     def sizes(self) -> Sizes:
-        """Return the requested sizes, and the number that matters."""
+        """Return the requested sizes and their counts."""
         size, objects = self._size, self._objects
         order = np.argsort(-objects, kind="stable")
         reached = np.append(0, np.cumsum(objects[order]))
@@ -116,10 +120,10 @@ class SizeCounts:
 
 
 class SizeClasses:
-    """Sums up the objects of each size class.
+    """Totals of the objects of each size class.
 
-    `added` bytes are added to every size before it is rounded up to a power of two: 8 in table 2
-    of Johnstone and Wilson 1998, it seems for a header.
+    `added` bytes are added to every size before it is rounded up to a power of two. Table 2 of
+    Johnstone and Wilson 1998 adds 8 bytes, probably for a header.
     """
 
     def __init__(self, added: int = 0) -> None:
@@ -131,7 +135,7 @@ class SizeClasses:
         self._bytes, self._lifetimes, self._lengths = (GroupSums(_CLASSES) for _ in range(3))
 
     def add(self, events: LifeEvents) -> None:
-        """Add up the lives that end in the next events, and the live bytes after each event."""
+        """Add the lives that end in the next events, and the live bytes after each event."""
         ended = events.ended
         kind = _exponents(ended.size + self._added)
         self._objects += np.bincount(kind, minlength=_CLASSES)
@@ -149,7 +153,7 @@ class SizeClasses:
         return sum(self._bytes[kind] for kind in range(_CLASSES))
 
     def classes(self) -> tuple[SizeClass, ...]:
-        """Return the size classes that have objects, the smallest first."""
+        """Return the size classes with objects, the smallest first."""
         return tuple(self._class(int(kind)) for kind in np.flatnonzero(self._objects))
 
     def _class(self, kind: int) -> SizeClass:
@@ -165,7 +169,7 @@ class SizeClasses:
         )
 
     def _count_live(self, events: LifeEvents, kind_of_dead: NDArray[np.int8]) -> None:
-        """Follow the live objects of each class; at one event the death precedes the birth."""
+        """Track the live objects of each class. At one event, the death precedes the birth."""
         born = np.flatnonzero(allocates(events.op))
         kind = np.full((len(events), 2), -1, np.int8)
         kind[events.ended.died - events.first, 0] = kind_of_dead
@@ -185,9 +189,9 @@ class SizeClasses:
 
 
 def _exponents(size: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Return the exponents of the powers of two that sizes round up to, `SMALLEST_CLASS` or more.
+    """Return the exponents of the sizes rounded up to powers of two, at least `SMALLEST_CLASS`.
 
-    The exponent that frexp gives is the bit length; sizes are far below 2**53, so it is exact.
+    The exponent from frexp is the bit length. It is exact, because sizes are far below 2**53.
     """
     _, bits = np.frexp((np.maximum(size, SMALLEST_CLASS) - 1).astype(np.float64))
     return bits.astype(np.int8)

@@ -1,4 +1,4 @@
-"""Quantiles of more values than memory holds, exactly, in a few times through them."""
+"""Exact quantiles of more values than fit in memory, in a few passes over the values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHARES: Final = (0.9, 0.99, 0.999)
-"""The shares that tables 5 to 7 of Johnstone and Wilson 1998 are printed for."""
+"""The shares for which tables 5 to 7 of Johnstone and Wilson 1998 print figures."""
 
 _BITS: Final = 18
 """Number of bits of a quantile that each pass over the values determines."""
@@ -17,22 +17,22 @@ _BITS: Final = 18
 
 @dataclass
 class _Range:
-    """Values from `low` to before `low + (1 << bits)`, in which the quantiles of `places` lie."""
+    """Values from `low` to before `low + (1 << bits)`, which contain the quantiles of `places`."""
 
     low: int
     bits: int
     below: int
-    """The weight of all smaller values."""
+    """Total weight of all smaller values."""
     places: list[int]
     weights: NDArray[np.int64]
-    """Of equal parts of the range."""
+    """Total weights of equal parts of the range."""
 
 
 class Quantiles:
-    """The least values that reach the `SHARES` of all weight.
+    """The smallest values that reach the `SHARES` of the total weight.
 
-    Values lie between 0 and `largest`; those above count as that. They are all added, and `narrow`
-    called, again and again until `found` is there. Of no values all quantiles are 0.
+    Values are between 0 and `largest`; larger values count as `largest`. Add all values and then
+    call `narrow`, repeatedly until `found` is set. Without values, all quantiles are 0.
     """
 
     def __init__(self, largest: int) -> None:
@@ -43,13 +43,13 @@ class Quantiles:
 
     @property
     def found(self) -> tuple[int, ...] | None:
-        """The quantiles, one a share; None while they are not known."""
+        """The quantiles, one per share, or None while they are unknown."""
         if len(self._found) < len(SHARES):
             return None
         return tuple(self._found[place] for place in range(len(SHARES)))
 
     def add(self, values: NDArray[np.int64], weights: NDArray[np.int64] | None = None) -> None:
-        """Count values, each once or with a weight of its own (int64)."""
+        """Count values, each once or with its weight (int64)."""
         values = np.minimum(values, self._largest)
         for one in self._ranges:
             inside, weight = values - one.low, weights
@@ -60,7 +60,7 @@ class Quantiles:
             np.add.at(one.weights, inside >> _shift(one.bits), 1 if weight is None else weight)
 
     def narrow(self) -> None:
-        """Find the part of each range in which its quantiles lie, when all values were added."""
+        """Find the part of each range that contains its quantiles, after all values were added."""
         if self._total is None:
             self._total = int(self._ranges[0].weights.sum())
         ranges, self._ranges = self._ranges, []

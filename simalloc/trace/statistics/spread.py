@@ -13,13 +13,13 @@ from simalloc.trace.source import EventSource
 from simalloc.trace.statistics.life_reader import LifeReader
 
 _STEPS: Final = 64
-"""To a doubling of the size or lifetime: finer than can be seen."""
+"""Steps per doubling of the size or lifetime, finer than the eye can see."""
 
 
 class Steps:
-    """Objects and their bytes in steps of a value; a value of 0 counts as 1.
+    """Objects and their bytes in steps of a value. A value of 0 counts as 1.
 
-    `objects`, `bytes` and `largest` (int64) have an entry a step: the number of objects, their
+    `objects`, `bytes` and `largest` (int64) have one entry per step: the number of objects, their
     requested bytes, and the largest value.
     """
 
@@ -37,16 +37,16 @@ class Steps:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Objects by their size, and by their lifetime in bytes allocated meanwhile."""
+    """Objects by size, and by lifetime in allocated bytes."""
 
     by_size: Steps
     by_lifetime: Steps
 
 
 def spread_of(source: EventSource, *, progress: Callable[[float], None] = lambda _: None) -> Spread:
-    """Return the distribution of a trace's objects; a realloc makes a new object.
+    """Return the distribution of a trace's objects. A realloc makes a new object.
 
-    A trace file is read meanwhile. `progress` is called with the number of events done since its
+    A trace file is read for it. `progress` is called with the number of events processed since its
     last call.
     """
     spread = Spread(Steps(), Steps())

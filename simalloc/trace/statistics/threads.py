@@ -20,20 +20,20 @@ class Thread:
     thread: int
     events: int
     objects: int
-    """Objects it allocates, reallocs counted as new."""
+    """Objects that the thread allocates, with reallocs counted as new objects."""
     bytes: int
     freed_for_others: int
-    """Objects of other threads that it frees or reallocates."""
+    """Objects of other threads that the thread frees or reallocates."""
     bytes_freed_for_others: int
     peak_live_bytes: int
-    """The most bytes that its objects have had at once."""
+    """Maximum total bytes of the thread's live objects."""
     final_live_bytes: int
     first_event: int
     last_event: int
 
 
 def threads_at_once(threads: Sequence[Thread]) -> Peak:
-    """Return the most threads that were between their first event and their last, and when."""
+    """Return the maximum number of threads between their first and last event, and its event."""
     begun = sorted(threads, key=lambda thread: thread.first_event)
     return most_together(
         np.array([thread.first_event for thread in begun], np.int64),
@@ -43,7 +43,7 @@ def threads_at_once(threads: Sequence[Thread]) -> Peak:
 
 @dataclass
 class _Tally:
-    """Counts of a thread so far, named like the fields of `Thread`."""
+    """Counts of a thread so far. Its fields have the same names as in `Thread`."""
 
     first_event: int
     last_event: int = 0
@@ -57,7 +57,7 @@ class _Tally:
 
 
 class ThreadCounts:
-    """Counts what each thread does; lives remember the thread of their birth."""
+    """Counts the events and objects of each thread. Lives store the thread of their birth."""
 
     def __init__(self) -> None:
         self._tallies: dict[int, _Tally] = {}
@@ -111,7 +111,7 @@ class ThreadCounts:
     def _follow_live(
         self, event: NDArray[np.int64], thread: NDArray[np.int64], change: NDArray[np.int64]
     ) -> None:
-        """Follow the live bytes of each thread's objects through the changes at some events."""
+        """Track the live bytes of each thread's objects through the changes at some events."""
         order = np.lexsort((event, thread))
         running = np.cumsum(change[order])
         numbers, starts = np.unique(thread[order], return_index=True)

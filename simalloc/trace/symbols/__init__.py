@@ -1,4 +1,4 @@
-"""Names for return addresses: function, file and line, with the functions inlined there."""
+"""Names of return addresses: function, file and line, including inlined functions."""
 
 from simalloc.trace.symbols.naming import Names, Place, is_named, name_places
 from simalloc.trace.symbols.plain import plain_name

@@ -1,4 +1,4 @@
-"""The symbols of a program or library: a little-endian ELF file of 64 bits (System V ABI)."""
+"""The symbols of a program or library in a 64-bit little-endian ELF file (System V ABI)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_BYTES: Final = 1 << 29
-"""Of a table; a larger one is not read."""
+"""Maximum bytes of a table. A larger table is not read."""
 
 _START: Final = b"\x7fELF\x02\x01"
 _HEADER_BYTES: Final = 64
@@ -44,11 +44,11 @@ class SymbolTable:
         return self.names[offset:end].decode("utf-8", "replace") if end >= 0 else ""
 
     def mentions(self, text: bytes) -> bool:
-        """Say whether a name that is defined or needed, a library's among them, contains a text."""
+        """Return whether a defined or needed name, such as a library's name, contains a text."""
         return text in self.names
 
     def defines(self, name: str) -> bool:
-        """Say whether there is a function of this name."""
+        """Return whether the table defines a function of this name."""
         text = name.encode() + b"\0"
         offsets = []
         at = self.names.find(text)
@@ -59,7 +59,7 @@ class SymbolTable:
 
 
 def symbol_tables(path: str | os.PathLike[str]) -> Iterator[SymbolTable]:
-    """Yield the tables of functions of a file, reading no other part of it.
+    """Yield the function tables of a file. Other parts of the file are not read.
 
     Yields nothing if the file cannot be read, is not a regular file, or is damaged. Opening never
     blocks.
@@ -79,7 +79,7 @@ def symbol_tables(path: str | os.PathLike[str]) -> Iterator[SymbolTable]:
 
 
 def is_regular(path: str | os.PathLike[str]) -> bool:
-    """Say whether a path leads to a regular file; a name that no file can have leads to none."""
+    """Return whether a path leads to a regular file. An invalid name leads to no file."""
     try:
         return Path(path).is_file()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Names places in programs and libraries."""
+"""Naming of places in programs and libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILES: Final = 64
 
 
 class _Functions(NamedTuple):
-    """A table by address."""
+    """The functions of a file, by address."""
 
     starts: NDArray[np.uint64]
     ends: NDArray[np.uint64]
@@ -26,7 +26,7 @@ class _Functions(NamedTuple):
 
 
 def function_at(path: str, address: int) -> str:
-    """Return the name of the function that has an address in a program or library; "" if none."""
+    """Return the name of the function at an address in a program or library, or "" if unknown."""
     for functions in _functions(path):
         at = int(np.searchsorted(functions.starts, np.uint64(address), "right")) - 1
         if at >= 0 and address < int(functions.ends[at]):
@@ -48,22 +48,22 @@ def _by_address(table: SymbolTable) -> _Functions:
 
 
 class Place(NamedTuple):
-    """An instruction, which calls: its offset, as the file has it, in a program or library."""
+    """A calling instruction, as an offset in the file of a program or library."""
 
     path: str
     offset: int
 
 
 class Names:
-    """Names places. It caches the names, so that each module is read once."""
+    """Names places. The names are cached, so that each module is read once."""
 
     def __init__(self) -> None:
         self._known: dict[Place, list[Frame]] = {}
 
     def of(self, places: Sequence[Place]) -> list[list[Frame]]:
-        """Return for each place its frames, the innermost first: more where some are inlined.
+        """Return for each place its frames, the innermost first, including inlined functions.
 
-        A place whose function nothing tells has one frame, named FILE+0xOFFSET.
+        A place whose function is unknown has one frame, named FILE+0xOFFSET.
         """
         tool = symbolizer()
         of_file = defaultdict(list)
@@ -81,12 +81,12 @@ class Names:
 
 
 def name_places(places: Sequence[Place]) -> list[list[Frame]]:
-    """Return for each place its frames, as `Names.of` does."""
+    """Return for each place its frames, in the form of `Names.of`."""
     return Names().of(places)
 
 
 def is_named(place: Place, frames: Sequence[Frame]) -> bool:
-    """Say whether a place has got the name of a function."""
+    """Return whether a place has the name of a function."""
     return frames[0][0] != _spelled(place)
 
 

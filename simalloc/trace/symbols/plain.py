@@ -1,4 +1,4 @@
-"""Names of functions as people say them: without parameters, return types and compilers' marks."""
+"""Plain names of functions, without parameters, return types and compilers' suffixes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPEN, _SHUT = "<([{", ">)]}"
 
 
 def plain_name(function: str) -> str:
-    """Return the name of a demangled C++ or Rust function alone.
+    """Return only the name of a demangled C++ or Rust function.
 
     `void a::b<int>(char) [clone .cold]` is `a::b<int>`.
     """
@@ -35,7 +35,7 @@ def plain_name(function: str) -> str:
 
 
 def _unescaped(name: str) -> str:
-    """Undo what older Rust does to signs in names; some symbolizers leave that."""
+    """Restore signs in names that older Rust escapes and some symbolizers leave escaped."""
     if _ESCAPED.search(name) is None:
         return name
     text = _ESCAPED.sub(

@@ -1,7 +1,7 @@
-"""The system's symbolizers: LLVM's, or else the GNU binutils'.
+"""The system's symbolizers: LLVM's or, without LLVM, the GNU binutils'.
 
-Both demangle C++ and Rust, know inlined functions, and find separate files of debugging information
-by their build id in /usr/lib/debug.
+Both demangle C++ and Rust, report inlined functions, and find separate debugging information by
+build id in /usr/lib/debug.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any, Final
 from simalloc.trace.symbols.plain import plain_name
 
 Frame = tuple[str, str, int]
-"""A function, its file and line; "" and 0 where they are not known."""
+"""A function, its file and line, or "" and 0 if unknown."""
 
 _UNKNOWN: Final = {"", "??"}
 _LINE: Final = re.compile(r"(?P<file>.*):(?P<line>\d+|\?)(?: \(discriminator \d+\))?$")
 
 
 def symbolizer() -> str | None:
-    """Return the symbolizer that there is."""
+    """Return the name of an installed symbolizer, or None."""
     return next((tool for tool in _TOOLS if shutil.which(tool)), None)
 
 
 def frames_in(tool: str, path: str, offsets: Sequence[int]) -> list[list[Frame]]:
-    """Return for each instruction of a program or library its frames, the innermost first.
+    """Return the frames of each instruction of a program or library, the innermost first.
 
-    An entry is empty where the function is not known, and all are if the tool fails.
+    An entry is empty if its function is unknown. All entries are empty if the tool fails.
     """
     command, read = _TOOLS[tool]
     found = read(_run([tool, *command, path], (f"{offset:#x}" for offset in offsets)))
@@ -45,7 +45,7 @@ def _run(command: Sequence[str], lines: Iterable[str]) -> str:
 
 
 def _demangled(found: list[list[Frame]]) -> list[list[Frame]]:
-    """Demangle what the symbolizer could not: LLVM's knows fewer templates than the binutils."""
+    """Demangle remaining names, because LLVM's symbolizer knows fewer templates than binutils."""
     mangled = sorted({frame[0] for frames in found for frame in frames if frame[0][:2] == "_Z"})
     if not mangled or not shutil.which("c++filt"):
         return found

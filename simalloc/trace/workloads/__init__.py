@@ -1,4 +1,4 @@
-"""Traces that are generated: programs rebuilt from published statistics, and random ones."""
+"""Generated traces: programs reconstructed from published statistics, and random traces."""
 
 from simalloc.trace.workloads.catalogue import WORKLOADS, workload
 from simalloc.trace.workloads.generator import Synthetic, generate

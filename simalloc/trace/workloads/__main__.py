@@ -11,7 +11,7 @@ from simalloc.trace.writer import write_trace
 
 
 def main() -> None:
-    """Write the workloads named, those that are shipped if none is."""
+    """Write the named workloads, or the shipped workloads if none is named."""
     parser = ArgumentParser("python -m simalloc.trace.workloads", description=main.__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(WORKLOADS))
     parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")

@@ -1,4 +1,4 @@
-"""Every workload by its name."""
+"""All workloads by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simalloc.trace.workloads.synthetic import ellermann
 
 
 class Workload(NamedTuple):
-    """A generated workload: its description, and its function of a seed."""
+    """A generated workload: its description, and a function that generates it from a seed."""
 
     description: str
     generate: Callable[[int], Trace]
@@ -50,10 +50,9 @@ WORKLOADS: Final = {
 
 
 def workload(name: str, seed: int = SEED) -> Trace:
-    """Return the workload of that name; the same seed gives the same trace.
+    """Return the workload with this name. The same seed results in the same trace.
 
-    Raises `SimallocError` for an unknown name, and for a seed that is not a whole number of at
-    least 0.
+    Raises `SimallocError` for an unknown name, or for a seed that is not an integer of at least 0.
     """
     if name not in WORKLOADS:
         raise SimallocError(f"unknown workload {name!r}; choose one of {', '.join(WORKLOADS)}")

@@ -1,4 +1,4 @@
-"""Distributions of sizes and lifetimes, given as text: `lognormal:median=64,sigma=1.2`."""
+"""Distributions of sizes and lifetimes, written as text: `lognormal:median=64,sigma=1.2`."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Sizes(Protocol):
     """A distribution of requested sizes in bytes."""
 
     def draw(self, count: int, generator: np.random.Generator) -> Floats:
-        """Return `count` sizes; they are rounded to whole bytes of at least 1 afterwards."""
+        """Return `count` sizes. The caller rounds them to whole bytes of at least 1."""
 
 
 class Lifetimes(Protocol):
-    """A distribution of lifetimes, counted in allocations."""
+    """A distribution of lifetimes in allocations."""
 
     def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
-        """Return a lifetime for each size; infinity for an object that is never freed."""
+        """Return a lifetime for each size, or infinity for an object that is never freed."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The same value always."""
+    """Always the same value."""
 
     value: float = 64
 
@@ -49,7 +49,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every value from `min` to `max` alike."""
+    """Uniformly distributed values from `min` to `max`."""
 
     min: float = 16
     max: float = 1024
@@ -64,7 +64,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """Values whose logarithm is normal: half of them are below `median`; none exceeds `max`."""
+    """Values with a normally distributed logarithm: half are below `median`; none exceeds `max`."""
 
     median: float = 64
     sigma: float = 1.2
@@ -102,11 +102,11 @@ class PowerLaw:
 
 @dataclass(frozen=True)
 class Table:
-    """Sizes from a CSV `file` without a heading, or the sizes of a `trace` (a name or a path).
+    """Sizes from a CSV `file` without a header, or the sizes in a `trace` (a name or a path).
 
     A line is size,weight or size,weight,live. `weight` is proportional to the number of allocations
-    of the size, `live` to the mean number of live objects of the size. The distributions that
-    Google publishes with fleetbench (size, alloc_rate, num_live) have this form.
+    of the size, and `live` is proportional to the mean number of live objects of the size. The
+    distributions that Google publishes with fleetbench (size, alloc_rate, num_live) have this form.
     """
 
     file: str = ""
@@ -121,7 +121,7 @@ class Table:
         return size[generator.choice(len(size), count, p=weight / weight.sum())]
 
     def columns(self) -> tuple[Floats, Floats, Floats]:
-        """Return sizes, weights and live numbers (0 where the file has none)."""
+        """Return sizes, weights and live numbers. Live numbers are 0 if the file has none."""
         return _columns_of_file(self.file) if self.file else _columns_of_trace(self.trace)
 
 
@@ -162,7 +162,7 @@ def _objects_of(name: str) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Exponential:
-    """Exponential lifetimes with the mean `mean`: the remaining life does not depend on the age."""
+    """Exponential lifetimes with mean `mean`: the remaining life does not depend on the age."""
 
     mean: float = 1000
 
@@ -198,13 +198,13 @@ class Fifo:
 class Lifo:
     """A stack of at most `depth` objects: the newest is freed first.
 
-    The depth is a random walk with steps of 1 that is reflected at 0 and at `depth`.
+    The stack's depth is a random walk with steps of 1, reflected at 0 and at `depth`.
     """
 
     depth: float = 1000
 
     def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
-        """Return the lifetimes that the walk gives, one for each size."""
+        """Return the lifetimes from the random walk, one for each size."""
         count, depth = len(sizes), max(int(self.depth), 1)
         walk = np.cumsum(generator.integers(2, size=2 * count) * 2 - 1)
         after = np.abs((walk + depth) % (2 * depth) - depth)
@@ -224,7 +224,10 @@ class Lifo:
 
 @dataclass(frozen=True)
 class Generational:
-    """Most objects die young: a share `old` has the mean lifetime `tenured`, the rest `young`."""
+    """Most objects die young.
+
+    A fraction `old` has the mean lifetime `tenured`, the others `young`.
+    """
 
     young: float = 50
     tenured: float = 20_000
@@ -240,8 +243,8 @@ class Generational:
 class BySize(Table):
     """Exponential lifetimes whose mean depends on the size, from a table with live numbers.
 
-    The mean is live / weight * total weight allocations (Little's law). A size that is not in the
-    table has the mean of the next larger one.
+    The mean in allocations is live / weight * total weight (Little's law). A size that is not in
+    the table has the mean of the next larger size.
     """
 
     def draw(self, sizes: Any, generator: np.random.Generator) -> Floats:
@@ -256,12 +259,12 @@ class BySize(Table):
 
 @dataclass(frozen=True)
 class Resampled:
-    """The lifetime of a random object of the same size in a `trace` (a name or a path)."""
+    """The lifetimes of random objects of the same size in a `trace` (a name or a path)."""
 
     trace: str
 
     def draw(self, sizes: Floats, generator: np.random.Generator) -> Floats:
-        """Return a lifetime for each size; an unknown size uses the next larger one."""
+        """Return a lifetime for each size. An unknown size uses the next larger size."""
         known, lifetimes = _objects_of(self.trace)
         order = np.argsort(known, kind="stable")
         size, first, count = np.unique(known[order], return_index=True, return_counts=True)
@@ -290,7 +293,7 @@ LIFETIMES: Final[Mapping[str, Callable[..., Lifetimes]]] = {
 
 
 def read_distribution(text: object, kinds: Mapping[str, Callable[..., T]], what: str) -> T:
-    """Return the distribution that a text such as `uniform:min=16,max=4K` names.
+    """Return the distribution described by a text such as `uniform:min=16,max=4K`.
 
     `kinds` maps names to classes; `what` names the distributed quantity in errors. Raises
     `SimallocError` for an unknown name, an unknown parameter, or a value out of range.

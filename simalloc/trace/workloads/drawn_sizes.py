@@ -1,7 +1,7 @@
-"""Sizes of objects, drawn so that they meet the shares and means that a paper prints.
+"""Random sizes of objects with the shares and means that a paper prints.
 
-Only their order is random: counts are exact, and a range of sizes is cut at even steps of its
-distribution, so that its bytes are met too.
+Only the order of the sizes is random. Counts are exact. The sizes of a range are taken at even
+steps of its distribution, so that the total bytes are exact too.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _NEAR: Final = 1e-9
 
 
 def exact_counts(shares: Sequence[float], total: int) -> list[int]:
-    """Return whole counts that add up to `total` and are proportional to the shares.
+    """Return integer counts that are proportional to the shares and total `total`.
 
-    The counts nearest to the next whole number are rounded up.
+    The counts that are nearest to the next integer are rounded up.
     """
     exact = np.asarray(shares, float) / sum(shares) * total
     counts = np.floor(exact).astype(np.int64)
@@ -35,10 +35,10 @@ def exact_counts(shares: Sequence[float], total: int) -> list[int]:
 def power_law(
     generator: np.random.Generator, count: int, smallest: int, largest: int, mean: float
 ) -> NDArray[np.int64]:
-    """Return sizes from `smallest` to `largest`, one in s**a times as often at s, that have a mean.
+    """Return sizes from `smallest` to `largest` with a given mean, in random order.
 
-    Zipf's law over sizes; the exponent a is the one that gives the mean. Shape (count,), in random
-    order. Raises `ValueError` for a mean outside the range.
+    The frequency of size s is proportional to s**-a (Zipf's law). The mean determines the exponent
+    a. The result has shape (count,). Raises `ValueError` for a mean outside the range.
     """
     return generator.permutation(power_law_ascending(count, smallest, largest, mean))
 
@@ -59,7 +59,7 @@ def exponent(smallest: int, largest: int, mean: float) -> float:
 
 
 def _exponent(sizes: NDArray[np.int64], mean: float) -> float:
-    """Find the exponent by Newton's steps on the logarithm of the mean, kept within bounds."""
+    """Find the exponent by Newton's method on the logarithm of the mean, within bounds."""
     logs = np.log(sizes)
     low, high, found = -_STEEPEST, _STEEPEST, 1.0
     for _ in range(_STEPS):
@@ -76,6 +76,6 @@ def _exponent(sizes: NDArray[np.int64], mean: float) -> float:
 
 
 def _weights(sizes: NDArray[np.int64], exponent: float) -> NDArray[np.float64]:
-    """Return the frequency of each size; the most frequent end of the range has 1."""
+    """Return the frequency of each size. The more frequent end of the range has frequency 1."""
     most = sizes[0] if exponent > 0 else sizes[-1]
     return np.asarray(np.exp(-exponent * np.log(sizes / most)))

@@ -1,21 +1,23 @@
-"""Emacs of Bohra & Gabber 2001, generated: GNU Emacs 20.7 edits every file of a source hierarchy.
+"""Generated trace of Emacs in Bohra & Gabber 2001: GNU Emacs 20.7 edits a source hierarchy.
 
 The trace is not available. These facts are taken from the paper (section 3):
 
-- Sizes and their shares: table 2. Within a range of sizes the frequency falls as a power of the
-  size that gives the printed bytes. As figure 4 shows, a size comes more than 1,000 times or
-  fewer than 32 times: where a range has many sizes, a few of them take nearly all objects.
+- Table 2 defines the sizes and their shares. Within a range, the frequency falls as a power of the
+  size that results in the printed bytes. Figure 4 shows that a size occurs either more than 1,000
+  times or fewer than 32 times. Therefore a few sizes of a range with many sizes account for nearly
+  all its objects.
 - 73,212 files are visited, one after the other. Objects are allocated for each file and deleted
-  together some time after Emacs has moved on: 64 K to 1 M allocations later (figure 6), drawn for
-  each file, uniformly by logarithm.
-- Live memory grows throughout, to 132.9 MB: some objects are never freed, here a random choice that
-  makes that figure.
-- About 20 million events.
+  together some time after Emacs has left the file. The delay is 64 K to 1 M allocations (figure 6).
+  It is drawn for each file, uniformly by logarithm.
+- Live memory grows throughout to 132.9 MB, because some objects are never freed. They are a random
+  choice that results in this figure.
+- The trace has about 20 million events.
 
-A shorter trace has fewer files, shorter lives and less live memory, all in proportion.
+In a shorter trace, the number of files, the lifetimes and the live memory are smaller in
+proportion.
 
-Free choice: the frequent sizes, and the independence of sizes from each other and from files. No
-figure of fragmentation was used, so table 4 and figure 9 are a test.
+Two properties are free choices: the choice of frequent sizes, and the independence of sizes from
+each other and from files. No fragmentation figure was used, so table 4 and figure 9 test the trace.
 """
 
 from __future__ import annotations
@@ -31,18 +33,19 @@ from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, generated
 
 OBJECTS: Final = 10_350_000
-"""Of the full trace: with those that are never freed they make 20 million events."""
+"""Objects of the full trace. With objects that are never freed, they result in 20 million events.
+"""
 
 LIVE_BYTES: Final = 132_900_000
 FILES: Final = 73_212
 LIVES: Final = (1 << 16, 1 << 20)
-"""The shortest and longest life, in objects allocated meanwhile."""
+"""The shortest and longest lifetime in allocated objects."""
 
 _SIZES: Final = {40: 51.335, 648: 15.625, 104: 11.368, 64: 6.013, 16: 3.926, 8: 1.496}
-"""Table 2: percent of all objects, by size."""
+"""Table 2: percentage of all objects, by size."""
 
 _AVERAGE: Final = 40 * 51.335 / 8.902
-"""Bytes an object, of all: 231."""
+"""Mean bytes of all objects: 231."""
 
 _RANGES: Final = {
     (24, 32): (1.549, 0.169),
@@ -51,17 +54,17 @@ _RANGES: Final = {
     (112, 640): (3.554, 3.599),
     (656, 23568): (1.917, 35.520),
 }
-"""Table 2: percent of the objects and of the bytes, by smallest and largest size."""
+"""Table 2: percentages of the objects and of the bytes, by smallest and largest size."""
 
 _FEW: Final = 8
 _FREQUENT: Final = 20
 _SELDOM: Final = 31
-"""A range of more than `_FEW` sizes has `_FREQUENT` frequent ones; others come 0 to `_SELDOM` times
-in the full trace."""
+"""A range of more than `_FEW` sizes has `_FREQUENT` frequent sizes. Other sizes occur 0 to
+`_SELDOM` times in the full trace."""
 
 
 def gabber_emacs(seed: int = SEED, *, objects: int = OBJECTS) -> Trace:
-    """Return a trace like Emacs's; a shorter trace is smaller in every respect."""
+    """Return a trace like Emacs's. A shorter trace is smaller in every respect."""
     generator = np.random.default_rng(seed)
     share = objects / OBJECTS
     size = _sizes(objects, share, generator)
@@ -82,7 +85,7 @@ def gabber_emacs(seed: int = SEED, *, objects: int = OBJECTS) -> Trace:
 
 
 def _sizes(objects: int, share: float, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return sizes in random order, as many of each as table 2 has."""
+    """Return sizes in random order, with the counts of table 2."""
     in_ranges = [percent for percent, _ in _RANGES.values()]
     counts = exact_counts((*_SIZES.values(), *in_ranges), objects)
     own, ranges = counts[: len(_SIZES)], counts[len(_SIZES) :]
@@ -105,7 +108,7 @@ def _range(
     mean: float,
     share: float,
 ) -> NDArray[np.int64]:
-    """Return the sizes of a range, in no order: where it has many, a few are frequent."""
+    """Return the sizes of a range, unordered. A range of many sizes has a few frequent sizes."""
     sizes = np.arange(smallest, largest + 1, STEP)
     mean = min(mean, largest - 0.5)  # table 2 rounds the mean of 72 to 96 to above 96
     if len(sizes) <= _FEW:
@@ -119,7 +122,7 @@ def _range(
 
 
 def _to_frequent(drawn: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the sizes drawn, each replaced by the mean of one of `_FREQUENT` equal groups."""
+    """Return the drawn sizes, each replaced by the mean of its group (`_FREQUENT` equal groups)."""
     drawn = np.sort(drawn)
     groups = np.array_split(drawn, _FREQUENT)
     return np.concatenate(
@@ -128,7 +131,7 @@ def _to_frequent(drawn: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[
 
 
 def _ends(objects: int, share: float, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return just before which object each ends: together with all objects of its file."""
+    """Return the object before which each object ends, together with the objects of its file."""
     files = max(1, round(share * FILES))
     first = np.sort(generator.choice(objects, min(files, objects), replace=False))
     first[:1] = 0
@@ -144,11 +147,11 @@ def _kept(
     live: float,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the ends with some objects never freed: as many at random as make the live bytes."""
+    """Return the ends with random objects never freed, so that the live bytes are reached."""
     objects = len(size)
     candidates = generator.permutation(np.flatnonzero(until < objects))
     missing = live - float(size[until >= objects].sum())
     kept = np.searchsorted(np.cumsum(size[candidates]), missing)
     until[candidates[:kept]] = objects + 1
-    until[until >= objects] = objects + 1  # what would be freed later is not freed
+    until[until >= objects] = objects + 1  # frees after the end never happen
     return until

@@ -1,8 +1,8 @@
-"""A generator of synthetic traces: sizes, lifetimes, phases and threads, each chosen by itself.
+"""A generator of synthetic traces with independent sizes, lifetimes, phases and threads.
 
 Zorn and Grunwald ("Evaluating models of memory allocation", ACM TOMACS 4(1), 1994) and Johnstone
-and Wilson (1998) warn of such traces: a trace that meets the statistics of a program may fragment a
-heap quite differently. docs/workloads.md has the error on each shipped trace.
+and Wilson (1998) warn against such traces: a trace with the statistics of a program may fragment a
+heap quite differently from the program. docs/workloads.md states the error for each shipped trace.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PHASES: Final = {
     "peaks": ("periods", "width", "height"),
 }
 _BYTES_PER_OBJECT: Final = 200
-"""Peak memory of `generate`; 165 to 186 bytes were measured for two million objects."""
+"""Peak memory of `generate` per object. 165 to 186 bytes were measured for two million objects."""
 _PHASE_DEFAULTS: Final = {"periods": 4.0, "kept": 0.05, "width": 0.1, "height": 10.0}
 
 
@@ -51,10 +51,10 @@ class Synthetic:
     Parameters
     ----------
     objects : int
-        Number of objects that are allocated.
+        Number of allocated objects.
     sizes : str
         Distribution of requested sizes in bytes: `constant`, `uniform`, `lognormal`, `powerlaw` or
-        `table` (an empirical histogram, of a CSV file or of a trace), with parameters:
+        `table` (an empirical histogram from a CSV file or a trace), with parameters:
         `lognormal:median=64,sigma=1.2`.
     lifetimes : str
         Distribution of lifetimes in allocations: `exponential`, `powerlaw`, `fifo`, `lifo`,
@@ -62,16 +62,16 @@ class Synthetic:
     correlation : float
         Rank correlation of size and lifetime, from -1 to 1 (a Gaussian copula).
     batch : float
-        Mean number of neighbours in time that are freed together, at least 1.
+        Mean number of temporal neighbours that are freed together, at least 1.
     phases : str
-        `plateau`; `ramp:kept=0.05` (a share of the objects is never freed);
-        `sawtooth:periods=4,kept=0.05` (all but a share of the objects of a period are freed at its
-        end); `peaks:periods=4,width=0.1,height=10` (in the last tenth of each period lifetimes are
-        ten times as long, up to the end of the period).
+        `plateau`; `ramp:kept=0.05` (a fraction of the objects is never freed);
+        `sawtooth:periods=4,kept=0.05` (at the end of each period, all its objects except a fraction
+        are freed); `peaks:periods=4,width=0.1,height=10` (in the last tenth of each period,
+        lifetimes are ten times as long, up to the end of the period).
     threads : int
         Number of threads; each object is allocated by a random one.
     remote : float
-        Share of the objects that another thread frees, from 0 to 1.
+        Fraction of the objects that another thread frees, from 0 to 1.
 
     """
 
@@ -104,11 +104,11 @@ def generate(
     *,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Trace:
-    """Return the trace of a description; the same seed gives the same trace.
+    """Return the trace of a description. The same seed results in the same trace.
 
-    `progress` is called with the share of the work that was done since the last call. Raises
-    `SimallocError` if the seed is not a whole number of at least 0, if memory does not suffice, or
-    if a file that the description names cannot be used.
+    `progress` is called with the fraction of the work done since the last call. Raises
+    `SimallocError` if the seed is not an integer of at least 0, if memory is insufficient, or if a
+    file named in the description cannot be used.
     """
     seed = whole_seed(seed)
     generator = np.random.default_rng(seed)
@@ -143,14 +143,14 @@ def generate(
 
 
 def _until(until: NDArray[Any], count: int) -> NDArray[np.int64]:
-    """Return before which object each object is freed; count + 1 for never."""
+    """Return the object before which each object is freed, or count + 1 for never."""
     return np.asarray(np.minimum(until, count + 1), np.int64)
 
 
 def _correlated(
     sizes: Floats, lifetimes: Floats, correlation: float, generator: np.random.Generator
 ) -> Floats:
-    """Return the same lifetimes in another order, in which their ranks follow the sizes' ranks."""
+    """Return the same lifetimes in an order that correlates their ranks with the sizes' ranks."""
     count = len(sizes)
     score = generator.standard_normal(count)
     score.sort()
@@ -166,9 +166,10 @@ def _correlated(
 def _batched(
     until: NDArray[np.int64], batch: float, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return ends that are the same for batches of neighbours, of `batch` objects on average.
+    """Return ends that are equal within batches of neighbours, of `batch` objects on average.
 
-    A batch ends when its last object would, if that one was drawn first; no earlier than it begins.
+    A batch ends with the end drawn for its first object, but not before its last object is
+    allocated.
     """
     begins = generator.random(len(until)) < 1 / batch
     begins[0] = True
@@ -182,7 +183,7 @@ def _batched(
 def _phased(
     until: NDArray[np.int64], phases: str, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the ends of objects as the phases of the program change them."""
+    """Return the ends of objects after the changes by the program's phases."""
     name, values = _read_phases(phases)
     count = len(until)
     born = np.arange(count)
@@ -194,7 +195,7 @@ def _phased(
     period = max(count / values["periods"], 1)
     end = np.ceil((np.floor(born / period) + 1) * period).astype(np.int64)
     if name == "sawtooth":
-        # All objects of a period stay until its end, where all except a share of them are freed.
+        # All objects of a period live until its end, when all except a fraction are freed.
         return np.where(kept, count + 1, np.maximum(end, born + 1))
     in_peak = end - born <= values["width"] * period
     longer = born + ((until - born) * values["height"]).astype(np.int64)

@@ -1,27 +1,29 @@
-"""Hummingbird, generated: the file system of a caching web proxy in Bohra & Gabber 2001.
+"""Generated trace of Hummingbird, the file system of a caching web proxy (Bohra & Gabber 2001).
 
 The trace is not available. These facts are taken from the paper (section 2):
 
-- Sizes and their shares: table 1, count by count. Files are the two ranges of sizes from 128 bytes
-  on; within each, the frequency of a size falls as a power of it, which is the straight line of
-  figure 1. The power follows from the printed bytes: 1.05 below a cluster's size, which the paper
-  calls close to unity, and 2.4 above it. The largest object has 39,966,072 bytes.
-- 14.3 GB of unique data. By the mean size of a file that is 1.35 million files; each is seen in
-  full, and further objects repeat sizes of theirs. There are then some 20,000 sizes; the paper has
-  more than 18,000.
-- Live memory is bounded, and flat at 217.4 MB. Files make room for new objects: only the bytes
-  needed are evicted, so they are long-lived. Clusters (32 KB) are created and deleted
-  frequently; figures 2 and 3 do not call files above a cluster's size long-lived.
-- Files and clusters have meta-data of a fixed size each, which goes with them. Table 1 has 7.518
-  percent of 56 bytes for 7.011 percent of files, and 3.196 of 40 for 2.975 of clusters: these two.
-- Some meta-data is never deleted: here one object for each unique file, by which it is found again.
-- Deallocations do not predict the next allocation: the order is random.
-- About 58 million events, allocations without a deallocation among them.
+- Table 1 defines the sizes and their exact counts. Files are the two ranges of sizes from 128 bytes
+  on. Within each range, the frequency falls as a power of the size, which is the straight line in
+  figure 1. The exponents follow from the printed bytes: 1.05 below a cluster's size, which the
+  paper calls close to unity, and 2.4 above it. The largest object has 39,966,072 bytes.
+- The unique data have 14.3 GB. With the mean size of a file, this is 1.35 million files. Each file
+  occurs in full, and further objects repeat their sizes. This results in some 20,000 sizes; the
+  paper states more than 18,000.
+- Live memory is bounded and constant at 217.4 MB. Files are evicted for new objects, but only as
+  many bytes as necessary, so files are long-lived. Clusters (32 KB) are created and deleted
+  frequently. Figures 2 and 3 do not classify files above a cluster's size as long-lived.
+- Each file and each cluster has meta-data of a fixed size, which is freed with it. In table 1,
+  7.518 percent of the objects have 56 bytes and 7.011 percent are files; 3.196 percent have 40
+  bytes and 2.975 percent are clusters. Therefore these are the sizes of the meta-data.
+- Some meta-data is never deleted. The trace has one such object for each unique file, which serves
+  to find the file again.
+- Deallocations do not predict the next allocation, so the order is random.
+- The trace has about 58 million events, including allocations without a deallocation.
 
-Free choice: the size of the meta-data that stays for ever (24 bytes), and the values of
-`FreeChoice`: lives of clusters, of files above their size and of all other meta-data, and the
-quarter of the files that is used frequently and stays 13 times as long as the rest. No figure of
-fragmentation was used, so table 3 and figures 7 and 8 are a test.
+Two properties are free choices. Permanent meta-data has 24 bytes. `FreeChoice` contains the
+lifetimes of clusters, of files above a cluster's size and of all other meta-data; a quarter of the
+files is used frequently and stays 13 times as long as the other files. No fragmentation figure was
+used, so table 3 and figures 7 and 8 test the trace.
 """
 
 from __future__ import annotations
@@ -38,25 +40,27 @@ from simalloc.trace.workloads.lives import trace_of_lives
 from simalloc.trace.workloads.provenance import SEED, generated
 
 OBJECTS: Final = 29_700_000
-"""Of the full trace: with those that are never freed they make 58 million events."""
+"""Objects of the full trace. With objects that are never freed, they result in 58 million events.
+"""
 
 LIVE_BYTES: Final = 217_400_000
 
 _META: Final = {8: 25.813, 32: 23.775, 24: 9.848, 56: 7.518, 16: 7.056, 48: 6.604, 64: 3.705,
                 40: 3.196, 72: 1.588}  # fmt: skip
-"""Table 1: percent of all objects, by size; files, clusters and the sizes 80 to 120 are below."""
+"""Table 1: percentage of all objects, by size. Files, clusters and the sizes 80 to 120 are below.
+"""
 
 _CLUSTER: Final = 32768
 _CLUSTERS: Final = (2.975, 55.935)
 _META_80_120: Final = (0.911, 0.045)
 _FILES: Final = (6.647, 20.197)
 _LARGE_FILES: Final = (0.364, 22.370)
-"""Percent of the objects and of the bytes."""
+"""Percentages of the objects and of the bytes."""
 
 _LARGEST: Final = 39_966_072
 _UNIQUE_BYTES: Final = 14.3e9
 _AVERAGE: Final = _CLUSTER * _CLUSTERS[0] / _CLUSTERS[1]
-"""Bytes an object, of all: 1,743."""
+"""Mean bytes of all objects: 1,743."""
 
 _FILE_META: Final = 56
 _CLUSTER_META: Final = 40
@@ -65,12 +69,12 @@ _KEPT_META: Final = 24
 
 @dataclass(frozen=True)
 class FreeChoice:
-    """Lives of objects that the paper does not print.
+    """Lifetimes of objects that the paper does not print.
 
-    `passing` and `brief` are mean lives in objects allocated meanwhile, exponentially distributed:
-    of clusters and files above their size, and of meta-data that is not a file's. The share
-    `frequent` of the files stays `stay` times the mean of all files; the others stay shorter in
-    proportion.
+    `passing` and `brief` are mean lifetimes in allocated objects, exponentially distributed.
+    `passing` applies to clusters and to files above a cluster's size, and `brief` to meta-data that
+    does not belong to a file. A fraction `frequent` of the files stays `stay` times as long as the
+    mean of all files. The other files stay for a shorter time in proportion.
     """
 
     passing: int = 16_000
@@ -80,7 +84,7 @@ class FreeChoice:
 
     @property
     def rare_stay(self) -> float:
-        """Stay of the other files, as a multiple of the mean of all files."""
+        """Stay of other files, as a multiple of the mean of all files."""
         return (1 - self.frequent * self.stay) / (1 - self.frequent)
 
 
@@ -96,11 +100,11 @@ class _Numbers:
     clusters: int
     kept: int
     brief: dict[int, int]
-    """All other meta-data, by size."""
+    """Objects of all other meta-data, by size."""
 
 
 def hummingbird(seed: int = SEED, *, objects: int = OBJECTS, choice: FreeChoice = CHOSEN) -> Trace:
-    """Return a trace like Hummingbird's: live memory as in the paper, at any length."""
+    """Return a trace like Hummingbird's, with the paper's live memory at any length."""
     generator = np.random.default_rng(seed)
     numbers = _numbers(objects, generator)
     size, kind, follows = _sequence(numbers, generator)
@@ -113,12 +117,12 @@ def hummingbird(seed: int = SEED, *, objects: int = OBJECTS, choice: FreeChoice 
 
 
 def _mean(shares: tuple[float, float]) -> float:
-    """Return the mean size of a line of table 1, from its shares of objects and of bytes."""
+    """Return the mean size in a line of table 1, from its shares of objects and of bytes."""
     return shares[1] / shares[0] * _AVERAGE
 
 
 def _unique_share() -> float:
-    """Return the share of unique files: allocated for the first time."""
+    """Return the fraction of files that are allocated for the first time."""
     allocated = (_FILES[1] + _LARGE_FILES[1]) / 100 * _AVERAGE * OBJECTS
     return _UNIQUE_BYTES / allocated
 
@@ -144,10 +148,10 @@ _FILE, _LARGE_FILE, _CLUSTER_KIND, _KEPT = range(4)
 def _sequence(
     numbers: _Numbers, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the sizes in the order of allocation, and what each object is.
+    """Return the sizes and kinds of objects in the order of allocation, and the meta-data.
 
-    Kinds from 4 on are brief meta-data. Each file or cluster is followed by its meta-data, of the
-    same kind: those are the objects whose numbers come third.
+    Kinds from 4 on are brief meta-data. Each file or cluster is followed by its meta-data, which
+    has the same kind. The third array contains the numbers of these meta-data objects.
     """
     counts = (numbers.files, numbers.large, numbers.clusters, numbers.kept, *numbers.brief.values())
     kinds = np.repeat(np.arange(len(counts), dtype=np.uint8), counts)
@@ -172,7 +176,7 @@ def _sequence(
 def _file_sizes(
     generator: np.random.Generator, count: int, smallest: int, largest: int, mean: float
 ) -> NDArray[np.int64]:
-    """Return sizes of unique files, and for the rest of the objects sizes of some of them again."""
+    """Return the sizes of unique files, and repeated sizes of unique files for other objects."""
     unique = power_law_ascending(max(1, round(count * _unique_share())), smallest, largest, mean)
     again = unique[np.linspace(0, len(unique) - 1, count - len(unique)).astype(np.int64)]
     if largest == _LARGEST:
@@ -187,7 +191,7 @@ def _ends(
     choice: FreeChoice,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return just before which object each is freed (`trace_of_lives`)."""
+    """Return the object before which each object is freed (`trace_of_lives`)."""
     objects = len(size)
     until = np.full(objects, objects + 1)
     for which, mean in (
@@ -195,13 +199,13 @@ def _ends(
         ((kind == _LARGE_FILE) | (kind == _CLUSTER_KIND), choice.passing),
     ):
         born = np.flatnonzero(which)
-        # Its meta-data is allocated before it can die.
+        # The meta-data is allocated before its object can die.
         until[born] = born + 2 + generator.exponential(mean, len(born)).astype(np.int64)
     until[follows] = until[follows - 1]
     files = follows[kind[follows] == _FILE] - 1
     until[files] = _evictions(size, until, files, choice, generator)
     until[files + 1] = until[files]
-    until[until >= objects] = objects + 1  # what would be freed later is not freed
+    until[until >= objects] = objects + 1  # frees after the end never happen
     return until
 
 
@@ -212,11 +216,11 @@ def _evictions(
     choice: FreeChoice,
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the random ends of files, which make the required room at each allocation.
+    """Return random ends of files that free the required bytes at each allocation.
 
-    If e of l bytes of files are evicted, each file is at a risk of e / l. Time runs by that risk,
-    so a file lives for an exponentially distributed time, and live memory always stays at its
-    bound. `until` has the ends of all other objects.
+    If e of l bytes of files are evicted, each file has the risk e / l. On a clock that advances by
+    this risk, a file has an exponentially distributed lifetime, and live memory always stays at its
+    bound. `until` contains the ends of all other objects.
     """
     objects = len(size)
     of_files, others = np.zeros(objects), size.astype(np.float64)
@@ -237,8 +241,8 @@ def _stays(
 ) -> NDArray[np.float64]:
     """Return the stays of files, 1 on average.
 
-    While memory is `filling` no file is evicted. Files that are live when it is full are in the
-    proportion of a steady state: the long-lived ones are more.
+    While memory is `filling`, no file is evicted. The files that are live when memory is full have
+    the proportions of a steady state, which contains more long-lived files.
     """
     frequent = generator.random(len(filling)) < np.where(
         filling, choice.frequent * choice.stay, choice.frequent

@@ -1,29 +1,35 @@
-"""Hyper, reconstructed: Lindsay's hypercube network simulator in Johnstone and Wilson 1998.
+"""Reconstruction of Hyper, Lindsay's hypercube network simulator (Johnstone and Wilson 1998).
 
-The program is not available. The paper states: the hypercube is a large array that lives for the
-whole run; each message is a small object that lives until it reaches its destination. The
-rest is inferred from its printed figures (bytes before scaling):
+The program is not available. The paper states that the hypercube is a large array that is live for
+the whole run, and that each message is a small object that is live until it reaches its
+destination. All other properties are inferred from the printed figures (bytes before scaling):
 
-- 297 objects are live at most (table 1), which is the sum of table 2's row: one in class 32, 292 in
-  64, two in 2K, one in 512K and one in 2M. So all classes peak together, and there are two arrays.
-- Simple segregated storage has 26.0 % with and without 3*2^N: the arrays take blocks of 2M and 512K
-  in both, so they are larger than 1.5M and 384K, and messages blocks of 64: larger than 32 bytes.
-- Binary buddy's heap is 4 MiB (99.9 %), which the larger array brings about if it comes second;
-  the 102 % of table 3 are at that event, so both arrays together have 2,071,261 to 2,081,540.
-- The peak of live bytes lies between 2,097,861 and 2,097,996 (best fit: 513 * 4096 bytes are 0.16 %
-  more, 4098 * 512 are 0.01 %). Less the small objects, the arrays have about 2,080,000.
-- Messages have 50.33 bytes on average (table 1) and two sizes, the first with at least 90 %
-  and less than 99 % of all (table 7): in whole words 52 bytes and, for one message in twelve, 32.
-- The average lifetime makes 202 messages on average; there are 292 at the busiest moment. Table 3
-  differs between the sequential fits, so they had fragmentation by then: it is within the run.
-- Of 90, 99 and 99.9 % of the messages both neighbours are free after 2, 12 and 18 K (table 5): few
-  have to wait, and at most as long as two random lifetimes differ. So messages come in
-  bursts that travel together. Bursts of 7 on random routes through 9 dimensions make that, each
-  hop taking a gamma distributed time of shape 2.
+- At most 297 objects are live (table 1). This is the sum of table 2's row: one in class 32, 292 in
+  64, two in 2K, one in 512K and one in 2M. Therefore all classes peak together, and the program has
+  two arrays.
+- Simple segregated storage has 26.0 % with and without 3*2^N. In both, the arrays take blocks of 2M
+  and 512K, so they are larger than 1.5M and 384K. Messages take blocks of 64, so they are larger
+  than 32 bytes.
+- Binary buddy's heap is 4 MiB (99.9 %), which the larger array causes if it is allocated second.
+  The 102 % of table 3 are at this event, so both arrays together have 2,071,261 to 2,081,540 bytes.
+- The peak of live bytes is between 2,097,861 and 2,097,996 (best fit: 513 * 4096 bytes are 0.16 %
+  more, 4098 * 512 are 0.01 % more). Without the small objects, the arrays have about 2,080,000
+  bytes.
+- Messages have 50.33 bytes on average (table 1) and two sizes. The first size accounts for at least
+  90 % and less than 99 % of all objects (table 7). In whole words, these sizes are 52 bytes and,
+  for one message in twelve, 32 bytes.
+- The average lifetime results in 202 live messages on average, and 292 messages are live at the
+  busiest moment. Table 3 differs between the sequential fits, so they had fragmentation at this
+  moment. Therefore the busiest moment is within the run.
+- For 90, 99 and 99.9 % of the messages, both neighbours are free after 2, 12 and 18 K (table 5).
+  Few messages wait, and at most as long as two random lifetimes differ. Therefore messages are sent
+  in bursts that travel together. Bursts of 7 on random routes through 9 dimensions, where each hop
+  takes a gamma distributed time of shape 2, have these waits.
 
-Free choice: the purposes of the objects, the exact sizes of the arrays and of the three small
-objects, the regular place of the shorter messages, and the three numbers above, tried until tables
-5 and 6 were close. By the growth rule of our double buddy that row is 26 %, not 51.2 and 50.0.
+The following properties are free choices: the purposes of the objects, the exact sizes of the
+arrays and of the three small objects, the regular position of the shorter messages, and the three
+numbers above. The three numbers were tried until tables 5 and 6 were close. With the growth rule of
+our double buddy, its row is 26 %, not 51.2 and 50.0.
 """
 
 from __future__ import annotations
@@ -51,11 +57,11 @@ _HOP_SHAPE: Final = 2
 
 _NODES: Final = 1 << _DIMENSION
 _FIXED: Final = (_NODES * 800, _NODES * 3264, 20, 1220, 1220)
-"""Objects that live for the whole run: the cube's two arrays, and tables for the statistics."""
+"""Objects that are live for the whole run: the cube's two arrays, and tables for statistics."""
 
 
 def hyper(seed: int = SEED) -> Trace:
-    """Return a reconstruction of the trace of Hyper; the seed draws how long messages travel."""
+    """Return a reconstruction of Hyper's trace. The seed determines the messages' travel times."""
     size = np.full(len(_FIXED) + _MESSAGES, _MESSAGE_BYTES)
     size[len(_FIXED) :: _SHORT_EVERY] = _SHORT_MESSAGE_BYTES
     size[: len(_FIXED)] = _FIXED
@@ -75,8 +81,8 @@ def hyper(seed: int = SEED) -> Trace:
 def _travel_times(generator: np.random.Generator) -> NDArray[np.float64]:
     """Return the travel time of each message, in an unknown unit.
 
-    A burst crosses each dimension in which its destination differs from its source, which takes a
-    gamma distributed time: here a sum of exponential ones.
+    A burst crosses each dimension in which its destination differs from its source. Each crossing
+    takes a gamma distributed time, computed as a sum of exponential times.
     """
     bursts = -(-_MESSAGES // _BURST)
     differs = generator.random((bursts, _DIMENSION)) < 0.5
@@ -88,7 +94,7 @@ def _travel_times(generator: np.random.Generator) -> NDArray[np.float64]:
 def _arrivals_with_average(
     size: NDArray[np.int64], travel: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Return the event of each free, the travel times scaled to the printed mean lifetime."""
+    """Return the event of each free. Travel times are scaled to the printed mean lifetime."""
     objects, fixed = len(size), len(_FIXED)
     allocated = np.append(0, np.cumsum(size))
     until = np.full(objects, objects)
@@ -103,10 +109,11 @@ def _arrivals_with_average(
 
 
 def _crowded(arrival: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return arrivals moved until the busiest moment has exactly the printed number of messages.
+    """Return arrivals, moved until the busiest moment has the printed number of messages.
 
-    Message i is sent at time i. If the busiest moment has too few, those that arrived last before
-    it arrive just after it; if it has too many, those that are next to arrive do so just before.
+    Message i is sent at time i. If the busiest moment has too few messages, the messages that
+    arrived last before it are moved to just after it. If it has too many, the messages that arrive
+    next are moved to just before it.
     """
     sent = np.arange(_MESSAGES)
     while True:

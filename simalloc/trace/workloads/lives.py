@@ -1,4 +1,4 @@
-"""From objects with sizes and ends to the events of a trace."""
+"""Conversion of objects with sizes and ends to the events of a trace."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def trace_of_lives(
     name: str,
     provenance: Mapping[str, Any],
 ) -> Trace:
-    """Return the trace of objects that are allocated in turn and freed at given times.
+    """Return the trace of objects that are allocated in order and freed at given times.
 
-    Object i has `size[i]` bytes and is freed just before object `until[i]` is allocated: `until[i]`
-    exceeds i. The number of objects means the end of the trace, anything above it never. Objects
-    freed at the same time go by ascending `order`, or as they were allocated. `threads` has the
-    threads that allocate and that free each object. All arrays are one-dimensional, of one entry
-    an object.
+    Object i has `size[i]` bytes and is freed just before object `until[i]` is allocated; `until[i]`
+    exceeds i. If `until[i]` is the number of objects, object i is freed at the end of the trace. If
+    it is larger, object i is never freed. Objects that are freed at the same time are freed by
+    ascending `order`, or in the order of allocation. `threads` contains the threads that allocate
+    and that free each object. All arrays are one-dimensional with one entry per object.
     """
     sizes = np.asarray(size, np.int64)
     ends = np.asarray(until, np.int64)
@@ -38,7 +38,7 @@ def trace_of_lives(
     freed = np.flatnonzero(ends <= objects)
     rank = freed if order is None else np.asarray(order)[freed]
     freed = freed[np.lexsort((rank, ends[freed]))]
-    # The objects born before an object, and the objects freed until then, precede it.
+    # The objects born before an object, and the objects freed before it, precede it.
     frees = np.arange(len(freed)) + ends[freed]
     op = np.full(objects + len(freed), Op.MALLOC, np.uint8)
     op[frees] = Op.FREE

@@ -23,17 +23,17 @@ _RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "periods": (1, MAX_OBJECTS),
     "height": (0, 1e6),
 }
-"""The least and the largest value of the parameters that are neither sizes nor lifetimes."""
+"""The minimum and maximum of the parameters that are neither sizes nor lifetimes."""
 _TEXTS: Final = frozenset({"file", "trace"})
 
 
 def read_parameters(
     text: object, known: Mapping[str, Collection[str]], what: str
 ) -> tuple[str, dict[str, float | str]]:
-    """Return the name and the parameters of a text such as `uniform:min=16,max=4K`.
+    """Return the name and the parameters in a text such as `uniform:min=16,max=4K`.
 
-    `known` has the parameters of each name; `what` is the word for a name in errors. Raises
-    `SimallocError` for an unknown name or parameter, and for a value that is out of range.
+    `known` contains the parameters of each name. `what` is the word for a name in errors. Raises
+    `SimallocError` for an unknown name or parameter, or for a value out of range.
     """
     if not isinstance(text, str):
         raise SimallocError(f"{what} is {text!r}; it takes text such as {next(iter(known))!r}")
@@ -61,11 +61,11 @@ def _read_number(name: str, text: str) -> float:
     low, high = _RANGES.get(name, _ANY)
     if not low <= number <= high:
         raise SimallocError(f"{name} is {text!r}; it takes a number from {low:,.0f} to {high:,.0f}")
-    return number + 0.0  # no negative zero
+    return number + 0.0  # avoids a negative zero
 
 
 def check_number(name: str, value: object, low: float, high: float, *, whole: bool = False) -> None:
-    """Raise `SimallocError` unless a value is a number, perhaps a whole one, in a range."""
+    """Raise `SimallocError` unless a value is a number, or an integer if `whole`, in a range."""
     kind = "a whole number" if whole else "a number"
     if (
         isinstance(value, bool)
@@ -77,7 +77,7 @@ def check_number(name: str, value: object, low: float, high: float, *, whole: bo
 
 
 def whole_seed(seed: object) -> int:
-    """Return a seed as a plain number; raise `SimallocError` unless it is whole and at least 0."""
+    """Return a seed as a plain int. Raise `SimallocError` unless it is an integer of at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise SimallocError(f"seed is {seed!r}; it takes a whole number of at least 0")
     return int(seed)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 SEED = 1
-"""The seed of the traces that are shipped."""
+"""The seed of the shipped traces."""
 
 
 def reconstructed(program: str, given: str, seed: int, *, departures: str) -> dict[str, Any]:
-    """Return the provenance of a program's trace that was rebuilt from published statistics.
+    """Return the provenance of a program's trace that was reconstructed from statistics.
 
-    The keys are documented in traces/README.md. `given` is the input that the paper names.
+    The statistics are published in a paper, and `given` is the input that the paper names. The keys
+    are documented in traces/README.md.
     """
     return {
         "program": program,
@@ -36,7 +37,7 @@ def reconstructed(program: str, given: str, seed: int, *, departures: str) -> di
 def generated(
     program: str, given: str, seed: int, *, source: str, departures: str
 ) -> dict[str, Any]:
-    """Return the provenance of a workload that is like a program's trace only in its statistics."""
+    """Return the provenance of a workload that resembles a program's trace only in statistics."""
     return {
         "program": program,
         "version": "unknown",

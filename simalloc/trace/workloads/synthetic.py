@@ -1,7 +1,8 @@
 """Workloads drawn from distributions of sizes and lifetimes.
 
-Johnstone and Wilson 1998 warn of them: a random trace does not predict how a policy does on a real
-program, however well its statistics are met. They serve where a paper used one, and in tests.
+Johnstone and Wilson 1998 warn against such workloads: a random trace does not predict the results
+of a policy on a real program, even if it has the program's statistics. These workloads reproduce
+papers that used them, and serve in tests.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from simalloc.trace.workloads.lives import trace_of_lives
 ELLERMANN_OBJECTS: Final = 300_000
 
 ELLERMANN_RATE: Final = ELLERMANN_OBJECTS / 365.57
-"""Allocations a second: the paper gives no rate but the seconds that glibc took for all of them."""
+"""Allocations per second. The paper states only the seconds that glibc took for all of them."""
 
 
 def uniform(
@@ -32,8 +33,9 @@ def uniform(
 ) -> Trace:
     """Return a trace of `objects` objects with uniformly distributed sizes and lifetimes.
 
-    Sizes are `smallest` to `largest` bytes, both included. Lifetimes lie between `shortest` and
-    `longest`, in objects allocated meanwhile, 1 or more; the last objects live to the end at most.
+    Sizes are `smallest` to `largest` bytes, both included. Lifetimes are between `shortest` and
+    `longest` allocated objects, and at least 1. The last objects are live until the end of the
+    trace at most.
     """
     generator = np.random.default_rng(seed)
     size = generator.integers(smallest, largest, objects, endpoint=True)
@@ -49,7 +51,7 @@ def uniform(
 
 
 def ellermann(seed: int, *, smallest: int, largest: int) -> Trace:
-    """Return Ellermann's 2014 workload (4.2 and 4.3): objects freed after 1 to 3 seconds."""
+    """Return the workload of Ellermann 2014 (4.2 and 4.3): objects freed after 1 to 3 seconds."""
     return uniform(
         seed,
         objects=ELLERMANN_OBJECTS,

@@ -1,4 +1,4 @@
-"""Requests of a transformer's training to a GPU: steps whose batches vary in length."""
+"""Requests of a transformer's training to a GPU, in steps with batches of varying length."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from simalloc.trace.trace import Trace
 
 _HALF: Final = 2
 _SINGLE: Final = 4
-"""Bytes of a number: of weights and activations, and of the optimizer's."""
+"""Bytes of a number: in weights and activations, and in the optimizer's state."""
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """The shape of a decoder; GPT-2 medium by default."""
+    """The shape of a decoder. The default is GPT-2 medium."""
 
     layers: int = 24
     hidden: int = 1024
@@ -24,7 +24,7 @@ class Decoder:
 
     @property
     def weights(self) -> list[int]:
-        """The elements of each tensor of weights: attention and feed-forward of each layer."""
+        """The number of elements of each weight tensor: attention and feed-forward per layer."""
         layer = [4 * self.hidden**2, 4 * self.hidden**2, 4 * self.hidden**2, 2 * self.hidden]
         return [self.vocabulary * self.hidden, *layer * self.layers]
 
@@ -32,11 +32,12 @@ class Decoder:
 def training_steps(
     lengths: Sequence[int], *, batch: int = 8, decoder: Decoder | None = None
 ) -> Trace:
-    """Return the trace of training steps, one for each length of a batch's sequences in tokens.
+    """Return the trace of training steps, one step for each sequence length in tokens.
 
-    A step keeps five activations of each layer for the way back, where each dies as its gradient is
-    made; the gradients of weights and the optimizer's two moments come with the first step and
-    stay. It is a plain model of such programs, made for pictures and comparisons: no recording.
+    A step keeps five activations of each layer for the backward pass, where each activation is
+    freed when its gradient is computed. The gradients of the weights and the optimizer's two
+    moments are allocated in the first step and kept. The trace is a simple model of such programs
+    for pictures and comparisons, not a recording.
     """
     shape = decoder or Decoder()
     program = _Program()
@@ -51,7 +52,7 @@ def training_steps(
 
 
 class _Program:
-    """Events as they are written down."""
+    """Events of a program, in the order in which they are added."""
 
     def __init__(self) -> None:
         self.op: list[int] = []
@@ -75,12 +76,12 @@ class _Program:
 
 
 def _step(program: _Program, shape: Decoder, tokens: int, *, first: bool) -> None:
-    """Go forward, keeping what the way back needs, back, and change the weights."""
+    """Run the forward pass, keeping activations, then the backward pass and the weight update."""
     narrow, wide = tokens * shape.hidden * _HALF, tokens * 4 * shape.hidden * _HALF
     kept = []
     for _ in range(shape.layers):
         kept.append([program.malloc(size) for size in (narrow, 3 * narrow, narrow, wide, wide)])
-        program.free(program.malloc(narrow))  # sum added to the layer's input
+        program.free(program.malloc(narrow))  # sum of the block's output and the layer's input
     logits = program.malloc(tokens * shape.vocabulary * _HALF)
     loss = program.malloc(tokens * shape.vocabulary * _SINGLE)
     gradient = program.malloc(narrow)
