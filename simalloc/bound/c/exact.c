@@ -326,7 +326,7 @@ static bool find_members(struct exact *exact)
 }
 
 /* Returns the number of buffers that overlap a buffer in time, and writes them to `into` if it is
- * not NULL. `seen` is, for each buffer, the last buffer that it was counted for + 1. */
+ * not NULL. `seen[b]` is 1 + the last buffer for which buffer b was counted. */
 static size_t walk_beside(const struct exact *exact, uint32_t buffer, uint32_t *seen,
                           uint32_t *into)
 {

@@ -34,7 +34,7 @@ struct exact_buffers {
     const uint32_t *bans;
     const uint32_t *ban_other;
     const int64_t *under, *over; /* by ban: bytes */
-    int64_t step; /* bytes; with bans, some optimum placement has only multiples as addresses */
+    int64_t step; /* bytes; with bans, divides all addresses of some optimum placement */
 };
 
 /* Bound of a buffer before it was raised. */

@@ -39,7 +39,7 @@ static size_t chunk_of(const struct gaps *gaps, uint64_t key, uint64_t rest)
     return low;
 }
 
-/* Returns the number of gaps of a chunk before one with these keys. */
+/* Returns the number of gaps of a chunk before a gap with these keys. */
 static uint32_t index_of(const struct gap_chunk *chunk, uint64_t key, uint64_t rest)
 {
     uint32_t low = 0;

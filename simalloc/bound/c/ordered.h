@@ -8,8 +8,9 @@
 #include <stdbool.h>
 
 /* A life must not overlap a life that was placed before it while both are live. Among the gaps
- * between such lives, it takes the lowest that is large enough, or the smallest and lowest. Without
- * such a gap, it is placed above the highest of these lives. */
+ * between such lives, it takes the lowest gap that is large enough or, if `smallest` is set, the
+ * smallest such gap, the lowest among equals. Without such a gap, it is placed above the highest of
+ * these lives. */
 struct ordered {
     const struct lives *lives;
     const uint32_t *order; /* lives in the order of placement */

@@ -29,7 +29,7 @@ struct outward {
     uint32_t max_gaps; /* maximum number of gaps that FIT_MATCH compares for one object */
     uint64_t limit;     /* height at which the placement is abandoned */
     uint64_t height;    /* highest address used so far */
-    size_t start;       /* event from which time runs; the lives after it are placed first */
+    size_t start;       /* event from which time runs; the lives at this event are placed first */
     size_t done;        /* number of processed events */
     bool ended;         /* true at the last event or at the limit */
     int64_t *address;   /* by life: its address */
@@ -41,8 +41,8 @@ struct outward {
     uint32_t top;    /* highest block */
 };
 
-/* Packs the lives `order`, lowest first, from address 0 on. These are all lives after event
- * `start`. Returns false if memory is exhausted. outward_end() must be called in any case. */
+/* Packs the lives `order`, lowest first, from address 0 on. They are the lives that are live after
+ * event `start`. Returns false if memory is exhausted. outward_end() must be called in any case. */
 bool outward_begin(struct outward *outward, const uint32_t *order, size_t count);
 /* Processes at most `events` further events. Returns false if memory is exhausted. */
 bool outward_advance(struct outward *outward, size_t events);

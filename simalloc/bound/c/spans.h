@@ -1,4 +1,5 @@
 /* Event until which each address is free, in spans that tile all addresses from 0 on.
+ *
  * The spans are in order, in chunks of at most 64. Each chunk has an upper bound of the end of its
  * free time, so that a search skips chunks whose addresses are taken or needed soon. A search that
  * finds nothing in a chunk makes the bound exact. With n spans, a search takes O(n / 64) time at

@@ -6,7 +6,7 @@
 #include "spans.h"
 
 /* Lives are placed in the order of their tiers and, within a tier, in the order of their births.
- * Each life takes the lowest addresses that no earlier life has while it is live.
+ * Each life takes the lowest addresses that no earlier life occupies during the same time.
  *
  * Each tier takes two passes. In the backward pass over the earlier tiers, the placement finds when
  * each address is wanted next. In the forward pass, the tier is placed. The forward pass needs the

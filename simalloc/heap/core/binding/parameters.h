@@ -9,8 +9,8 @@
 
 /* Sets the parameters of a family's state, of its heap's setting and, if the description has
  * pymalloc above the family, of pymalloc. `given` is a dict whose values are numbers, switches,
- * choices or lists of numbers. It must contain exactly the parameters. Returns false, with an
- * exception set, otherwise. */
+ * choices or lists of numbers. It must contain all these parameters and no others. Returns false,
+ * with an exception set, if a value is missing, unknown or invalid. */
 bool fill_parameters(const struct family *family, void *state, PyObject *given);
 
 /* Finds the index of a text in a list of `count` choices. Returns false, with an exception set, if

@@ -81,7 +81,7 @@ ALWAYS_INLINE void chain_remove(const struct links *links, struct chain *chain, 
     chain->count--;
 }
 
-/* Removes and returns the newest or the oldest block. Returns NO_BLOCK if the chain is empty. */
+/* Remove and return the newest or the oldest block. Return NO_BLOCK if the chain is empty. */
 ALWAYS_INLINE uint32_t chain_pop_newest(const struct links *links, struct chain *chain)
 {
     uint32_t id = chain->newest;

@@ -1,4 +1,4 @@
-/* Order in which free blocks are listed and searched, with the names of descriptions. */
+/* Order in which free blocks are listed and searched, with the names that descriptions use. */
 #ifndef SIMALLOC_ORDER_H
 #define SIMALLOC_ORDER_H
 

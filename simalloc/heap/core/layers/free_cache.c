@@ -120,7 +120,7 @@ static void coalesce_all(struct heap *heap)
             return;
         uint32_t id = chain_pop_oldest(&cache->links, &cache->waiting);
         struct exact_list *list = find_list(cache, heap->blocks[id].size);
-        list->newest = NO_BLOCK; /* all blocks of this size are waiting, and follow soon */
+        list->newest = NO_BLOCK; /* this loop frees all other blocks of this size too */
         heap_mark(heap, id, STATE_ALLOCATED);
         cache->base->release(heap, id);
     }

@@ -10,7 +10,7 @@
 struct trimming {
     uint64_t trim;      /* minimum size of a last block that is trimmed, or 0 without trimming */
     uint64_t trim_keep; /* bytes that remain of the block */
-    uint64_t unit;      /* bytes; the break is lowered by multiples */
+    uint64_t unit;      /* bytes; the break is lowered by a multiple of this size */
     const struct layer *base;   /* layer that executes the frees */
     const struct layer *family; /* layer of the family: `base` or a layer below it */
 };

@@ -33,7 +33,7 @@ ALWAYS_INLINE void coalesce(struct heap *heap, uint32_t id, take_out_function *t
  * from Splitting. The family has SPLITTING_PARAMETERS, its init() calls splitting_init(), and its
  * layer has take_out(). */
 struct splitting {
-    uint64_t growth;        /* bytes; the break rises by multiples */
+    uint64_t growth;        /* bytes; the break rises by a multiple of this size */
     uint64_t minimum_split; /* minimum size of a remainder that is split off */
     uint64_t count_tail;    /* nonzero if a free block at the break reduces a growth */
     struct trimming trimming;

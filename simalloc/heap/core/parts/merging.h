@@ -1,4 +1,4 @@
-/* Numbers of neighbours with which a freed block merges, with the names of descriptions. */
+/* Numbers of neighbours with which a freed block merges, with the names that descriptions use. */
 #ifndef SIMALLOC_MERGING_H
 #define SIMALLOC_MERGING_H
 

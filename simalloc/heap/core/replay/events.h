@@ -38,7 +38,7 @@ struct sight {
     int64_t *live;     /* live bytes, unscaled */
     int64_t *largest_free; /* scaled bytes of the largest free block, or 0 if it is not measured */
     int64_t *free_blocks; /* number of free blocks, with cached blocks */
-    int64_t *region;   /* location of the object by the family (struct location) */
+    int64_t *region;   /* location of the object, as the family defines it (struct location) */
     int64_t *number;
     int64_t *offset;
     uint64_t *figures; /* figures that the family reports, one row per event; or NULL */

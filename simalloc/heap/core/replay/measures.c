@@ -35,7 +35,7 @@ static void measure_span(struct footprint *footprint, const struct live_span *sp
     timeline_note(&footprint->timeline, (uint64_t)span->low, (uint64_t)span->high, count);
 }
 
-/* Measures the bytes after each event of a batch. Stores the live bytes that were computed in
+/* Measures the bytes after each event of a batch. Stores the computed totals of the live bytes in
  * `live`. */
 static void measure_footprint(const struct measures *measures, struct footprint *footprint,
                               const struct changes *changes, const struct batch *batch,

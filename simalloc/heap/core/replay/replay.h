@@ -1,7 +1,7 @@
 /* Execution of a trace's events on a heap.
  *
- * replay_events() is inlined into every family with the functions of the family, so that the code
- * of an event has no indirect calls. */
+ * replay_events() is inlined into every family with the functions of the family, so that the
+ * compiler can inline these functions into the loop over events. */
 #ifndef SIMALLOC_REPLAY_H
 #define SIMALLOC_REPLAY_H
 

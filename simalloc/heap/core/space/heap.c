@@ -35,7 +35,7 @@ uint64_t heap_unit(const struct heap *heap)
                         ? setting->alignment
                         : setting->scale | (setting->header + setting->footer);
     if (setting->memalign && setting->alignment == 1 && setting->min_remainder > 1)
-        unit = 1; /* an aligned request adds the alignment less one byte */
+        unit = 1; /* an aligned request adds min_remainder - 1 bytes */
     return setting->minimum > 1 ? unit | setting->minimum : unit;
 }
 

@@ -170,7 +170,7 @@ struct heap {
     uint32_t unused;     /* head of the list of unused ids, linked by `next`, or NO_BLOCK */
     const char *failure; /* reason why the replay ends, or NULL */
     /* 1 if the heap has grown or shrunk, or an event has failed. Read after each request.
-     * PAGES_MAY_CHANGE also ends the loop that reads only sizes, where pages matter. */
+     * PAGES_MAY_CHANGE is set while residence is measured, so that every event is recorded. */
     uint8_t heap_changed;
     bool may_refuse;   /* true if a refused request is not a failure */
     bool has_refused;  /* true if the current event was refused a growth */

@@ -47,8 +47,8 @@ void residence_set(struct heap *heap, uint64_t first, uint64_t end, bool residen
 /* Removes the pages in [first, end) from all records, because they are no longer mapped. */
 void residence_forget(struct heap *heap, uint64_t first, uint64_t end);
 
-/* Makes every huge page that is wholly within these bytes available to a segment. Sets the heap's
- * failure if memory is exhausted. */
+/* Marks every huge page that is wholly within these bytes, so that it becomes resident as a whole.
+ * Sets the heap's failure if memory is exhausted. */
 void heap_use_huge_pages(struct heap *heap, uint64_t address, uint64_t size);
 
 /* Returns the scaled bytes of all resident pages, or 0 without a record. */

@@ -43,8 +43,8 @@ bool table_resize(void *table, size_t width, uint32_t *capacity, uint32_t wanted
 bool table_grow(void *table, size_t width, uint32_t used, uint64_t spare, uint32_t most,
                 uint32_t *capacity)
 {
-    /* Untouched memory costs nothing, but growing copies the table. Therefore a table grows a lot
-     * at a time. */
+    /* Untouched memory costs nothing, but growing copies the table. Therefore a table grows by at
+     * least half. */
     uint64_t larger = (uint64_t)used + used / 2 + 4 * spare;
     if (larger > most)
         larger = most;

@@ -144,8 +144,8 @@ static PyObject *decide(struct user_policy *policy, PyObject *method, PyObject *
     return answer;
 }
 
-/* Gives the block that a policy returned to the object; None means NO_BLOCK. Returns false, with an
- * exception set, if the block is not valid. */
+/* Stores the block of a policy's result, or NO_BLOCK for None, and gives the block to its object.
+ * Returns false, with an exception set, if the block is not valid. */
 static bool accept(struct user_policy *policy, PyObject *answer, uint64_t size, uint32_t *id)
 {
     if (answer == Py_None) {

@@ -1,4 +1,4 @@
-/* The malloc of this process, which may be in another library than the C library. */
+/* The malloc of this process, which may be in a library other than the C library. */
 #ifndef SIMALLOC_NATIVE_ALLOCATOR_H
 #define SIMALLOC_NATIVE_ALLOCATOR_H
 

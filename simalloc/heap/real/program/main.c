@@ -9,10 +9,11 @@
  * resident bytes at which they stop. MAX_LIVE is the event with the most live bytes.
  *
  * The program first writes `system` if malloc belongs to the C library, or else `preloaded`, and
- * the path of malloc's library. Each byte from stdin is then a command, whose reply is a line. `t`
- * times one pass over the trace, in nanoseconds of CPU time and of wall-clock time. `m` measures
- * memory over one pass and writes the peak of address space. If the allocator refused an event of a
- * pass, the reply is `refused EVENT`. Other failures are `full EVENT` and `threadless EVENT`.
+ * the path of malloc's library. Then each byte from stdin is a command, and the reply is a line.
+ * `t` times one pass over the trace, in nanoseconds of CPU time and of wall-clock time. `m`
+ * measures memory over one pass and writes the peak of address space. If the allocator refused an
+ * event of a pass, the reply is `refused EVENT`. Other failures are `full EVENT` and `threadless
+ * EVENT`.
  *
  * Only the trace's events call malloc here. Therefore stdio is used only for error messages. */
 #include "allocator.h"

@@ -13,9 +13,9 @@
  *
  * The kernel's counts are read after every event. In traces of millions of events, they are read
  * after every second, third ... event and after every request of at least 64 KiB. The page table is
- * walked after the event with the most live bytes and at equal intervals. It is also walked after
- * every event by which pages amounting to more than 1/256 of the resident pages became resident or
- * were unmapped since the latest walk. */
+ * walked after the event with the most live bytes and at equal intervals. It is also walked as soon
+ * as more than 1/256 of the resident bytes became resident, or were unmapped, since the latest
+ * walk. */
 #ifndef SIMALLOC_NATIVE_MEMORY_H
 #define SIMALLOC_NATIVE_MEMORY_H
 

@@ -10,7 +10,8 @@
 
 enum { STACK_BYTES = 1 << 18, OWN_BYTES = 1 << 12, TABLE_BYTES = 272, NOBODY = -1 };
 
-/* A thread. Its memory is a page for the calloc of the C library at its start, and its stack. */
+/* A thread. Its memory consists of a page, which serves the C library's calloc at the start of the
+ * thread, and its stack. */
 struct runner {
     pthread_t handle;
     sem_t turn;

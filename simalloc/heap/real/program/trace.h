@@ -8,7 +8,8 @@
 
 #include "../../../c/op.h"
 
-/* The columns are adjacent in a mapped file. `objects` is shared memory, not the allocator's. */
+/* The columns are adjacent in a mapped file. `objects` is shared memory, not memory of the
+ * allocator. */
 struct trace {
     size_t events;
     size_t slots;

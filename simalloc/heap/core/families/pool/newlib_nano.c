@@ -9,7 +9,7 @@ struct newlib_nano {
 
 enum { USER_ALIGNMENT = 8 };
 
-static const uint64_t TOO_LARGE = UINT64_C(1) << 31; /* bytes of the smallest impossible chunk */
+static const uint64_t TOO_LARGE = UINT64_C(1) << 31; /* size of the smallest refused chunk */
 
 static uint64_t min_chunk(const struct heap *heap)
 {

@@ -78,11 +78,11 @@ struct pool_memory {
  * functions, which may then make up to three blocks of the region. */
 uint32_t pool_add_region(struct pool *pool, uint64_t start, uint64_t size);
 
-/* Makes the low `size` bytes of an unlisted block memory of the allocator, which is written.
- * Returns the remainder, which is waste, or NO_BLOCK without one. */
+/* Turns the low `size` bytes of an unlisted block into memory of the allocator, and marks them as
+ * written. Returns the remainder, which is waste, or NO_BLOCK without one. */
 uint32_t pool_take_table(struct pool *pool, uint32_t id, uint64_t size);
-/* Makes all bytes of an unlisted block beyond the low `size` bytes unusable memory of the
- * allocator. */
+/* Turns all bytes of an unlisted block beyond the low `size` bytes into memory of the allocator
+ * that is unusable. */
 void pool_close(struct pool *pool, uint32_t id, uint64_t size);
 
 /* Returns the region that contains an address. */

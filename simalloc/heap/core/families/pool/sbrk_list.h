@@ -27,9 +27,9 @@ const char *sbrk_list_check(const void *memory);
 /* Merges a waste block with its free neighbours, but not with the room, and inserts the result into
  * the list. Returns the number of chunks before the block in the list. */
 uint64_t sbrk_list_give_back(struct sbrk_list *state, uint32_t id);
-/* Makes all bytes of a waste block beyond its low `size` bytes a free chunk. */
+/* Frees all bytes of a waste block beyond its low `size` bytes as a chunk. */
 void sbrk_list_cut(struct sbrk_list *state, uint32_t id, uint64_t size);
-/* Makes the low `size` bytes of a waste block a free chunk. Returns the remainder, which is
+/* Frees the low `size` bytes of a waste block as a chunk. Returns the remainder, which is
  * waste. */
 uint32_t sbrk_list_cut_front(struct sbrk_list *state, uint32_t id, uint64_t size);
 /* Raises the break by `more` bytes. Joins them to `top`, the chunk of the list that ends at the

@@ -142,7 +142,7 @@ static uint64_t free_bytes(const struct heap *heap, uint32_t id)
     return heap_is_free(heap, id) ? heap->blocks[id].size : 0;
 }
 
-/* Use of the free runs next to an object by a realloc. */
+/* Plan of a realloc: the free neighbours that it uses. */
 struct plan {
     bool is_possible, takes_below, takes_above;
 };

@@ -12,8 +12,9 @@
 
 #include "index/slots.h"
 
-/* AGED_SLOTS is sufficient for the blocks, the same number of empty slots and a batch of events, in
- * which each event inserts at most three blocks. It is a multiple of a page of 64 rows. */
+/* AGED_SLOTS is sufficient for AGED_BLOCKS blocks, the same number of empty slots, and a batch of
+ * events in which each event inserts at most three blocks. It is a multiple of a page of 64
+ * rows. */
 enum { AGED_BLOCKS = 1 << 14, AGED_PAGE = SLOTS * SLOTS, AGED_SLOTS = 9 * AGED_PAGE };
 
 struct aged_list {

@@ -9,8 +9,8 @@
  * Sizes and addresses are in granules and short (16 and 32 bits), so that many are compared in one
  * step. The few values that do not fit are read from the block table. Every operation is O(log n).
  *
- * The caller defines the order. It is by address if `ordered` is set, which must be the same in all
- * calls. Otherwise each block is inserted at a position. */
+ * If `ordered` is set in all calls, the list is in address order. If `ordered` is not set in any
+ * call, the caller chooses the position at which each block is inserted. */
 #ifndef SIMALLOC_BLOCK_LIST_H
 #define SIMALLOC_BLOCK_LIST_H
 
@@ -41,7 +41,7 @@ struct inner {
                           * earlier children; undefined for the first child */
     uint8_t few[SLOTS];      /* if the children are leaves: number of blocks in the child; undefined
                               * from slot `count` on */
-    uint32_t blocks[SLOTS];  /* if the children are inner nodes: number of blocks below */
+    uint32_t blocks[SLOTS];  /* if the children are inner nodes: number of blocks below the child */
     uint64_t largest[SLOTS]; /* upper bound of the sizes below the child, in bytes */
     uint32_t count;          /* children are in slots 0 .. count-1 */
     struct place place;
@@ -60,7 +60,7 @@ struct block_list {
     uint32_t blocks; /* number of blocks in the list */
 };
 
-/* A slot of a leaf. `leaf` is NO_NODE without a slot. */
+/* A slot of a leaf, or no slot if `leaf` is NO_NODE. */
 struct cursor {
     uint32_t leaf;
     uint32_t slot;

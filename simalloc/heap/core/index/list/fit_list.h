@@ -3,9 +3,9 @@
  * Walking a list whose searches visit few blocks takes half the time of a tree. If searches visit
  * many blocks, the form depends on the fit and the order:
  *
- * - A short list of a first fit is flat, except in LIFO order.
- * - A long list in order of age is an aged list.
- * - All other lists, and very long lists, are trees.
+ * - A short list of a first fit in FIFO or address order is flat.
+ * - Any other list of a first fit in LIFO or FIFO order is an aged list.
+ * - All remaining lists, and very long lists, are trees.
  *
  * Every form counts the visits of a walk. Before each batch of events, these visits are compared
  * with the cost of another form. The list starts or stops walking when the present form has lost as

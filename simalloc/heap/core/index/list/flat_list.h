@@ -1,10 +1,10 @@
 /* Short, unordered list of free blocks; a search examines every block.
  *
- * Each block has a slot with a number, its place in the list: its address, or a counter of entries.
- * The first large enough block is the block with the smallest place among all large enough blocks.
- * A walk would have visited exactly the blocks with smaller places. Both searches are loops without
- * branches, which compilers vectorise. Inserting, removing and changing a block writes to one
- * slot. */
+ * Each block has a slot. The slot stores the place of the block in the list, a number that is
+ * computed from its address or from a counter of entries. The first large enough block is the block
+ * with the smallest place among all large enough blocks. A walk would have visited exactly the
+ * blocks with smaller places. The search and the count of its visits are loops without branches,
+ * which compilers vectorise. Inserting, removing and changing a block writes to one slot. */
 #ifndef SIMALLOC_FLAT_LIST_H
 #define SIMALLOC_FLAT_LIST_H
 

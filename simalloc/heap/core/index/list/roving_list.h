@@ -90,7 +90,7 @@ ALWAYS_INLINE void roving_list_remove(struct roving_list *list, uint32_t id)
         block_ring_unlink(blocks, id);
 }
 
-/* Returns the block after or before a block, which is the block itself in a list of one block. */
+/* Return the block after or before a block, which is the block itself in a list of one block. */
 ALWAYS_INLINE uint32_t roving_list_after(const struct roving_list *list, uint32_t id)
 {
     return UNLIKELY(list->is_tree) ? block_list_following(&list->tree, roving_list_place(list, id))

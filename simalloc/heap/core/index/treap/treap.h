@@ -18,7 +18,7 @@ struct treap_key {
 struct treap_node {
     struct treap_key key;
     uint32_t count; /* number of nodes in the subtree */
-    uint32_t parent; /* or NO_BLOCK, like the two children */
+    uint32_t parent; /* parent node, or NO_BLOCK; the children may be NO_BLOCK too */
     uint32_t left;
     uint32_t right;
 };

@@ -10,7 +10,7 @@
 #include "index/unbalanced/tree_sizes.h"
 
 struct address_node {
-    uint32_t parent; /* or NO_BLOCK, like the two children */
+    uint32_t parent; /* parent node, or NO_BLOCK; the children may be NO_BLOCK too */
     uint32_t left;
     uint32_t right;
     uint64_t max_left; /* largest size in the left subtree, or 0 if it is empty */

@@ -166,7 +166,7 @@ static uint32_t unused_arena(struct heap *heap)
     return python->arena_count++;
 }
 
-/* Makes the number of an arena that could not be created unused again. Returns NO_ARENA. */
+/* Releases the number of an arena that could not be created. Returns NO_ARENA. */
 static uint32_t give_number_back(struct pymalloc *python, uint32_t number)
 {
     python->arenas[number].is_live = false;
