@@ -55,7 +55,7 @@ struct exact {
     uint64_t limit;
     bool (*goes_on)(void *context); /* called every EXACT_STRIDE nodes; false stops the search */
     void *context;
-    /* by buffer: its address if placed, otherwise a lower bound of its address */
+    /* By buffer: its address if placed, otherwise a lower bound of its address. */
     int64_t *low;
     uint64_t *failures; /* by section: number of refutations */
     uint64_t nodes;

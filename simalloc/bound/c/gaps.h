@@ -32,7 +32,7 @@ struct gaps {
     size_t chunks;
     size_t room;
     struct gap_chunk **chunk; /* chunks, each with at least one gap */
-    /* by chunk: size of the largest gap; valid only if sorted by address */
+    /* By chunk: size of the largest gap; valid only if sorted by address. */
     uint64_t *largest;
     struct gap_chunk *spare;  /* unused chunk for reuse, or NULL */
 };

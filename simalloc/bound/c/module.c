@@ -108,7 +108,7 @@ static enum stride advance_ordered(void *work)
 {
     struct ordered *ordered = work;
     size_t lives = ordered->lives->count;
-    /* each life examines all lives before it */
+    /* Each life examines all lives before it. */
     ordered_advance(ordered, 1 + STRIDE / (ordered->placed + 1));
     return ordered->placed == lives ? ENDED : GOES_ON;
 }

@@ -12,14 +12,14 @@
 struct sweep {
     const struct lives *lives;
     const int64_t *address; /* by life: its address */
-    /* by life: rank of its address among all different addresses, ascending */
+    /* By life: rank of its address among all different addresses, ascending. */
     const uint32_t *rank;
     uint32_t ranks;
     int64_t *heap;        /* by event, output: the break after the event */
     int64_t *free_blocks; /* by event, output: number of free blocks after the event */
 
     size_t done;         /* number of processed events */
-    /* life that overlaps the live life `overlaps`, or NONE if no lives overlap */
+    /* Life that overlaps the live life `overlaps`, or NONE if no lives overlap. */
     uint32_t overlapped;
     uint32_t overlaps;
     uint64_t growths;
@@ -29,8 +29,8 @@ struct sweep {
     uint64_t blocks;    /* number of free blocks */
     uint64_t edge;      /* break */
     uint32_t *standing; /* by rank: life that is live at this address; valid only for taken ranks */
-    /* bitmap of taken ranks; a bit of a higher level is set if its 64 bits in the level below are
-     * not all 0 */
+    /* Bitmap of taken ranks; a bit of a higher level is set if its 64 bits in the level below are
+     * not all 0. */
     uint64_t *bits[6];
     uint32_t levels;
 };

@@ -120,7 +120,7 @@ static uint32_t *sorted_segments(const struct heap *heap)
     if (edges == NULL)
         return NULL;
     edges[0] = NO_BLOCK;
-    /* insertion sort: the segments are nearly sorted */
+    /* Insertion sort: the segments are nearly sorted. */
     for (uint32_t i = 0; i < heap->segment_count; i++) {
         uint32_t place = i + 1;
         uint64_t address = heap->blocks[heap->segments[i]].address;

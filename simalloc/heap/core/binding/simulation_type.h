@@ -9,7 +9,7 @@ typedef struct {
     PyObject ob_base;
     struct replay *replay; /* not NULL in any object that Python can use */
     uint64_t events;       /* maximum number of events */
-    /* true while a replay runs without the GIL; nothing else may use the replay then */
+    /* True while a replay runs without the GIL; nothing else may use the replay then. */
     bool busy;
 } Simulation;
 

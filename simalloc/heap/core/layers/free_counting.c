@@ -132,7 +132,7 @@ static uint32_t allocate(struct heap *heap, uint64_t size)
     uint32_t id = counting->base->allocate(heap, size);
     bool grew = heap->counters.growths != before.growths;
     bool grew_last = grew && last_is_free && !heap->new_memory_is_apart;
-    /* a growth counts one coalescing */
+    /* A growth counts one coalescing. */
     if (heap->counters.coalescings > before.coalescings + grew_last) {
         rebuild(heap);
         note_last(heap);

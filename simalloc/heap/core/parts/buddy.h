@@ -86,7 +86,7 @@ ALWAYS_INLINE uint32_t buddy_allocate(struct buddies *buddies, unsigned class,
                                       enum bin_kind kind)
 {
     struct heap *heap = &buddies->heap;
-    /* tested first, because it is frequent and needs no search */
+    /* Tested first, because it is frequent and needs no search. */
     if (buddies->bins[class] != NO_BLOCK) {
         count_search(heap, 1);
         return buddy_use(buddies, class, class, halved, kind);

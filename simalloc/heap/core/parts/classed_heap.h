@@ -22,7 +22,7 @@ struct classed_functions {
     void (*leave)(struct heap *heap, uint32_t id); /* removes a free block from its class */
     /* Inserts a free block into its class. Sets the heap's failure if memory is exhausted. */
     void (*enter)(struct heap *heap, uint32_t id, uint64_t *visited);
-    /* returns a free block, or NO_BLOCK */
+    /* Returns a free block, or NO_BLOCK. */
     uint32_t (*find)(struct heap *heap, uint64_t size, uint64_t *visited);
     /* Allocates the low end of a free block. */
     uint32_t (*use)(struct heap *heap, uint32_t id, uint64_t size, uint64_t *visited);

@@ -17,9 +17,9 @@ struct footprint {
     uint64_t lowest;
     uint64_t event_of_lowest; /* first event after which the bytes are lowest */
     double sum;           /* sum of the bytes after each event, unscaled */
-    /* sum of bytes / live bytes, over events after which the live bytes are not 0 */
+    /* Sum of bytes / live bytes, over events after which the live bytes are not 0. */
     double sum_of_ratios;
-    /* sum of the same ratios, each times the requested bytes of its event */
+    /* Sum of bytes / live bytes * requested bytes, over the same events. */
     double sum_of_ratios_by_bytes;
     struct timeline timeline;
 };

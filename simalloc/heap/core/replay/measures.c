@@ -53,7 +53,7 @@ static void measure_footprint(const struct measures *measures, struct footprint 
                            (uint64_t)events->live[start]);
             change++;
         }
-        /* initial values, in case the live bytes or the bytes remain 0 */
+        /* Initial values, in case the live bytes or the bytes remain 0. */
         if (measures->events + start == 0) {
             footprint->at_max_live = footprint->lowest = footprint->bytes;
             footprint->live_at_peak = (uint64_t)events->live[start];

@@ -13,9 +13,9 @@ struct measures {
     uint64_t events; /* number of events so far */
     uint64_t live;   /* current live bytes, unscaled */
     uint64_t max_live;
-    /* number of events after which no byte is live; means of ratios to live bytes exclude them */
+    /* Number of events after which no byte is live; means of ratios to live bytes exclude them. */
     uint64_t events_without_live;
-    /* requested bytes of all events: the total weight of means by bytes */
+    /* Requested bytes of all events: the total weight of means by bytes. */
     uint64_t allocated_bytes;
     uint64_t sum_of_free_blocks;
     uint64_t peak_free_blocks;

@@ -29,7 +29,7 @@ static uint32_t highest(const uint32_t *slots, size_t count)
 
 bool objects_reserve(struct objects *objects, const uint32_t *slots, size_t count)
 {
-    /* bitwise OR of all slots: at least the highest slot, and faster to compute */
+    /* Bitwise OR of all slots: at least the highest slot, and faster to compute. */
     uint32_t bits = 0;
     for (size_t i = 0; i < count; i++)
         bits |= slots[i];

@@ -18,7 +18,7 @@ struct live_extent {
 struct occupied_pages {
     uint64_t page;  /* scaled bytes of a page */
     uint64_t pages; /* number of pages with a live byte */
-    /* number of objects that begin or end in each page, of type uint32_t */
+    /* Number of objects that begin or end in each page, of type uint32_t. */
     struct page_table counts;
 };
 

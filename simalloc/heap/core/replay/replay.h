@@ -97,7 +97,7 @@ ALWAYS_INLINE void replay_batch(struct replay *replay, const struct events *even
         uint32_t *object = &blocks[events->slot[i]];
         uint8_t op = events->op[i];
         uint32_t block = *object;
-        /* tested first, because the operation is known earlier than the block */
+        /* Tested first, because the operation is known earlier than the block. */
         if (op == OP_FREE) {
             if (UNLIKELY(block == NO_BLOCK)) {
                 heap_fail(heap, INVALID_EVENTS);

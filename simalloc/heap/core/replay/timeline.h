@@ -20,8 +20,8 @@ struct timeline {
     struct interval intervals[TIMELINE_INTERVALS];
     uint32_t begun;   /* number of intervals begun so far; the last one is current */
     uint64_t length;  /* number of events in an interval */
-    /* number of events that are missing in the current interval; equal to `length` in an empty
-     * interval */
+    /* Number of events that are missing in the current interval; equal to `length` in an empty
+     * interval. */
     uint64_t left;
 };
 

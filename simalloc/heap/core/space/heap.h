@@ -65,7 +65,7 @@ struct counters {
     uint64_t searches;
     uint64_t visited; /* blocks visited by all searches */
     uint64_t visited_worst;
-    /* number of deallocations that searched for the place of their block */
+    /* Number of deallocations that searched for the place of their block. */
     uint64_t deallocations;
     uint64_t visited_at_free; /* blocks visited by searches at deallocations */
     uint64_t visited_at_free_worst;
@@ -91,7 +91,7 @@ struct setting {
     uint64_t count_frees; /* nonzero if deallocations are counted, which is slow */
     uint64_t memalign;  /* nonzero if alignment requests are honoured */
     uint64_t guaranteed; /* bytes; divides the address of each block */
-    /* bytes; for each divisor d, a block of at least d bytes begins at a multiple of d */
+    /* Bytes; for each divisor d, a block of at least d bytes begins at a multiple of d. */
     uint64_t natural_limit;
     uint64_t min_remainder; /* minimum size of a remainder that is returned, or 0 if remainders are
                              * not returned */
@@ -99,9 +99,9 @@ struct setting {
     uint64_t columns;    /* COLUMN_ bits of the trace columns that a policy in Python reads */
     uint64_t payload;    /* bytes of a block before the first byte that the program may write */
     uint64_t threads; /* number of threads of the program, as far as known */
-    /* number of threads, without thread 0, that start before the first event */
+    /* Number of threads, without thread 0, that start before the first event. */
     uint64_t other_threads;
-    /* true if the program writes each requested byte; false if it writes nothing */
+    /* True if the program writes each requested byte; false if it writes nothing. */
     bool program_writes;
     uint64_t page;       /* bytes; unit of residence and alignment of mapped segments */
 };
@@ -119,8 +119,8 @@ struct request {
     uint32_t stream; /* stream of a device */
     uint32_t pool;
     bool is_zeroed; /* true if the memory is zeroed, as calloc() does */
-    /* true if a family that refuses the request has freed the object, as some reallocs to 0 bytes
-     * do */
+    /* True if a family that refuses the request has freed the object, as some reallocs to 0 bytes
+     * do. */
     bool is_freed;
 };
 
@@ -174,12 +174,12 @@ struct heap {
     uint8_t heap_changed;
     bool may_refuse;   /* true if a refused request is not a failure */
     bool has_refused;  /* true if the current event was refused a growth */
-    /* true if the capacity is too small for the memory that the allocator needs before the first
-     * event */
+    /* True if the capacity is too small for the memory that the allocator needs before the first
+     * event. */
     bool cannot_start;
     bool new_memory_is_apart; /* true if a free block at the break does not merge with it */
     uint32_t spare; /* maximum number of blocks that one batch of events makes */
-    /* number of further ids reserved by an event; kept if the heap is verified */
+    /* Number of further ids reserved by an event; kept if the heap is verified. */
     uint64_t reserved;
     struct counters counters;
     struct setting setting;
@@ -187,9 +187,9 @@ struct heap {
     /* Freed blocks that are not coalesced yet, or NULL if every block is coalesced at once. */
     struct free_cache *free_cache;
     struct pymalloc *pymalloc; /* Python's own allocator above the family, or NULL */
-    /* rule for lowering the break, or NULL if the break is never lowered */
+    /* Rule for lowering the break, or NULL if the break is never lowered. */
     struct trimming *trimming;
-    /* count of deallocations, or NULL if they are not counted or the family counts them */
+    /* Count of deallocations, or NULL if they are not counted or the family counts them. */
     struct free_counting *free_counting;
     uint32_t *segments;        /* edges of the mapped segments, in any order */
     uint32_t segment_count;
@@ -200,9 +200,9 @@ struct heap {
     struct request request;
     uint64_t reported_arenas; /* maximum number of arenas that a family may report */
     struct residence *residence; /* resident pages, or NULL if they are not requested */
-    /* pages touched since they were mapped, or NULL if they are not requested */
+    /* Pages touched since they were mapped, or NULL if they are not requested. */
     struct residence *touched;
-    /* index of the largest free block, or NULL if it is not requested */
+    /* Index of the largest free block, or NULL if it is not requested. */
     struct largest_free *largest_free;
     struct mappings mappings;
 };

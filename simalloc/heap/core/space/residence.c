@@ -8,7 +8,7 @@ enum {
     MANY_GROUPS = 64, /* minimum number of whole groups in a run; 1 GiB if a page has 4 KiB */
 };
 
-/* marker of a group whose pages are all resident; only its address is used */
+/* Marker of a group whose pages are all resident; only its address is used. */
 static uint64_t all_resident[1];
 #define ALL_RESIDENT all_resident
 
@@ -323,7 +323,7 @@ static uint64_t pages_of_groups(struct residence *residence, uint64_t first, uin
                                 bool clear, bool *is_huge)
 {
     struct page_table *table = &residence->table;
-    /* the table has fewer entries than the range */
+    /* The table has fewer entries than the range. */
     bool by_entry = end - first > table->capacity;
     uint64_t pages = 0;
     for (uint64_t i = 0; i < (by_entry ? table->capacity : end - first); i++) {

@@ -25,10 +25,10 @@ struct residence {
     uint64_t noted; /* number of resident pages at the last measurement */
     uint64_t faults; /* number of times that a page became resident */
     uint64_t dense;  /* address; all pages below are resident */
-    /* one bit per page; NULL for an empty group, ALL_RESIDENT for a full group */
+    /* One bit per page; NULL for an empty group, ALL_RESIDENT for a full group. */
     struct page_table table;
     struct page_runs runs;   /* runs of full groups, which have no data in the table */
-    /* cache of resident pages: page number + 1, indexed by a hash of the number */
+    /* Cache of resident pages: page number + 1, indexed by a hash of the number. */
     uint64_t known[KNOWN_PAGES];
 };
 

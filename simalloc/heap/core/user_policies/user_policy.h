@@ -41,10 +41,10 @@ struct user_policy {
     PyObject *pool[POOL]; /* unused Blocks for reuse */
     int pooled;
     bool acting;      /* true within an event, when the policy may use the heap */
-    /* block on which resize() acts, and which its object still holds; or NO_BLOCK */
+    /* Block on which resize() acts, and which its object still holds; or NO_BLOCK. */
     uint32_t resized;
     uint64_t event; /* number of the event, from 0 */
-    /* latest of the `stepped` calls in this event; call i is in entry i % STEPS */
+    /* Latest of the `stepped` calls in this event; call i is in entry i % STEPS. */
     struct step steps[STEPS];
     uint64_t stepped;
 };

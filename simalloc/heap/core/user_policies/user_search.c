@@ -122,7 +122,7 @@ PyObject *heap_free_blocks(PyObject *self, PyObject *const *args, Py_ssize_t cou
     if (policy == NULL || !takes(count, 0, 1, "free_blocks") ||
         (count > 0 && !as_order(args[0], &order)))
         return NULL;
-    /* this call may run other Python code, so it precedes the search */
+    /* This call may run other Python code, so it precedes the search. */
     PyObject *list = PyList_New(0);
     if (list != NULL && list_of(policy, list, order) == NULL)
         Py_CLEAR(list);

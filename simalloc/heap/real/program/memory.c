@@ -76,7 +76,7 @@ static int64_t writable(const struct memory *memory)
 {
     enum { BEFORE = 5 };
     char *number = text;
-    /* the file is short, so one read is sufficient */
+    /* The file is short, so one read is sufficient. */
     ssize_t length = pread(memory->sizes, text, sizeof text - 1, 0);
     if (length <= 0)
         return 0;
@@ -142,7 +142,7 @@ bool memory_begin(struct memory *memory)
     if (memory->outside == 0 || !anonymous(&mapped))
         return false;
     memory->outside -= mapped;
-    /* resident from the beginning, so that the pages of these buffers do not count */
+    /* Resident from the beginning, so that the pages of these buffers do not count. */
     memset(rows, 1, sizeof rows);
     memset(text, 1, sizeof text);
     memory->now.event = -1;

@@ -87,7 +87,7 @@ bool trace_map(struct trace *trace, int file, size_t events, size_t slots, uint3
 {
     size_t wide = sizeof *trace->size + (aligns ? sizeof *trace->alignment : 0);
     size_t narrow = sizeof *trace->slot + (threads > 1 ? sizeof *trace->thread : 0);
-    /* a mapping of 0 bytes would be an error */
+    /* A mapping of 0 bytes would be an error. */
     size_t length = events * (wide + narrow + sizeof *trace->op) + 1;
     void *columns = mmap(NULL, length, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
     void *objects = mmap(NULL, (slots + 1) * sizeof(void *), PROT_READ | PROT_WRITE,

@@ -14,10 +14,10 @@ struct trace {
     size_t events;
     size_t slots;
     uint32_t threads;         /* 1 if the trace has no column of threads */
-    /* true if the trace lacks the C library's requests for starting threads */
+    /* True if the trace lacks the C library's requests for starting threads. */
     bool starts_threads;
     const int64_t *size;      /* requested bytes; 0 for a free */
-    /* bytes, 0 or 1 without an alignment; NULL if no event has an alignment */
+    /* Bytes, 0 or 1 without an alignment; NULL if no event has an alignment. */
     const int64_t *alignment;
     const uint32_t *slot;     /* index in `objects`, below `slots` */
     const uint32_t *thread;   /* 0 is the process's own thread; NULL if the trace has one thread */

@@ -10,7 +10,7 @@ struct micropython {
     uint64_t block;  /* bytes of a block */
     uint64_t first;  /* address of the first block */
     uint64_t blocks; /* number of blocks */
-    /* byte of the table at which a search begins; all blocks before it are in use */
+    /* Byte of the table at which a search begins; all blocks before it are in use. */
     uint64_t last_free;
 };
 

@@ -9,11 +9,11 @@ struct nuttx {
     uint64_t min_chunk;    /* bytes of the smallest chunk */
     struct pool_memory memory;
     uint64_t chunks;        /* bytes of all chunks of all regions, guards included */
-    /* bytes in use by the heap's own count, and their maximum, modulo a word */
+    /* Bytes in use by the heap's own count, and their maximum, modulo a word. */
     uint64_t counted, peak;
     uint64_t delay;         /* number of freed chunks that wait until they are freed together, or 0
                              * if frees are immediate */
-    /* waiting chunk that was freed last, linked by family_data, or NO_BLOCK */
+    /* Waiting chunk that was freed last, linked by family_data, or NO_BLOCK. */
     uint32_t waiting;
     uint64_t waiting_count;
 };

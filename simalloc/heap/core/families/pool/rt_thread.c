@@ -68,7 +68,7 @@ static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
     }
     if (wanted == 0)
         return pool_free_instead(heap, id, walked_free);
-    /* an aligned object can only be freed, so it moves */
+    /* An aligned object can only be freed, so it moves. */
     bool is_aligned = heap->blocks[id].family_data != 0;
     if (wanted == held && !is_aligned) {
         note_unsplit(heap, id, 1);

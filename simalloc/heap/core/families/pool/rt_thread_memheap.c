@@ -18,7 +18,7 @@
 
 struct rt_thread_memheap {
     struct pool pool;
-    /* 1 if a freed block is inserted by its size, 0 if it is inserted at the head */
+    /* 1 if a freed block is inserted by its size, 0 if it is inserted at the head. */
     uint64_t best;
     uint64_t min_payload; /* minimum payload of a block in bytes */
     uint32_t head;        /* head of the ring of free blocks, or NO_BLOCK */
@@ -102,7 +102,7 @@ static uint32_t serve(struct rt_thread_memheap *state, uint64_t held)
     struct heap *heap = &state->pool.heap;
     uint64_t header = heap->setting.payload, visited;
     if (held >= state->available) {
-        /* otherwise a larger pool has no more available bytes */
+        /* If the last block is not free, a larger pool has the same number of available bytes. */
         if (heap_is_free(heap, pool_last(heap)))
             differs_from(heap, held - state->available + 1);
         return NO_BLOCK;
@@ -223,7 +223,7 @@ static void shrink(struct rt_thread_memheap *state, uint32_t id, uint64_t held)
 static uint32_t reallocate_block(struct heap *heap, uint32_t id, uint64_t size)
 {
     struct rt_thread_memheap *state = (struct rt_thread_memheap *)heap;
-    /* an aligned object can only be freed, so it moves */
+    /* An aligned object can only be freed, so it moves. */
     bool is_aligned = heap->blocks[id].family_data != 0;
     (void)size;
     if (heap->request.size == 0)

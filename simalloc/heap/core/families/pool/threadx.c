@@ -9,7 +9,7 @@ struct threadx {
     uint64_t checked;   /* 1 if requests are verified before the pool is searched, else 0 */
     uint32_t mark;      /* block below which no block is free */
     uint64_t available; /* bytes of free blocks, headers included */
-    /* number of blocks, free and allocated, with the block that ends the pool */
+    /* Number of blocks, free and allocated, with the block that ends the pool. */
     uint64_t fragments;
     uint64_t searched, merges, splits;
 };

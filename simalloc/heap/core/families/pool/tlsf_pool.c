@@ -241,7 +241,7 @@ bool tlsf_pool_init(void *memory)
     if (!add_pool(state, 0, state->pool.capacity, state->control) ||
         (state->second != 0 && !add_pool(state, SECOND_POOL, state->second, 0)))
         return false;
-    /* true if a last block grows with the pool */
+    /* True if a last block grows with the pool. */
     bool has_last = state->second == 0 && state->area > 0;
     heap->same_for = has_last ? UINT64_MAX : 0;
     state->zero = state->has_zero ? heap_first(heap) : NO_BLOCK;

@@ -10,7 +10,7 @@ struct umm_malloc {
     uint64_t is_first; /* 1 for first fit, 0 for best fit */
     uint64_t defrags;  /* 1 if a realloc moves the object down whenever possible */
     uint32_t front;    /* front of the list, a ring, or NO_BLOCK */
-    /* numbers of free runs, allocated runs and requests refused for lack of memory */
+    /* Numbers of free runs, allocated runs and requests refused for lack of memory. */
     uint64_t listed, used, refused;
 };
 
@@ -71,7 +71,7 @@ static uint32_t find(struct umm_malloc *state, uint64_t wanted)
         }
         if (state->is_first)
             break;
-        /* an exact fit cannot be improved, but the real code visits all runs */
+        /* An exact fit cannot be improved, but the real code visits all runs. */
         if (size == wanted && id != last) {
             visited = state->listed;
             break;

@@ -11,9 +11,9 @@ struct cell {
     uint64_t alignment; /* requested alignment */
     uint32_t area;      /* number of the area, from 1 */
     uint16_t list;      /* list that a free uses: MAIN, or the words of a class */
-    /* true if the next cell in the list ends where this cell begins, and will be joined to it */
+    /* True if the next cell in the list ends where this cell begins, and will be joined to it. */
     bool has_pending;
-    /* true if the cell is free but in no list and STATE_TABLE, so that nothing can use it */
+    /* True if the cell is free but in no list and STATE_TABLE, so that nothing can use it. */
     bool is_lost;
 };
 

@@ -321,7 +321,7 @@ static void report(const struct heap *heap, uint64_t *figures)
     }
     figures[0] = state->end - state->first - heap->counters.allocated - state->lone;
     figures[1] = heap->counters.allocated;
-    /* largest request that would succeed */
+    /* Largest request that would succeed. */
     figures[2] = largest > 0 ? largest - state->chunk_header : 0;
 }
 

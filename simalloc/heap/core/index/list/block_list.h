@@ -20,7 +20,7 @@
 
 /* Position of a node in the tree. */
 struct place {
-    /* parent node; NO_NODE for the root; the next unused node if the node is unused */
+    /* Parent node; NO_NODE for the root; the next unused node if the node is unused. */
     uint32_t parent;
     uint32_t slot;   /* slot in the parent */
 };

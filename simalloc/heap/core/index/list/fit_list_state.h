@@ -22,10 +22,10 @@ struct list_fit {
     struct heap heap;
     struct list_rule rule;
     bool held;       /* true if a form was requested; it is kept while possible */
-    /* visits saved by the present choice, to walk or not to walk; at most 0 */
+    /* Visits saved by the present choice, to walk or not to walk; at most 0. */
     int64_t balance;
     uint64_t searches, visited; /* totals at the latest balance */
-    /* number of neighbours passed in the last batch of a walk; decays in other forms */
+    /* Number of neighbours passed in the last batch of a walk; decays in other forms. */
     uint64_t passed;
     struct walked_list walk; /* walked list; for next fit, the front is the rover */
     struct block_list tree;  /* tree in list order; for first fit LIFO in reverse order, so that a

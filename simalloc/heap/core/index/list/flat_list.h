@@ -28,7 +28,7 @@ struct flat_list {
                        * granule */
     uint32_t clock;   /* if ordered by entry: key of the next block */
     uint32_t steps;   /* slots from steps * FLAT_STEP on have not been used */
-    /* head of the list of empty slots, in which unused slots are last and in ascending order */
+    /* Head of the list of empty slots, in which unused slots are last and in ascending order. */
     uint32_t empty;
     int32_t size[FLAT_SLOTS];  /* granules; 0 in an empty slot */
     int32_t place[FLAT_SLOTS]; /* key and number of the slot, or FLAT_EMPTY */

@@ -12,7 +12,7 @@
 
 struct walked_list {
     uint32_t front;  /* block at which a search starts, or NO_BLOCK in an empty list */
-    /* number of neighbours passed by insertions by address since this was set to 0 */
+    /* Number of neighbours passed by insertions by address since this was set to 0. */
     uint64_t passed;
 };
 

@@ -16,7 +16,7 @@ struct bin_arrays;
 /* Data of blocks in bins, in addition to the block table. */
 struct bin_tables {
     enum bin_kind kind;
-    /* true if the kind was requested and does not change by itself; only for bins by address */
+    /* True if the kind was requested and does not change by itself; only for bins by address. */
     bool held;
     bool keyed;
     uint32_t *siblings; /* by block id: sibling in a linked heap; NULL in other bins */

@@ -14,7 +14,7 @@ struct size_index {
     unsigned granule; /* log2 of the granule in bytes */
     uint64_t entered; /* if bins are lists: time of entry of the newest block */
     struct bin_places places;
-    /* number of blocks in the tree that have a bin; they have the mark NOT_LISTED */
+    /* Number of blocks in the tree that have a bin; they have the mark NOT_LISTED. */
     uint32_t tree_rests;
     struct bin_tables tables;
     struct bin_map used;

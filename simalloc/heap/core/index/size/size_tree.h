@@ -12,7 +12,7 @@ struct tree_node {
     uint64_t size[TREE_CAPACITY];
     uint64_t key[TREE_CAPACITY];
     uint32_t item[TREE_CAPACITY];
-    /* parent node; NO_NODE for the root; the next unused node if the node is unused */
+    /* Parent node; NO_NODE for the root; the next unused node if the node is unused. */
     uint32_t parent;
     uint32_t place;  /* index of the node's entry in its parent */
     uint32_t count;  /* number of entries; 0 only in an empty root */

@@ -43,7 +43,8 @@ struct arena {
     uint32_t free_count; /* number of unused pools */
     uint32_t emptied;    /* pool that was emptied last, linked by `next` */
     uint32_t newer;      /* next newer arena with the same number of free pools, or NO_ARENA */
-    /* next older such arena, or NO_ARENA; the next unused number after the arena was freed */
+    /* Next older arena with the same number of free pools, or NO_ARENA. After the arena was freed,
+     * the next unused number, or NO_ARENA. */
     uint32_t older;
     bool is_live;        /* false after the arena was freed */
     struct pool pools[POOLS]; /* pool i has the number POOLS * arena number + i + 1 */
