@@ -1,4 +1,4 @@
-"""Bounds: the best heap with the whole trace known, and the proven worst cases of policies."""
+"""Bounds of heap sizes: offline placements of a trace, and proven worst cases of policies."""
 
 from simalloc.bound.exact import Effort
 from simalloc.bound.loading import load_timetable

@@ -13,8 +13,8 @@ from simalloc.bound.timetable import NONE
 def largest_gaps(placement: Placement) -> NDArray[np.int64]:
     """Return the size of the largest free block after each event (int64, units of the placement).
 
-    As in `Swept`, the heap ends at the highest end of an object so far, and has a free block
-    wherever no object is. The size is 0 without a free block.
+    As in `Swept`, the heap ends at the highest end of an object so far, and every gap between
+    objects is a free block. The size is 0 if the heap has no free block.
     """
     table, gaps = placement.table, _Gaps()
     start, size = placement.address.tolist(), table.size.tolist()
@@ -31,7 +31,7 @@ def largest_gaps(placement: Placement) -> NDArray[np.int64]:
 
 
 class _Gaps:
-    """The free blocks of a heap, never adjacent, by their starts and their sizes."""
+    """The free blocks of a heap, by start and by size. Free blocks are never adjacent."""
 
     def __init__(self) -> None:
         self._heap = 0
@@ -45,7 +45,7 @@ class _Gaps:
         return self._sizes[-1] if self._sizes else 0
 
     def free(self, start: int, end: int) -> None:
-        """Free an object, and merge it with the gaps beside it."""
+        """Free an object and merge it with adjacent gaps."""
         if start in self._start_of:
             start = self._drop(self._start_of[start])[0]
         if end in self._end_of:
@@ -53,7 +53,7 @@ class _Gaps:
         self._add(start, end)
 
     def take(self, start: int, end: int) -> None:
-        """Place an object, which lies in one gap or reaches beyond the end of the heap."""
+        """Place an object, which is inside one gap or ends beyond the end of the heap."""
         if end > self._heap:
             self.free(self._heap, end)
             self._heap = end

@@ -1,4 +1,4 @@
-"""From a file to a timetable: traces, logs, and tables of buffers with gaps."""
+"""Timetables from files: traces, logs, and tables of buffers with gaps."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _ALIGNMENT: Final = ("alignment",)
 def load_timetable(
     name_or_path: str | os.PathLike[str], *, progress: Callable[[float], None] = lambda _: None
 ) -> tuple[str, Timetable]:
-    """Return the name and the timetable of a trace or log, as `load` finds it, with alignments.
+    """Return the name and the timetable of a trace or log, with alignments.
 
-    Gaps of buffers are kept, which no trace has. `progress` is called with the share of the file
-    that was read since its last call.
+    `name_or_path` is resolved as in `load`. Gaps of buffers are kept, although a trace cannot store
+    them. `progress` is called with the share of the file read since its last call.
     """
     path = find_trace(name_or_path)
     if not is_trace_file(path):
@@ -46,10 +46,9 @@ def load_timetable(
 
 
 def read_lifetimes(opened: Opened, name: str) -> tuple[str, Timetable, Ints | None]:
-    """Return the name and the timetable of an open table, and the offset of each life (bytes).
+    """Return the name, the timetable, and the offset of each life (bytes) of an open table.
 
-    The offsets are None if the table lacks the column. Raises `TraceError` for a table that is
-    wrong.
+    The offsets are None if the table lacks the column. Raises `TraceError` if the table is invalid.
     """
     table = read_table(opened.log, *read_title(opened.log))
     batches = lifetimes.batches_of_table(opened.log, table)
@@ -72,7 +71,7 @@ def _collected(
 
 
 def _pieces(opened: Opened, table: LifetimesTable, life: Ints) -> Pieces:
-    """Return the pieces of all lives; `life` has the number of each row's life."""
+    """Return the pieces of all lives; `life` maps each row to the number of its life."""
     uses = sorted(table.uses(), key=lambda use: use.begin)
     rows = [Row(int(table.line[use.row]), use.begin, use.end, use.high - use.low) for use in uses]
     trace = _collected(opened, lifetimes.batches_of(rows), "pieces")

@@ -1,7 +1,7 @@
-"""In which order the objects that live at one event are packed from address 0 on.
+"""Orders in which the live objects at one event are packed from address 0 on.
 
-Objects that begin together, or end together, should stand together: their places then become one
-gap. As one order cannot do both everywhere, there are many to be tried.
+Objects that begin together, or end together, should be adjacent, because their addresses then form
+one gap. No order achieves both everywhere; several orders are therefore tried.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from simalloc.bound.timetable import Timetable
 Keys = NDArray[np.int64]
 
 LARGE: Final = 1000
-"""An object is large if it has more than this fraction of the peak of live bytes."""
+"""An object is large if it has more bytes than the peak of live bytes divided by `LARGE`."""
 
 
 class Order(NamedTuple):
-    """A way of packing, in words, and as a function: the lives, lowest first.
+    """A packing order: its name, and a function that returns the lives, the lowest first.
 
-    The function takes a timetable, the event, and the lives that are live after it.
+    The function takes a timetable, an event, and the lives that are live after the event.
     """
 
     words: str
@@ -31,13 +31,13 @@ class Order(NamedTuple):
 
 
 def oldest(table: Timetable, event: int, lives: Keys) -> Keys:
-    """Put the oldest lowest: lives are numbered in the order of their births."""
+    """Put the oldest lives lowest: lives are numbered in the order of their births."""
     del table, event
     return lives
 
 
 def last_to_die(table: Timetable, event: int, lives: Keys) -> Keys:
-    """Put what dies last lowest."""
+    """Put the lives that end last lowest."""
     del event
     return _sorted(lives, -table.died[lives])
 
@@ -49,16 +49,16 @@ def longest(table: Timetable, event: int, lives: Keys) -> Keys:
 
 
 def large_apart(table: Timetable, event: int, lives: Keys) -> Keys:
-    """Put large objects above all others; of each kind what dies last lowest."""
+    """Put large objects above all others; in each group, lives that end last are lowest."""
     del event
     large = table.size[lives] > table.peak // LARGE
     return lives[np.lexsort((-table.died[lives], large))]
 
 
 def grouped(groups: int, *, by_birth: bool) -> Order:
-    """Return the order by groups of equal bytes, of one age or of one end, the other way inside.
+    """Return the order by groups of equal bytes, by birth or by death, sorted inside by the other.
 
-    Every other group is reversed, so that it goes on where the one below it ends.
+    Every other group is reversed, so that objects on both sides of a boundary have similar keys.
     """
 
     def pack(table: Timetable, event: int, lives: Keys) -> Keys:
@@ -82,11 +82,11 @@ FOREMOST: Final = (
     Order("large objects on top, last to die lowest", large_apart),
     grouped(64, by_birth=True),
 )
-"""Orders that reach the bound on most programs."""
+"""Orders that reach the lower bound on most programs."""
 
 
 def all_grouped() -> Iterator[Order]:
-    """Yield the orders by few groups and by many, by births and by deaths."""
+    """Yield the grouped orders, from 2 to 128 groups, by birth and by death."""
     for groups in (2, 3, 4, 8, 16, 32, 64, 128):
         yield grouped(groups, by_birth=True)
         yield grouped(groups, by_birth=False)
@@ -97,7 +97,7 @@ def _sorted(lives: Keys, key: Keys) -> Keys:
 
 
 def _groups(key: Keys, size: Keys, groups: int) -> Keys:
-    """Return the group of each life, from 0 on: by ascending keys, of equal bytes."""
+    """Return the group of each life, from 0: ascending keys, with equal bytes in each group."""
     order = np.argsort(key, kind="stable")
     before = np.cumsum(size[order]) - size[order]
     group = np.empty(len(key), np.int64)

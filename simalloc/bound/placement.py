@@ -1,4 +1,4 @@
-"""A placement of a trace by one who knew all of it."""
+"""The result of offline placement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simalloc.shown import ShownAsTable
 Status = Literal["optimal", "bounded", "unproven"]
 
 NEAR: Final = 0.01
-"""A placement is `bounded` if it is at most this share above the lower bound."""
+"""A placement is `bounded` if its height is at most this share above the lower bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +53,22 @@ class Placement(ShownAsTable):
 
     @property
     def height(self) -> int:
-        """The bytes of the heap at its peak."""
+        """Peak heap size in bytes."""
         return int(self.swept.heap.max(initial=0))
 
     @property
     def bound(self) -> int:
-        """The peak of live bytes, an object of none counted as 1: no placement is lower."""
+        """Peak of live bytes, with each empty object counted as 1 byte. No placement is lower."""
         return self.table.peak
 
     @property
     def lower_bound(self) -> int:
-        """The highest proven lower bound: no placement needs fewer bytes."""
+        """Highest proven lower bound in bytes: no placement needs less."""
         return max(self.bound, self.lower)
 
     @property
     def is_bound(self) -> bool:
-        """True if the height is the peak of live bytes."""
+        """True if the height equals the peak of live bytes."""
         return self.height == self.bound
 
     @property
@@ -79,7 +79,7 @@ class Placement(ShownAsTable):
         return "bounded" if self.height <= (1 + NEAR) * self.lower_bound else "unproven"
 
     def fits(self, capacity: int) -> bool | None:
-        """Return whether the trace fits into `capacity` bytes; None if that is not known."""
+        """Return whether the trace fits into `capacity` bytes, or None if unknown."""
         if self.height <= capacity:
             return True
         return False if self.lower_bound > capacity else None

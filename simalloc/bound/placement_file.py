@@ -1,4 +1,4 @@
-"""Placements in files: written, or read as somebody made them and then verified."""
+"""Files of placements: written, or read and verified."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _COLUMNS: Final = "a placement has the columns id,lower,upper,size,offset"
 
 
 def read_placement(path: str | os.PathLike[str]) -> Placement:
-    """Read a file of a placement, ours or MiniMalloc's, and verify it.
+    """Read a placement from a file in our format or in MiniMalloc's, and verify it.
 
-    Raises `SimallocError` if the file has another format, if an object is not at a multiple of its
-    alignment, or if two objects use a byte at once.
+    Raises `SimallocError` if the file has another format, if an object's address is not a multiple
+    of its alignment, or if two objects use the same byte at the same time.
     """
     try:
         with open_log(path, from_format="lifetimes") as opened:
             _, table, address = read_lifetimes(opened, "placement")
     except TraceError as error:
-        error.hint = _COLUMNS  # a line that is skipped would be an object that is not verified
+        error.hint = _COLUMNS  # an object on a skipped line would remain unverified
         raise
     if address is None:
         raise TraceError("has no column offset", path=path, hint=_COLUMNS)
@@ -47,13 +47,13 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
 
 
 def write_placement(placement: Placement, stream: BinaryIO) -> None:
-    """Write a line for each allocation, as comma-separated values under a line of names.
+    """Write a placement as comma-separated values, a line for each allocation under a header.
 
     The values are a number, the event that allocates (from 0), the event that frees (the number of
     events if never freed), the bytes, the alignment and the gaps, if any, and the address. Two
-    lines overlap if both their events and their addresses do; a placement has no two such lines.
-    MiniMalloc (Moffitt 2023) stores its buffers in this format. With gaps, the events are events of
-    the pieces: a piece begins or ends in each.
+    lines overlap if both their events and their addresses do; a valid placement has no overlapping
+    lines. MiniMalloc (Moffitt 2023) stores its buffers in this format. With gaps, events are
+    numbered by the begins and ends of pieces.
     """
     table = placement.table
     parts = table if table.pieces is None else table.pieces.table
@@ -74,7 +74,7 @@ def write_placement(placement: Placement, stream: BinaryIO) -> None:
 
 
 def _times(table: Timetable) -> tuple[Ints, Ints, list[str]]:
-    """Return the begins and ends of lives with gaps, and their gaps, in events of their pieces."""
+    """Return the begin and the end of each life with gaps, and its gaps, in events of pieces."""
     assert table.pieces is not None
     parts = table.pieces.table
     columns = (table.pieces.owner, parts.born, parts.died, table.pieces.low, parts.size)
@@ -88,7 +88,7 @@ def _times(table: Timetable) -> tuple[Ints, Ints, list[str]]:
 
 
 def _gaps(uses: list[tuple[int, ...]], size: int) -> Iterator[str]:
-    """Yield the gaps of a life, given its pieces: begin, end, first byte and number of bytes."""
+    """Yield the gaps of a life. Each of its pieces is (begin, end, first byte, number of bytes)."""
     end = uses[0][0]
     for begin, ends, low, used in uses:
         if end < begin:

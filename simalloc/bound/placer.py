@@ -1,13 +1,13 @@
-"""Two ways to place all lives of a trace, in the C core.
+"""Two methods to place all lives of a trace, in the C core.
 
 *Outward from an event*: the objects that are live after the event are packed from address 0 on.
-From there time runs forward to the end of the trace and backward to its beginning. Forward, a death
-leaves a gap and a birth takes one; backward, a birth leaves a gap and a death takes one. The heap
-is raised only when no gap fits. The two directions share only the packed objects, so they are
-independent.
+From there, one direction runs forward to the end of the trace, and the other runs backward to its
+beginning. Forward, a death leaves a gap and a birth fills one. Backward, a birth leaves a gap and a
+death fills one. The heap grows only if no gap fits. The two directions share only the packed
+objects and are therefore independent.
 
-*In tiers*: in the order of tiers, and of births within a tier, each life takes the lowest addresses
-that no earlier life takes while it is live.
+*In tiers*: lives are placed in the order of tiers, and of births within a tier. Each life gets the
+lowest addresses that no earlier placed life uses while it is live.
 """
 
 from __future__ import annotations
@@ -26,35 +26,36 @@ from simalloc.bound.timetable import Timetable
 
 
 class Fit(IntEnum):
-    """The gap that an object takes, by its number in c/outward.h."""
+    """Rule for choosing a gap, by its number in c/outward.h."""
 
     FIRST = 0
-    """The lowest that is large enough."""
+    """The lowest gap that is large enough."""
     BEST = 1
-    """The smallest, of equals the lowest."""
+    """The smallest gap that is large enough; of equal ones, the lowest."""
     MATCH = 2
-    """Of the smallest few that whose neighbours die, or were born, nearest to it."""
+    """The gap of least cost among the smallest that are large enough (`reference.py`, `_match`)."""
 
 
 MAX_GAPS: Final = 8
-"""The gaps that `MATCH` weighs.
+"""Maximum number of gaps that `MATCH` compares.
 
-Of 8, 32 and 128, tried on redis, cc1, perl and cfrac, more were slower and seldom lower.
+8, 32 and 128 were tried on redis, cc1, perl and cfrac: higher numbers were slower and seldom gave a
+lower heap.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where every life is: `address` (int64, bytes), below `height`."""
+    """A placement of all lives: `address` (int64, bytes) of each, and `height` in bytes."""
 
     height: int
     address: NDArray[np.int64]
     fits: tuple[Fit, ...] = ()
-    """Forward and backward, if it was placed outward from an event."""
+    """Rules used forward and backward, if the lives were placed outward from an event."""
 
 
 class Placer:
-    """Places the lives of one timetable in C, and counts the events gone through for that."""
+    """Places the lives of one timetable in C, and counts the processed events."""
 
     fit = staticmethod(engine.fit)
 
@@ -66,10 +67,10 @@ class Placer:
     def outward(
         self, order: NDArray[np.int64], event: int, fits: Sequence[Fit], limit: int
     ) -> Layout | None:
-        """Place all lives outward from an event; None if that takes `limit` bytes or more.
+        """Place all lives outward from an event. Return None if that takes `limit` bytes or more.
 
-        `order` has the lives that are live after the event, the lowest first. Each direction goes
-        by the one of the `fits` that is lowest there. Ctrl-C raises `KeyboardInterrupt`.
+        `order` contains the lives that are live after the event, the lowest first. Each direction
+        uses the rule of `fits` with the lowest height. Ctrl-C raises `KeyboardInterrupt`.
         """
         address = np.empty_like(self._address)
         packed = order.astype(np.uint32)
@@ -92,7 +93,9 @@ class Placer:
         return Layout(max(forward_height, backward_height), address, (forward, backward_fit))
 
     def in_tiers(self, tier: NDArray[np.uint32], limit: int) -> Layout | None:
-        """Place all lives by their tiers, from 0 on; None if that takes `limit` bytes or more.
+        """Place all lives by their tiers, from 0 on.
+
+        Return None if that takes `limit` bytes or more.
 
         Ctrl-C raises `KeyboardInterrupt`.
         """

@@ -1,8 +1,8 @@
-"""Static planners of production compilers and runtimes, each by its published rule.
+"""Static planners of production compilers and runtimes, by their published rules.
 
-A planner knows every buffer's lifetime and size. Most planners order the buffers and place each in
-a gap between the earlier ones; the others go through time. Addresses are offsets in one arena, and
-sizes are not rounded (the policy's `alignment` does that).
+A planner knows every buffer's lifetime and size. Most planners sort the buffers and place each in a
+gap between those placed earlier. The others process events in the order of time. Addresses are
+offsets in one arena, and sizes are not rounded (the policy's `alignment` does that).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from simalloc.errors import PolicyError
 Ints = NDArray[np.int64]
 
 MAX_BUFFERS: Final = 1 << 16
-"""Maximum number of buffers, which planners compare in pairs."""
+"""Maximum number of buffers. Planners compare buffers in pairs."""
 
 
 def planned(table: Timetable, rule: str) -> Ints:
-    """Return the addresses (int64, bytes) that a planner gives the lives of a trace.
+    """Return the address (int64, bytes) that a planner assigns to each life of a trace.
 
     Raises `PolicyError` for more than `MAX_BUFFERS` lives.
     """
@@ -39,7 +39,7 @@ def planned(table: Timetable, rule: str) -> Ints:
 
 
 def _in_order(table: Timetable, keys: list[Ints], *, smallest: bool) -> Ints:
-    """Place lives by ascending keys, the first key first; then in the order of births."""
+    """Place lives in ascending order of the keys, the first key first; at a tie, by birth."""
     order = np.lexsort(keys[::-1]).astype(np.uint32)
     address = np.zeros(len(table), np.int64)
     place_in_order(table.columns, order, address, smallest=smallest)
@@ -51,29 +51,29 @@ def _length(table: Timetable) -> Ints:
 
 
 def tflite_micro(table: Timetable) -> Ints:
-    """Place by falling size, each in the lowest gap."""
+    """Place by decreasing size, each in the lowest gap."""
     return _in_order(table, [-table.size], smallest=False)
 
 
 def tflite_gpu_size(table: Timetable) -> Ints:
-    """Place by falling size, each in the smallest gap."""
+    """Place by decreasing size, each in the smallest gap."""
     return _in_order(table, [-table.size], smallest=True)
 
 
 def tflite_gpu_breadth(table: Timetable) -> Ints:
-    """Place the buffers of the moment with most live bytes first, by falling size."""
+    """Place by decreasing live bytes at a buffer's highest moment, then by decreasing size."""
     peak = _highest(table.live, table.born, table.died)
     breadth = table.live[peak]
     return _in_order(table, [-breadth, peak, -table.size], smallest=True)
 
 
 def xla_spatial(table: Timetable) -> Ints:
-    """Place by falling size, then falling length of life, each in the smallest gap."""
+    """Place by decreasing size, then decreasing lifetime, each in the smallest gap."""
     return _in_order(table, [-table.size, -_length(table)], smallest=True)
 
 
 def xla_temporal(table: Timetable) -> Ints:
-    """Place by falling length of life, then falling size, each in the smallest gap."""
+    """Place by decreasing lifetime, then decreasing size, each in the smallest gap."""
     return _in_order(table, [-_length(table), -table.size], smallest=True)
 
 
@@ -83,15 +83,16 @@ def iree(table: Timetable) -> Ints:
 
 
 def executorch(table: Timetable) -> Ints:
-    """Share objects: by falling size, each buffer joins the first object that has room.
+    """Share objects: by decreasing size, each buffer joins the first object with enough space.
 
-    An object is as large as its first buffer. It has room if none of its buffers is live together
-    with the new one; if no object is such, room above those that are live together with it will do.
+    An object is as large as its first buffer. The first choice is an object in which no buffer is
+    live together with the new one. The second choice is an object with enough space above the
+    buffers that are live together with the new one. Without either, the buffer gets a new object.
     """
     count = len(table)
     sizes: list[int] = []
     placed = np.argsort(-table.size, kind="stable")
-    owner, top = np.zeros((2, count), np.int64)  # by place in the order
+    owner, top = np.zeros((2, count), np.int64)  # by position in the order
     born, died, size = (each[placed] for each in (table.born, table.died, table.size))
     for number in range(count):
         meets = (born[:number] < died[number]) & (born[number] < died[:number])
@@ -110,7 +111,10 @@ def executorch(table: Timetable) -> Ints:
 
 
 def ggml(table: Timetable) -> Ints:
-    """Go through time: take the smallest free block, of equals the highest; the last one last."""
+    """Process events in order: take the smallest free block, of equal ones the highest.
+
+    The space above all blocks is used only if no free block fits.
+    """
     address = np.zeros(len(table), np.int64)
     free: list[tuple[int, int]] = []  # ascending; addresses above `top` are free
     top = 0
@@ -133,7 +137,7 @@ def ggml(table: Timetable) -> Ints:
 
 
 def mlir_merge_alloc(table: Timetable) -> Ints:
-    """Go through time: take the best matching free chunk, and extend it if it is too small."""
+    """Process events in order: take the smallest free chunk that fits or extend the largest."""
     address = np.zeros(len(table), np.int64)
     free: list[tuple[int, int]] = []
     end_of_buffer = 0
@@ -182,9 +186,10 @@ def _take(free: list[tuple[int, int]], begin: int, length: int, size: int) -> No
 
 
 def _highest(values: Ints, begin: Ints, end: Ints) -> Ints:
-    """Return the index of the highest value from `begin` to before `end`, the first of equals.
+    """Return the index of the highest value from `begin` to `end - 1`, the first of equal ones.
 
-    Every power of two has a table of the highest values in spans of that length.
+    For every power of two, a table contains the index of the highest value in each span of that
+    length.
     """
     found = np.arange(len(values))
     result = begin.copy()

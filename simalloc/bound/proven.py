@@ -1,7 +1,8 @@
-"""The proven worst cases of heap sizes, as the literature states them.
+"""Proven worst cases of heap sizes, from the literature.
 
-A program keeps at most `live` bytes live (M), in objects of `smallest` to `largest` bytes; n is the
-ratio of the two. All figures are bytes. `simalloc.adversary` has programs that approach them.
+A program has at most M = `live` live bytes, in objects of `smallest` to `largest` bytes; n is
+`largest / smallest`. All figures are bytes. `simalloc.adversary` has programs that approach the
+worst cases.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from math import log2
 
 
 def robson_bound(live: float, largest: float, smallest: float = 1) -> float:
-    """Return the worst case of every policy: M (log2(n) / 2 + 1) - n + 1, times `smallest`.
+    """Return the worst case of the best policy: M (log2(n) / 2 + 1) - n + 1, times `smallest`.
 
-    Robson 1974, for sizes of the smallest times a power of two; a policy that never needs more also
-    exists. Restated by Cohen and Petrank 2013. If n is not a power of two, the next lower power is
-    used. Raises `ValueError` unless 0 < `smallest` <= `largest` <= `live`.
+    Source: Robson 1974, for sizes that are `smallest` times a power of two; restated by Cohen and
+    Petrank 2013. Every policy can be forced to need this size, and a policy exists that never needs
+    more. If n is not a power of two, the next lower power is used. Raises `ValueError` unless 0 <
+    `smallest` <= `largest` <= `live`.
     """
     _check(live, largest, smallest)
     doublings = int(log2(largest / smallest))
@@ -22,20 +24,20 @@ def robson_bound(live: float, largest: float, smallest: float = 1) -> float:
 
 
 def first_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
-    """Return about what first fit in address order can be made to need: M log2(n).
+    """Return the approximate worst case of first fit in address order: M log2(n).
 
-    Robson 1977, as Bohra & Gabber 2001 state it (5.3). Raises `ValueError` as `robson_bound`
-    does.
+    Source: Robson 1977, as stated by Bohra & Gabber 2001 (5.3). Raises `ValueError` unless 0 <
+    `smallest` <= `largest` <= `live`.
     """
     _check(live, largest, smallest)
     return live * log2(largest / smallest)
 
 
 def best_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
-    """Return about what best fit can be made to need: M n.
+    """Return the approximate worst case of best fit: M n.
 
-    Robson 1977, as Bohra & Gabber 2001 state it (5.3). Raises `ValueError` as `robson_bound`
-    does.
+    Source: Robson 1977, as stated by Bohra & Gabber 2001 (5.3). Raises `ValueError` unless 0 <
+    `smallest` <= `largest` <= `live`.
     """
     _check(live, largest, smallest)
     return live * largest / smallest
@@ -44,8 +46,8 @@ def best_fit_bound(live: float, largest: float, smallest: float = 1) -> float:
 def buddy_bound(live: float, largest: float, smallest: float = 1) -> float:
     """Return the approximate worst case of a binary buddy: M (1 + log2(n)).
 
-    Each of the 1 + log2(n) sizes of blocks may once have held all live bytes, and a block in use
-    keeps its place from being merged. Raises `ValueError` as `robson_bound` does.
+    Each of the 1 + log2(n) block sizes may once have held all live bytes, and a block in use
+    prevents merging. Raises `ValueError` unless 0 < `smallest` <= `largest` <= `live`.
     """
     _check(live, largest, smallest)
     return live * (1 + log2(largest / smallest))

@@ -1,7 +1,7 @@
-"""Both ways to place lives in plain Python, for small traces: the definition.
+"""Reference implementation of both placement methods in plain Python, for small traces.
 
-Outward from an event, a live object is one span of addresses. The gaps are the spaces between
-objects, below the highest address that was ever in use. They are searched anew for each object.
+Outward from an event, a live object is one span of addresses. Gaps are the spaces between objects
+below the highest address that was ever in use. They are determined again for each object.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from simalloc.bound.placer import MAX_GAPS, Fit, Placer
 from simalloc.trace import Op, Trace
 
 FARTHEST = 4.0
-"""Maximum difference between an object's end and a neighbour's, in the object's remaining life;
-larger differences cost the same."""
+"""Maximum distance of two ends that is counted, in remaining lifetimes of the object."""
 
 
 class Life(NamedTuple):
-    """From the event `born` on, up to before the event `died`."""
+    """A life from the event `born` to just before the event `died`; `size` in bytes."""
 
     born: int
     died: int
@@ -30,7 +29,7 @@ class Life(NamedTuple):
 
 
 def lives_of_trace(trace: Trace) -> list[Life]:
-    """Return the lives of a trace in the order of their births; a realloc begins another."""
+    """Return the lives of a trace in the order of their births. A realloc begins a new life."""
     found: list[Life] = []
     current: dict[int, int] = {}
     for event, (name, size) in enumerate(
@@ -46,7 +45,7 @@ def lives_of_trace(trace: Trace) -> list[Life]:
 
 
 class ReferencePlacer(Placer):
-    """Places the lives of one timetable by the definition."""
+    """Places the lives of one timetable by the reference implementation."""
 
     fit = staticmethod(exact.fit)
 
@@ -82,11 +81,11 @@ def place_outward(
     backward: bool,
     limit: int,
 ) -> tuple[int, dict[int, int], int]:
-    """Place one direction, until the height reaches the limit.
+    """Place the lives of one direction, until the height reaches the limit.
 
-    `order` has the lives that are live after the event, the lowest first. Forward, the events after
-    it follow in turn; backward, it and those before it are undone. Returns the height, the address
-    of each life that was met, and how many events were gone through.
+    `order` contains the lives that are live after the event, the lowest first. Forward, the later
+    events are processed in order. Backward, this event and the earlier ones are undone. Returns the
+    height, the address of each life encountered, and the number of processed events.
     """
     heap = _Heap(lives, backward=backward)
     for life in order:
@@ -110,7 +109,7 @@ def place_outward(
 
 
 def place_in_tiers(lives: Sequence[Life], tier: Sequence[int]) -> list[int]:
-    """Return the address of each life, placed in turn: by tiers, within one by births."""
+    """Return the address of each life, placed by tier and, within a tier, by birth."""
     address: dict[int, int] = {}
     for life in sorted(range(len(lives)), key=lambda life: (tier[life], lives[life].born)):
         found = 0
@@ -127,7 +126,7 @@ def place_in_tiers(lives: Sequence[Life], tier: Sequence[int]) -> list[int]:
 
 
 class _Heap:
-    """The live objects, by address; `height` is the highest address that was ever in use."""
+    """The live objects by address; `height` is the highest address that was ever in use."""
 
     def __init__(self, lives: Sequence[Life], *, backward: bool) -> None:
         self.height = 0
@@ -137,12 +136,12 @@ class _Heap:
         self._backward = backward
 
     def put(self, life: int, address: int) -> None:
-        """Let a life begin at an address."""
+        """Begin a life at an address."""
         self.live[life] = self.address[life] = address
         self.height = max(self.height, address + self._lives[life].size)
 
     def place(self, life: int, now: int, fit: Fit) -> None:
-        """Find a place for a life that begins now."""
+        """Choose an address for a life that begins now."""
         size = self._lives[life].size
         gaps = self._gaps()
         large = [gap for gap in gaps if gap.size >= size]
@@ -159,10 +158,10 @@ class _Heap:
                 self._match(life, now, large[:MAX_GAPS])
 
     def _match(self, life: int, now: int, gaps: Sequence[_Gap]) -> None:
-        """Take the gap of least cost, at the end whose neighbour's end is nearer to the life's.
+        """Take the gap of least cost, at the end where the neighbour's end is closer in time.
 
-        The cost is what would be left of the gap in sizes of the life, at most 1, and three times
-        the distance of the two ends in remaining lives, at most `FARTHEST`.
+        The cost is the remaining space of the gap in sizes of the life (at most 1), plus three
+        times the distance of the two ends in remaining lifetimes (at most `FARTHEST`).
         """
         size, until = self._lives[life].size, self._until(life)
         remaining = until - (-now if self._backward else now) + 1
@@ -184,7 +183,7 @@ class _Heap:
         return -self._lives[life].born if self._backward else self._lives[life].died
 
     def _gaps(self) -> list[_Gap]:
-        """Return the gaps by address."""
+        """Return the gaps in the order of their addresses."""
         found = []
         end, below = 0, None
         for life, address in sorted(self.live.items(), key=lambda item: item[1]):
@@ -197,7 +196,7 @@ class _Heap:
 
 
 class _Gap(NamedTuple):
-    """A span of addresses without an object, and the lives beside it."""
+    """A span of addresses without an object, and the adjacent lives, or None."""
 
     address: int
     size: int

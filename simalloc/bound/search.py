@@ -1,9 +1,9 @@
-"""The lowest placement of a trace that is known as a whole, and a proof of how low any can be.
+"""The lowest offline placement found for a trace, and a proven lower bound.
 
 Dynamic storage allocation with known lifetimes is NP-hard, and the peak of live bytes cannot always
 be reached (Buchsbaum et al. 2003, "OPT versus LOAD in dynamic storage allocation"). On real
-programs a short list of fast tries nearly always reaches it. If it does not and the objects are
-few, an exact search goes on. Random choices come from fixed seeds.
+programs a short list of fast tries nearly always reaches it. If it does not and the trace has few
+objects, an exact search follows. Random choices use fixed seeds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from simalloc.trace import Trace
 
 PASSES: Final = 16
 EVENTS: Final = 20_000_000
-"""Tries end after `PASSES` times the trace's events, or after this number in total."""
+"""Tries end after `PASSES` times the trace's events or after `EVENTS` events, whichever is more."""
 
 FEW: Final = 5_000
 """Maximum number of objects for the exact search."""
@@ -38,7 +38,7 @@ FEW_PAIRS: Final = 2_000_000
 """Maximum number of pairs of an object and a section of its lifetime for the exact search."""
 
 HIGHEST: Final = 1 << 60
-"""The exact search takes heights of less than this, so that no sum of bytes overflows."""
+"""The exact search requires heights below this value, so that no sum of bytes overflows."""
 
 DEFAULT_EFFORT: Final = Effort(seconds=10.0)
 
@@ -51,15 +51,16 @@ def best_possible(
     capacity: int | None = None,
     placer: type[Placer] = Placer,
 ) -> Placement:
-    """Return the lowest placement of a trace that is found if the whole trace is known.
+    """Return the lowest placement found with full knowledge of the trace.
 
     Objects do not move, and every address can be used. A realloc frees, then allocates. The exact
-    search ends when the `effort` is spent, by default after 10 seconds; with an effort the fast
-    tries end then, too. With a `capacity` (bytes) the search ends as soon as a placement fits into
-    it, or none can. `progress` is called with the share of the search that was done since its last
-    call. Ctrl-C ends the search with the best so far; before there is one it raises
-    `KeyboardInterrupt`. `placer` places in C, or is `simalloc.bound.reference.ReferencePlacer`.
-    Raises `SimallocError` if the objects need more memory than may be used.
+    search ends when the `effort` is spent, by default after 10 seconds; a given effort also limits
+    the fast tries. With a `capacity` (bytes), the search ends as soon as a placement fits into it,
+    or when it is proven that none can. `progress` is called with the share of the search done since
+    its last call. Ctrl-C ends the search with the best placement so far, or raises
+    `KeyboardInterrupt` before the first placement. `placer` is the C core, or
+    `simalloc.bound.reference.ReferencePlacer`. Raises `SimallocError` if the objects need more
+    memory than is permitted.
     """
     started = time.monotonic()
     table = trace if isinstance(trace, Timetable) else Timetable.of(trace)
@@ -81,7 +82,7 @@ def best_possible(
 
 
 class _Search:
-    """One search under way."""
+    """A search in progress."""
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class _Search:
         self._reported = 0.0
 
     def go(self) -> NDArray[np.int64]:
-        """Search until the bound is reached or the effort is spent; return the addresses."""
+        """Search until the bound is reached or the effort is spent. Return the addresses."""
         buffers = self._few_buffers()
         if buffers is not None:
             self.lower = max(self.lower, buffers.bound())
@@ -116,7 +117,7 @@ class _Search:
         return address
 
     def _fast(self, *, few: bool) -> NDArray[np.int64]:
-        """Try the fast ways; before an exact search only the foremost of them."""
+        """Run the fast tries; before an exact search, only the `FOREMOST` orders."""
         best: Layout | None = None
         height = 0
         try:
@@ -139,7 +140,7 @@ class _Search:
         return self._spaced.settled(best.address)
 
     def _exact(self, buffers: Buffers, address: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Lower a placement by the exact search."""
+        """Lower the height of a placement by the exact search."""
         reported = self._reported
         found = minimise(
             buffers,
@@ -158,7 +159,7 @@ class _Search:
         return found.address
 
     def _few_buffers(self) -> Buffers | None:
-        """Return the lives as buffers for the exact search, or None if they are too many."""
+        """Return the lives as buffers for the exact search, or None if there are too many."""
         if len(self._table) > FEW or self._table.whole.peak >= HIGHEST:
             return None
         buffers = Buffers.of(self._table)

@@ -1,4 +1,4 @@
-"""Alignment for placements that know of none: sizes with room for it."""
+"""Sizes with space for alignment, for placement methods without alignment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Ints = NDArray[np.int64]
 
 
 class Spaced:
-    """A timetable whose sizes leave room to align each object.
+    """A timetable whose sizes leave space to align each object.
 
-    The better of two ways is chosen, by the lower peak: all sizes are multiples of the largest
-    alignment, or each object with an alignment is larger by the maximum shift for its alignment.
-    The first way is only for alignments that divide the largest one.
+    Two ways are compared, and the way with the lower peak is used. Either all sizes are rounded up
+    to multiples of the largest alignment, or each size increases by the object's alignment minus 1.
+    The first way requires that every alignment divides the largest one.
     """
 
     def __init__(self, table: Timetable) -> None:
@@ -31,7 +31,7 @@ class Spaced:
                 self.table = min(multiples, self.table, key=lambda one: one.peak)
 
     def settled(self, address: Ints) -> Ints:
-        """Return the addresses of a placement with these sizes, moved up to their alignments."""
+        """Return the addresses of a placement of these sizes, rounded up to their alignments."""
         return _up(address, self._alignment) if self._is_aligned else address
 
 

@@ -1,7 +1,7 @@
-"""Tiers in which lives are placed: the first tier as if it were alone.
+"""Tiers in which lives are placed; the first tier is placed in an empty heap.
 
-Large or long-lived objects are hard to place when many others are placed. Small objects that die
-young are not: they fill the gaps.
+Large or long-lived objects are hard to place among many others. Small objects with short lives are
+easy to place, because they fill the gaps.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from simalloc.bound.timetable import Timetable
 
 
 class Tiers(NamedTuple):
-    """A way to divide lives, in words, and as a function of a timetable to the tier of each.
+    """A division of lives into tiers: its name, and a function of a timetable.
 
-    Tiers are numbered from 0 on, and none is empty (uint32).
+    The function returns the tier of each life (uint32). Tiers are numbered from 0, and none is
+    empty.
     """
 
     words: str
@@ -26,13 +27,13 @@ class Tiers(NamedTuple):
 
 
 def by_size(steps: int) -> Tiers:
-    """Return the tiers, `steps` to a doubling of the size."""
+    """Return the tiers by size, with `steps` tiers for each doubling."""
     words = f"by size, {steps} to a doubling"
     return Tiers(words, lambda table: _falling(steps * np.log2(table.size)))
 
 
 def by_area(steps: int) -> Tiers:
-    """Return the tiers, `steps` to a doubling of the size times the lifetime in events."""
+    """Return the tiers by size times lifetime in events, with `steps` tiers for each doubling."""
 
     def of(table: Timetable) -> NDArray[np.uint32]:
         lifetime = table.died - table.born
@@ -47,13 +48,13 @@ TIERS: Final = (by_area(2), by_size(4))
 def work_of(tier: NDArray[np.uint32]) -> int:
     """Return the number of births and deaths that a placement by these tiers processes.
 
-    The events of a tier count once, and before that all earlier ones count twice.
+    Each tier processes its own events once, and the events of all earlier tiers twice.
     """
     placed = 2 * np.cumsum(np.bincount(tier))
     return int(placed.sum() + placed[:-1].sum())
 
 
 def _falling(key: NDArray[np.float64]) -> NDArray[np.uint32]:
-    """Return the number of each key among the different ones, rounded down, the highest first."""
+    """Return the rank of each key, rounded down, among the different keys; 0 is the highest."""
     _, number = np.unique(-np.floor(key), return_inverse=True)
     return number.astype(np.uint32)

@@ -1,4 +1,4 @@
-"""A trace as a whole: when each life begins and ends."""
+"""The begins and ends of all lives of a trace."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Numbers = NDArray[np.uint32]
 Columns = tuple[Numbers, Numbers, Ints, Numbers, Ints, Ints, int]
 
 NONE: Final = 2**32 - 1
-"""Stands for no life, as in c/lives.h."""
+"""No life, as in c/lives.h."""
 OBJECT_BYTES: Final = 250
-"""Upper bound of the resident bytes that placing takes for each object of a trace."""
+"""Upper bound of the resident bytes that placement needs for each object of a trace."""
 
 
 @dataclass(frozen=True, eq=False)
 class Timetable:
-    """The lives of a trace; a realloc ends one and begins another, which never meet.
+    """The lives of a trace. A realloc ends one life and begins another; the two never overlap.
 
-    `begins` and `ends` (uint32) have an entry an event: the life that begins or ends there, or
-    `NONE`. The others have one a life, in the order of births: `size` (int64, bytes, at least 1, as
-    every object takes an address), `alignment` (int64, bytes, at least 1), `slot` (uint32), and the
-    events `born` and `died` (int64; `events` if it is never freed). `live` (int64) are the bytes
-    live after each event. Lives with gaps have `pieces`.
+    `begins` and `ends` (uint32) have an entry for each event: the life that begins or ends there,
+    or `NONE`. The other columns have an entry for each life, in the order of births: `size` (int64,
+    bytes, at least 1, because every object needs an address), `alignment` (int64, bytes, at least
+    1), `slot` (uint32), and the events `born` and `died` (int64; `events` if never freed). `live`
+    (int64) contains the live bytes after each event. Lives with gaps have `pieces`.
     """
 
     events: int
@@ -54,11 +54,11 @@ class Timetable:
         *,
         aligned: bool = False,
     ) -> Timetable:
-        """Return the timetable of a trace; `taken` gives the bytes that sizes of 1 or more take.
+        """Return the timetable of a trace.
 
-        The alignments that the trace's requests ask for are respected if `aligned`, otherwise
-        every address will do. Raises `SimallocError` if the objects need more memory than may be
-        used.
+        `taken` maps requested sizes of at least 1 to occupied bytes. If `aligned` is true,
+        requested alignments are respected; otherwise every address is allowed. Raises
+        `SimallocError` if the objects need more memory than is permitted.
         """
         require_memory(trace.objects * OBJECT_BYTES, f"{trace.name}: placing its objects")
         lives = lives_of(trace)
@@ -97,7 +97,7 @@ class Timetable:
         return len(self.size)
 
     def with_sizes(self, size: Ints) -> Timetable:
-        """Return the same lives with other sizes (int64, bytes), at any alignment."""
+        """Return the same lives with other sizes (int64, bytes), without alignments and gaps."""
         live = np.zeros(self.events, np.int64)
         born, died = self.begins != NONE, self.ends != NONE
         live[born] = size[self.begins[born]]
@@ -107,18 +107,21 @@ class Timetable:
 
     @property
     def whole(self) -> Timetable:
-        """The same lives without gaps: every placement of them is one of these lives, too."""
+        """The same lives without gaps.
+
+        Every placement of them is also a placement of these lives.
+        """
         return replace(self, pieces=None)
 
     @property
     def peak(self) -> int:
-        """The most bytes that are in use at once: no placement is lower."""
+        """Maximum number of bytes in use at once: no placement is lower."""
         if self.pieces is not None:
             return self.pieces.table.peak
         return int(self.live.max(initial=0))
 
     def born_until(self, event: int) -> int:
-        """Return the number of lives that have begun after an event."""
+        """Return the number of lives born at or before an event."""
         return int(np.searchsorted(self.born, event, side="right"))
 
     def live_after(self, event: int) -> NDArray[np.int64]:
@@ -128,10 +131,10 @@ class Timetable:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """The pieces of time in which lives with gaps use their bytes, or some of them.
+    """Pieces of time in which lives with gaps use some or all of their bytes.
 
-    `table` has each piece as a life of its own. `owner` (int64) is the life that a piece belongs
-    to, and `low` (int64, bytes) the distance of its first byte from that life's address.
+    `table` has each piece as a separate life. `owner` (int64) is the life that a piece belongs to,
+    and `low` (int64, bytes) is the distance of its first byte from that life's address.
     """
 
     table: Timetable
@@ -140,7 +143,7 @@ class Pieces:
 
 
 def _alignment(trace: Trace, born: Ints, *, aligned: bool) -> Ints:
-    """Return the alignment of each life (bytes); requests that ask for none have 1."""
+    """Return the alignment of each life (bytes); 1 if the request states none."""
     if not aligned or trace.alignment is None:
         return np.ones(len(born), np.int64)
     return np.maximum(trace.alignment[born], 1)

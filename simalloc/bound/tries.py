@@ -1,4 +1,4 @@
-"""Fast ways to place all lives of a trace, in the order in which they are tried."""
+"""Fast methods to place all lives of a trace, in the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simalloc.bound.tiers import TIERS, Tiers, work_of
 from simalloc.bound.timetable import Timetable
 
 NEAR: Final = (500, 50, 20, 10)
-"""Live bytes are near their peak if they lack less than one part in one of these numbers."""
+"""Live bytes are near their peak if they are at most the peak / n below it, for one of these n."""
 
 TIER_EVENTS: Final = 30_000_000
 """Maximum number of events of a try by tiers."""
@@ -29,17 +29,17 @@ _ALL: Final = (Fit.FIRST, Fit.BEST, Fit.MATCH)
 
 
 class Try(Protocol):
-    """A way to place all lives."""
+    """A method to place all lives."""
 
     def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
-        """Place them; None if that takes `limit` bytes or more."""
+        """Return a placement of all lives, or None if it takes `limit` bytes or more."""
 
     def words(self, found: Layout) -> str:
-        """Return the method of the placement in words."""
+        """Return a description of the method."""
 
 
 class FromEvent(NamedTuple):
-    """From where, in which order and by which fits lives are placed; `where` says it in words."""
+    """A placement outward from an event, in an order and by some fits; `where` names the event."""
 
     where: str
     event: int
@@ -52,7 +52,7 @@ class FromEvent(NamedTuple):
         return placer.outward(order, self.event, self.fits, limit)
 
     def words(self, found: Layout) -> str:
-        """Say from where, in which order and by which fits."""
+        """Return the event, the order and the fits in words."""
         forward, backward = (fit.name.lower() for fit in found.fits)
         fits = (
             f"{forward} fit" if forward == backward else f"{forward} fit, backward {backward} fit"
@@ -66,23 +66,24 @@ class ByTiers(NamedTuple):
     tiers: Tiers
 
     def place(self, placer: Placer, table: Timetable, limit: int) -> Layout | None:
-        """Place all lives in tiers, unless that exceeds `TIER_EVENTS`."""
+        """Place all lives in tiers. Return None if that exceeds `limit` or `TIER_EVENTS`."""
         tier = self.tiers.of(table)
         if work_of(tier) > TIER_EVENTS:
             return None
         return placer.in_tiers(tier, limit)
 
     def words(self, found: Layout) -> str:
-        """Say by which tiers."""
+        """Return the tiers in words."""
         del found
         return f"in tiers {self.tiers.words}"
 
 
 def tries(table: Timetable) -> Iterator[Try]:
-    """Yield the tries in turn: those that reach the bound most often come first.
+    """Yield the tries; those that reach the bound most often come first.
 
-    Around the first event near the peak, earlier objects have room to spare, so the live objects
-    can be packed for the later ones; around the last such event, for the earlier ones.
+    At the first event near the peak, earlier objects have space to spare; the live objects can
+    therefore be packed to suit the later ones. At the last such event, they can be packed to suit
+    the earlier ones.
     """
     peak = int(table.live.argmax())
     near = {parts: np.flatnonzero(table.live >= table.peak - table.peak // parts) for parts in NEAR}

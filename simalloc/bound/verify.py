@@ -1,4 +1,4 @@
-"""The certificate: going through a placement in time, apart from what made it."""
+"""Verification of a placement: a replay in time, independent of the method that produced it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from simalloc.bound._c import sweep_through
 from simalloc.bound.timetable import Timetable
 
 MARKED: Final = 16
-"""Addresses are ranked by marking them if all are below this multiple of the number of lives."""
+"""Addresses are ranked by marking if all are below `MARKED` times the number of lives."""
 
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """The heap of a placement that holds: no two live objects overlap.
+    """The heap of a valid placement, in which no two live objects overlap.
 
-    The heap ends at the highest end of an object so far, and has a free block wherever no object
-    is. `heap` (int64, bytes) and `free_blocks` (int64) have its size and their number after each
-    event; the others are counted as docs/policies.md says.
+    The heap ends at the highest end of an object so far, and every gap between objects is a free
+    block. `heap` (int64, bytes) is its size and `free_blocks` (int64) the number of free blocks
+    after each event. The other figures are counted as docs/policies.md defines them.
     """
 
     heap: NDArray[np.int64]
@@ -34,10 +34,10 @@ class Swept:
 def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
     """Verify a placement: the address of each life (int64, bytes).
 
-    Raises `ValueError` with the lives if two of them overlap while both are live, or if a life is
-    below address 0, extends beyond 2**63 - 1, or is not at a multiple of its alignment. Lives with
-    gaps overlap only where both use a byte; addresses in the message are then the addresses of the
-    pieces.
+    Raises `ValueError` if two lives overlap while both are live, or if a life is below address 0,
+    extends beyond 2**63 - 1, or is not at a multiple of its alignment. The message names the lives.
+    Lives with gaps overlap only where both use a byte; addresses in the message are then the
+    addresses of the pieces.
     """
     if len(address) != len(table):
         raise ValueError(f"{len(address)} addresses are given for {len(table)} lives")
@@ -58,7 +58,7 @@ def verify(table: Timetable, address: NDArray[np.int64]) -> Swept:
 
 
 def _swept(table: Timetable, address: NDArray[np.int64], owner: NDArray[np.int64]) -> Swept:
-    """Go through lives, or pieces of the lives `owner`, in time."""
+    """Sweep over lives, or pieces of the lives `owner`, in the order of time."""
     rank, ranks = _ranks(address)
     heap, free_blocks = (np.empty(table.events, np.int64) for _ in range(2))
     figures = sweep_through(
@@ -79,9 +79,10 @@ def _swept(table: Timetable, address: NDArray[np.int64], owner: NDArray[np.int64
 
 
 def _ranks(address: NDArray[np.int64]) -> tuple[NDArray[np.uint32], int]:
-    """Return the rank of each address among the different ones, from 0, and their number.
+    """Return the rank of each address among the different addresses, from 0, and their number.
 
-    Addresses below a few times their number are marked, which takes less time than sorting.
+    Marking takes less time than sorting; it is used if all addresses are below `MARKED` times their
+    number.
     """
     if address.max(initial=0) >= MARKED * len(address):
         different, place = np.unique(address, return_inverse=True)

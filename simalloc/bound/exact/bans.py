@@ -1,8 +1,9 @@
-"""Forbidden distances of buffers that do not use all of their bytes at all times.
+"""Forbidden distances of buffers that use only some of their bytes at some times.
 
-Two whole buffers that meet lie one above the other. If one of them leaves some of its bytes unused
-for a time, the other may reach into it there: the distances of their addresses that are forbidden
-are then several intervals, one or more for each moment at which the two meet.
+If two buffers are live together and use all of their bytes, one is located above the other. If one
+of them leaves bytes unused for a time, the other may overlap these bytes. The forbidden distances
+of the two addresses then form several intervals, one or more for each moment at which both buffers
+are live.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _Ban = tuple[int, int, int, int]
 
 @dataclass(frozen=True, eq=False)
 class Bans:
-    """The bans of buffer b are numbered `start[b]` up to before `start[b + 1]` (uint32).
+    """Forbidden distances, or bans, in ascending order of the buffer that they belong to.
 
-    A ban of buffer b with the buffer `other` (uint32) forbids every placement in which the address
-    of b, less the address of the other, is above `under` and below `over` (int64, bytes). The bans
-    of two buffers are disjoint.
+    Buffer b has the bans from number `start[b]` to `start[b + 1] - 1` (uint32). A ban with the
+    buffer `other` (uint32) forbids each placement with `under < address[b] - address[other] < over`
+    (int64, bytes). The bans of two buffers are disjoint.
     """
 
     start: NDArray[np.uint32]
@@ -36,20 +37,20 @@ class Bans:
 
     @classmethod
     def none(cls, buffers: int) -> Bans:
-        """Return no bans, for buffers that are always whole."""
+        """Return an empty table of bans, for buffers that use all of their bytes at all times."""
         numbers, distances = np.empty(0, np.uint32), np.empty(0, np.int64)
         return cls(np.zeros(buffers + 1, np.uint32), numbers, distances, distances)
 
     @classmethod
     def of(cls, buffers: Buffers) -> Bans:
-        """Find the bans of all pairs of buffers that meet."""
+        """Return the bans of all pairs of buffers that are live together."""
         bans = np.array([*_merged(_overlaps(buffers))], np.int64).reshape(-1, 4)
         start = np.searchsorted(bans[:, 0], np.arange(len(buffers) + 1)).astype(np.uint32)
         return cls(start, bans[:, 1].astype(np.uint32), *np.ascontiguousarray(bans[:, 2:].T))
 
 
 def _overlaps(buffers: Buffers) -> list[_Ban]:
-    """Return buffer, other, under and over for each pair of pieces that meet, in this order."""
+    """Return the row (buffer, other, under, over) of each pair of overlapping pieces, sorted."""
     found = []
     for piece, owner in enumerate(buffers.owner.tolist()):
         meets = (buffers.begin < buffers.end[piece]) & (buffers.begin[piece] < buffers.end)
@@ -64,7 +65,10 @@ def _overlaps(buffers: Buffers) -> list[_Ban]:
 
 
 def _merged(bans: list[_Ban]) -> Iterator[_Ban]:
-    """Yield the bans with the ones that overlap joined; a distance between two is allowed."""
+    """Yield the bans, with overlapping ones joined.
+
+    The distance where two bans touch is allowed.
+    """
     if not bans:
         return
     held = bans[0]

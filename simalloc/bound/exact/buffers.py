@@ -21,10 +21,11 @@ class Buffers:
     """Buffers of fixed size, each live during one or more pieces of time.
 
     `size` and `alignment` (int64, bytes, at least 1) have an entry for each buffer. The other
-    columns (int64) have an entry for each piece: the buffer `owner` (ascending) is live from
-    `begin` until just before `end`, and uses its bytes `low` up to before `high`, counted from its
-    address. A buffer with several pieces has a gap between them, in which others may use its
-    addresses. A piece with fewer bytes than its buffer leaves the others to whoever fits there.
+    columns (int64) have an entry for each piece. The buffer `owner` (ascending) is live from
+    `begin` until just before `end`, and uses the bytes from `low` to `high - 1`, counted from its
+    address. Between two pieces of a buffer there is a gap, in which other buffers may use its
+    addresses. If a piece uses only some bytes of its buffer, other buffers may use the remaining
+    ones.
     """
 
     size: Ints
@@ -63,17 +64,17 @@ class Buffers:
 
     @cached_property
     def grain(self) -> int:
-        """The number of bytes that divides the address at which each piece begins."""
+        """The greatest number of bytes that divides the address at which each piece begins."""
         return int(np.gcd.reduce(np.append(self.alignment, self.low), initial=0)) or 1
 
     @cached_property
     def room(self) -> Ints:
-        """The bytes that each piece uses, rounded up to the grain (int64)."""
+        """The bytes that each piece uses, rounded up to `grain` (int64)."""
         return -(-(self.high - self.low) // self.grain) * self.grain
 
     @cached_property
     def padding(self) -> Ints:
-        """The unused bytes in the room of each piece (int64)."""
+        """The unused bytes in the `room` of each piece (int64)."""
         return self.room - (self.high - self.low)
 
     @cached_property
@@ -83,12 +84,12 @@ class Buffers:
 
     @cached_property
     def unit(self) -> int:
-        """The number of bytes that divides the height of some minimal placement.
+        """A number of bytes that divides the height of some minimal placement.
 
-        An address in it is a sum of sizes and of bounds of pieces, rounded up to alignments. An
-        alignment rounds nothing up if it divides the unit; otherwise it has to be a multiple of
-        the unit. Parts of buffers may rest on each other in a circle, for which this is known only
-        without alignments.
+        An address in that placement is a sum of sizes and of bounds of pieces, rounded up to
+        alignments. An alignment has no effect if it divides the unit; otherwise it has to be a
+        multiple of the unit. Pieces of buffers may support each other in a cycle; with pieces, the
+        unit is therefore 1 byte if any buffer has an alignment.
         """
         unit = int(np.gcd.reduce(np.concatenate((self.size, self.low, self.high)), initial=0)) or 1
         alignments = np.unique(self.alignment)
@@ -100,22 +101,22 @@ class Buffers:
 
     @cached_property
     def step(self) -> int:
-        """The number of bytes that divides every address of some minimal placement, or 1."""
+        """A number of bytes that divides all addresses of some minimal placement; 1 if aligned."""
         return 1 if self.alignment.max(initial=1) > 1 else self.unit
 
     @cached_property
     def bans(self) -> Bans:
-        """The distances that are forbidden between two buffers, unless all pieces are whole."""
+        """The forbidden distances of pairs of buffers; empty if all pieces use whole buffers."""
         return Bans.none(len(self)) if self.is_whole else Bans.of(self)
 
     @cached_property
     def sections(self) -> Sections:
-        """The sections of time, which tell everything about who meets whom."""
+        """The sections of time, which determine all pairs of buffers that are live together."""
         return Sections.of(self)
 
     @cached_property
     def twins(self) -> Numbers:
-        """A number for each buffer (uint32), equal for interchangeable buffers of one piece."""
+        """The class of each buffer (uint32), equal for interchangeable buffers of one piece."""
         sections = self.sections
         single = np.diff(sections.pieces.astype(np.int64)) == 1
         single &= np.bincount(self.owner, self.high - self.low, len(self)) == self.size
@@ -125,7 +126,7 @@ class Buffers:
         return number.reshape(-1).astype(np.uint32)
 
     def of_numbers(self, numbers: Ints) -> Buffers:
-        """Return some of the buffers (ascending numbers) as a problem on their own."""
+        """Return some of the buffers (ascending numbers) as a separate problem."""
         place = np.full(len(self), -1)
         place[numbers] = np.arange(len(numbers))
         kept = place[self.owner] >= 0
@@ -142,7 +143,7 @@ class Buffers:
     def parts(self) -> Iterator[Ints]:
         """Yield the numbers (ascending) of the buffers of each independent part of time.
 
-        Two parts have no section in common, so that each can be placed as if there were no other.
+        Two parts have no common section. Each part can therefore be placed separately.
         """
         sections = self.sections
         order = np.argsort(sections.first, kind="stable")
@@ -152,10 +153,10 @@ class Buffers:
             yield np.sort(part)
 
     def bound(self) -> int:
-        """Return the height (bytes) that some section needs at least.
+        """Return a lower bound of the height (bytes): the maximum need of a section.
 
-        The pieces of a section, rounded up to the grain, lie one above the other; only the topmost
-        one can do without its padding.
+        The pieces of a section are stacked, each rounded up to the grain. Only the topmost piece
+        can omit its padding.
         """
         sections = self.sections
         change = np.zeros(sections.count + 1, np.int64)
@@ -175,12 +176,12 @@ class Buffers:
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """Sections of time, numbered from 0, and the ones in which each buffer is live.
+    """Sections of time, numbered from 0, and the sections in which each buffer is live.
 
-    Of the moments at which the set of live buffers changes only the ones with a maximal set are
-    kept: any two buffers that are ever live together share such a section. A piece covers the
-    sections `piece_first` up to before `piece_last` (uint32); the pieces of buffer b are numbered
-    `pieces[b]` up to before `pieces[b + 1]`. `first` and `last` span all sections of a buffer.
+    A section is a moment at which the set of live buffers is maximal: no larger set at another
+    moment contains it. Any two buffers that are ever live together share a section. A piece covers
+    the sections from `piece_first` to `piece_last - 1` (uint32). Buffer b has the pieces from
+    number `pieces[b]` to `pieces[b + 1] - 1`. `first` and `last` span all sections of a buffer.
     """
 
     count: int
@@ -192,7 +193,7 @@ class Sections:
 
     @classmethod
     def of(cls, buffers: Buffers) -> Sections:
-        """Find the sections: a set is maximal between a birth and the next death."""
+        """Return the sections. A set is maximal between a birth and the next death."""
         times = np.unique(np.concatenate((buffers.begin, buffers.end)))
         begin, end = (np.searchsorted(times, each) for each in (buffers.begin, buffers.end))
         before_death = np.unique(end) - 1

@@ -1,4 +1,4 @@
-"""One exact search in C, and the interface that it shares with its definition."""
+"""One exact search in C, and the interface that it shares with the reference implementation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Searched(NamedTuple):
 
 
 Asked = Callable[[], bool]
-"""Asked now and then whether a search may go on."""
+"""Callback that returns whether a search may continue; a search calls it from time to time."""
 
 
 def _always() -> bool:
@@ -55,7 +55,7 @@ class Fit(Protocol):
         goes_on: Asked = ...,
         /,
     ) -> Searched:
-        """Search."""
+        """Search for a placement."""
 
 
 def fit(
@@ -69,9 +69,9 @@ def fit(
 ) -> Searched:
     """Search for a placement of the buffers below `capacity` bytes.
 
-    At equal bounds the buffer of the lowest `rank` (uint32, a permutation) is placed first. The
-    search ends undecided after a number of nodes, or of seconds, or once `goes_on` returns False.
-    Ctrl-C raises `KeyboardInterrupt`.
+    Among buffers with the same lower bound, the buffer with the lowest `rank` (uint32, a
+    permutation) is placed first. The search ends undecided after `nodes` nodes or `seconds`
+    seconds, or when `goes_on` returns False. Ctrl-C raises `KeyboardInterrupt`.
     """
     sections, bans = buffers.sections, buffers.bans
     failures = np.zeros(sections.count, np.int64)

@@ -1,7 +1,7 @@
-"""Orders in which buffers are placed at equal bounds: a new one for each restart.
+"""Orders for placing buffers with equal lower bounds: a new order for each restart.
 
-The time that one search takes depends on its order by factors of thousands, and no order is good
-everywhere. Searches are therefore short, and each restart takes another order. Orders by failures
+The duration of one search depends on the order by factors of thousands, and no order is fast for
+all problems. Searches are therefore short, and each restart uses another order. Orders by failures
 prefer buffers in sections that refuted earlier searches.
 """
 
@@ -17,17 +17,17 @@ CYCLE: Final = ("load width area", "failures width area", "load area width", "fa
 """Keys of the orders that are used in turn; the largest comes first."""
 
 DECAY: Final = 0.9
-"""Weight that earlier failures keep at each restart."""
+"""Factor by which the weight of earlier failures decreases at each restart."""
 
 LEVELS: Final = 20
-"""Number of steps to which failures are rounded, relative to their maximum."""
+"""Number of levels to which failures are rounded, relative to their maximum."""
 
 SWAPPED: Final = 6
-"""From the second cycle on, one in `SWAPPED` buffers changes places with a nearby one."""
+"""From the second cycle on, one in `SWAPPED` buffers is swapped with a nearby buffer."""
 
 
 class Ranks:
-    """Yields ranks of buffers, and learns from failures."""
+    """A generator of ranks of buffers that uses the failures of earlier searches."""
 
     def __init__(self, buffers: Buffers) -> None:
         width = np.zeros(len(buffers), np.int64)
@@ -57,12 +57,12 @@ class Ranks:
         return rank
 
     def learn(self, failures: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
-        """Note how often each section refuted a case."""
+        """Add the number of cases that each section refuted."""
         self._failures = DECAY * (self._failures + failures)
 
 
 def _loads(buffers: Buffers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the bytes that are live in each section."""
+    """Return the live bytes of each section."""
     sections = buffers.sections
     change = np.zeros(sections.count + 1)
     used = buffers.high - buffers.low
@@ -74,7 +74,7 @@ def _loads(buffers: Buffers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 def _highest(
     buffers: Buffers, by_section: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return for each buffer the highest value among its sections, gaps included."""
+    """Return the highest value among the sections of each buffer, including its gaps."""
     bounds = np.stack((buffers.sections.first, buffers.sections.last), axis=1).ravel()
     padded = np.append(by_section, -np.inf)
     found: np.ndarray[tuple[int], np.dtype[np.float64]]

@@ -1,4 +1,4 @@
-"""The exact search in plain Python: the definition.
+"""Reference implementation of the exact search, in plain Python.
 
 The method follows Moffitt, "MiniMalloc" (ASPLOS 2023): sections of time, placements in canonical
 order, inference of lower bounds for each section, and independent parts.
@@ -6,24 +6,25 @@ order, inference of lower bounds for each section, and independent parts.
 Every buffer has a lower bound of its address, `low`. The search takes the buffer with the lowest
 bound, at a tie with the lowest rank, and tries two cases.
 
-1. *It is located at its bound.* No other buffer of the part begins lower, so that every one that
-   is live together with it is located above it. Their bounds rise. The buffers that are left fall
-   into parts that have no section in common, and each part is searched on its own.
-2. *It is located higher.* Some best placement has no buffer that could be moved down. The buffer
-   therefore rests on another one that is still to be placed, and its bound rises to the lowest top
-   among those. Buffers with the same lifetime, size, alignment and bound are interchangeable, and
-   their bounds rise together.
+1. *The buffer is located at its bound.* No other buffer of the part begins lower. Every buffer
+   that is live together with it is therefore located above it, and its bound rises. The remaining
+   buffers form parts that have no common section, and each part is searched separately.
+2. *The buffer is located higher.* Some best placement has no buffer that could be moved down. The
+   buffer therefore rests on an unplaced buffer, and its bound rises to the lowest top among the
+   unplaced buffers beside it. Buffers with the same lifetime, size, alignment and bound are
+   interchangeable, and their bounds rise together.
 
-After each step the sections with changed bounds are examined. The unplaced pieces of a section,
-stacked in the order of their bounds, need a height that no other order undercuts; a section in
-which the height exceeds the capacity refutes the case.
+After each step the sections with changed bounds are examined. The unplaced pieces of a section are
+stacked in the order of their bounds, which gives the minimum height of any order. A section whose
+height exceeds the capacity refutes the case.
 
-*Pieces that use a part of their buffer.* Two buffers that meet then have several forbidden
-distances (`bans.py`), and neither has to be above the other. A bound is the lowest address that the
-placed buffers allow, and rises above every ban that it falls into. In case 2, consider the
-placement with the lowest sum of addresses. The buffer is not located at its bound because some
-unplaced buffer bans it there. The bound therefore rises to the upper end of a ban that can contain
-it, and by at least one step: the unit of the problem if no buffer is aligned, otherwise one byte.
+*Pieces that use a part of their buffer.* Two buffers that are live together then have several
+forbidden distances (`bans.py`), and neither has to be above the other. A bound is the lowest
+address that the placed buffers allow, and rises above every ban that it falls into. In case 2,
+consider the placement with the lowest sum of addresses. The buffer is not located at its bound
+because some unplaced buffer bans it there. The bound therefore rises to the upper end of a ban that
+can contain it, and by at least one step: the unit of the problem if no buffer is aligned, otherwise
+one byte.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def fit(
     /,
 ) -> Searched:
     """Search for a placement of the buffers below `capacity` bytes, within a number of nodes."""
-    del seconds, goes_on  # the definition has no clock
+    del seconds, goes_on  # the reference implementation has no clock
     search = _Search(buffers, rank.tolist(), capacity, nodes)
     members = np.lexsort((np.arange(len(buffers)), buffers.sections.first)).tolist()
     fitting = (buffers.size <= capacity).all() and search.all_sections_fit()
@@ -64,7 +65,7 @@ def fit(
 
 
 class _Search:
-    """The state of one search; `low` is a placed buffer's address, and another one's bound."""
+    """State of a search; `low` is a placed buffer's address or an unplaced buffer's bound."""
 
     def __init__(self, buffers: Buffers, rank: Sequence[int], capacity: int, nodes: int) -> None:
         sections = buffers.sections
@@ -95,7 +96,10 @@ class _Search:
         self._changed: set[int] = set()
 
     def solve(self, part: Sequence[int]) -> bool:
-        """Place the buffers of a part, sorted by first section; otherwise leave all unplaced."""
+        """Place the buffers of a part, sorted by first section.
+
+        If this fails, leave all unplaced.
+        """
         if not part:
             return True
         before = self.low[:]
@@ -113,7 +117,7 @@ class _Search:
         return False
 
     def all_sections_fit(self) -> bool:
-        """Examine every section before anything is placed."""
+        """Return whether every section fits before any buffer is placed."""
         return all(map(self._section_fits, range(len(self._members))))
 
     def _visit(self) -> bool:
@@ -124,7 +128,10 @@ class _Search:
         return True
 
     def _place(self, buffer: int) -> bool:
-        """Locate a buffer at its bound and all that it meets clear of it; False if that fails."""
+        """Place a buffer at its bound and raise its neighbours' bounds.
+
+        Return False if this fails.
+        """
         self._placed[buffer] = True
         top = self.low[buffer] + self._size[buffer]
         raised = True
@@ -144,7 +151,7 @@ class _Search:
         return self._changed_sections_fit() and raised
 
     def _lowest_rest(self, buffer: int) -> int | None:
-        """Return the lowest address above its bound at which a buffer rests on an unplaced one."""
+        """Return the lowest address above the bound that rests on an unplaced buffer."""
         low = self.low[buffer]
         if self._bans:
             rests = [
@@ -157,7 +164,10 @@ class _Search:
         return min(rests, default=None)
 
     def _raise(self, buffer: int, bound: int) -> bool:
-        """Raise a bound to at least `bound`; False if the buffer then exceeds the capacity."""
+        """Raise a bound to at least `bound`.
+
+        Return False if the buffer then exceeds the capacity.
+        """
         allowed = self._allowed(buffer, bound)
         if allowed > self.low[buffer]:
             self.low[buffer] = allowed
@@ -165,7 +175,7 @@ class _Search:
         return self.low[buffer] + self._size[buffer] <= self._capacity
 
     def _allowed(self, buffer: int, bound: int) -> int:
-        """Return the lowest aligned address from `bound` on that no placed buffer bans."""
+        """Return the lowest aligned address of at least `bound` that no placed buffer bans."""
         alignment = self._alignment[buffer]
         address = -(-bound // alignment) * alignment
         placed = [ban for ban in self._bans.get(buffer, ()) if self._placed[ban.other]]
@@ -178,7 +188,7 @@ class _Search:
         return address
 
     def _unplaced_beside(self, buffer: int) -> list[int]:
-        """Return the unplaced buffers that are live together with one, in ascending order."""
+        """Return the unplaced buffers that are live together with a buffer, in ascending order."""
         pieces = {piece for section in self._sections[buffer] for piece in self._members[section]}
         beside = {self._owner[piece] for piece in pieces} - {buffer}
         return sorted(other for other in beside if not self._placed[other])
@@ -226,7 +236,7 @@ class _Ban(NamedTuple):
 
 
 def _bans_by_buffer(buffers: Buffers) -> dict[int, list[_Ban]]:
-    """Return the bans of each buffer, or nothing if all pieces are whole."""
+    """Return the bans by buffer, or an empty dictionary if all pieces use whole buffers."""
     bans = buffers.bans
     if buffers.is_whole:
         return {}

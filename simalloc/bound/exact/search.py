@@ -1,4 +1,4 @@
-"""The minimum height of buffers, by exact searches for one capacity after the other."""
+"""The minimum height of buffers, by exact searches for a sequence of capacities."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from simalloc.bound.exact.ranks import Ranks
 from simalloc.bound.exact.solver import Solver, is_installed
 
 NODES: Final = 500
-"""Nodes of the shortest search, besides one for each buffer."""
+"""Nodes of the shortest search, in addition to one node for each buffer."""
 
 ROUND: Final = 16
-"""Shortest searches that the first round spends on the lowest capacity."""
+"""Length of the first round's searches for the lowest capacity, in shortest searches."""
 
 FOR_OTHERS: Final = 4
-"""Every other capacity gets this fraction of what the lowest one gets."""
+"""Every other capacity gets the lowest capacity's share divided by `FOR_OTHERS`."""
 
 ALONE: Final = 0.5
-"""Seconds after which the solver is started: most searches end before."""
+"""Delay in seconds before the solver starts; most searches end earlier."""
 
 FIRST_STEP: Final = 16
-"""The first step below a height is this fraction of the way to the lower bound."""
+"""The first step below a height is the distance to the lower bound divided by `FIRST_STEP`."""
 
 
 @dataclass(frozen=True)
 class Effort:
     """Limits of a search: seconds of wall-clock time, and nodes of the exact search.
 
-    If it `takes_help`, a solver that is installed runs beside it (`exact/solver.py`). Without help
-    and with a limit of nodes alone, the result is always the same.
+    If `takes_help` is true, an installed solver runs in parallel (`exact/solver.py`). Without help
+    and with only a limit of nodes, the result is deterministic.
     """
 
     seconds: float = 10.0
@@ -46,7 +46,7 @@ class Minimum:
     """A placement (`address`, int64, bytes), and a proven lower bound of the height.
 
     `stopped` is true if Ctrl-C ended the search. `helped` is true if the solver found the placement
-    or one that our own search started from.
+    or a placement that our own search started from.
     """
 
     address: Ints
@@ -69,9 +69,9 @@ def minimise(
 ) -> Minimum:
     """Lower the height of a placement until it is the minimum or the effort is spent.
 
-    `lower` is a proven lower bound in bytes. With a `target` (bytes) the search is only for a
-    placement of at most this height, or a proof that it is impossible. `progress` is called with
-    the share of the effort spent so far.
+    `lower` is a proven lower bound in bytes. With a `target` (bytes), the search ends with a
+    placement of at most this height, or with a proof that such a placement does not exist.
+    `progress` is called with the share of the effort spent so far.
     """
     search = _Search(buffers, address, lower, target, effort or Effort(), progress, fit)
     try:
@@ -90,7 +90,7 @@ def minimise(
 
 
 class _Search:
-    """A search under way; `lower` and `height` close in on the minimum."""
+    """A search in progress; `lower` and `height` enclose the minimum."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _Search:
         return self._buffers.height(self.address)
 
     def go(self) -> None:
-        """Search for the minimum in rounds, each with twice the nodes of the one before."""
+        """Search for the minimum in rounds. Each round has twice the nodes of the previous one."""
         share = ROUND
         while self.lower < self.height and not self._is_spent():
             if self._attempt(self.lower, share) is Outcome.UNDECIDED:
@@ -132,21 +132,24 @@ class _Search:
             share *= 2
 
     def reach(self, target: int) -> None:
-        """Search for a placement of at most `target` bytes until there is one or none can be."""
+        """Search for a placement of at most `target` bytes, or for a proof that none exists."""
         share = ROUND
         while self.lower <= target < self.height and not self._is_spent():
             self._attempt(target, share)
             share *= 2
 
     def _descend(self, share: int) -> None:
-        """Try capacities below the height: by long steps, and by shorter ones where they fail."""
+        """Try capacities below the height.
+
+        The step doubles after a success and halves after a failure.
+        """
         step = max((self.height - self.lower) // self._unit // FIRST_STEP, 1)
         while step and self.lower < self.height and not self._is_spent():
             capacity = max(self.height - step * self._unit, self.lower)
             step = 2 * step if self._attempt(capacity, share) is Outcome.FITS else step // 2
 
     def _attempt(self, capacity: int, share: int) -> Outcome:
-        """Fit all parts into a capacity, by at most `share` times the shortest search each."""
+        """Fit all parts into a capacity, each with at most `share` times the shortest search."""
         for part in self._parts:
             if part.height(self.address) > capacity:
                 outcome = self._attempt_part(part, capacity, share)
@@ -180,18 +183,18 @@ class _Search:
         return Outcome.UNDECIDED
 
     def close(self) -> None:
-        """End the solver, if there is one."""
+        """End the solver's process, if it was started."""
         if self._solver is not None:
             self._solver.close()
 
     def _is_undisturbed(self) -> bool:
-        """Return whether a search may continue: the solver is not due, and has no findings."""
+        """Return whether a search may continue: the solver is not due and has no new findings."""
         if self._solver is None:
             return not (self._may_start and time.monotonic() - self._started >= ALONE)
         return not self._solver.has_findings
 
     def _take_help(self) -> None:
-        """Start the solver when its time has come, and take over its findings."""
+        """Start the solver after `ALONE` seconds, and accept its findings."""
         spent = time.monotonic() - self._started
         if self._solver is None and self._may_start and spent >= ALONE:
             left = self._effort.seconds - spent
@@ -214,7 +217,7 @@ class _Search:
 
 
 class _Part:
-    """Buffers that have no section in common with the others."""
+    """Buffers that share no section with the other buffers."""
 
     def __init__(self, buffers: Buffers, numbers: Ints) -> None:
         self.numbers = numbers
@@ -223,11 +226,11 @@ class _Part:
         self._lengths = luby()
 
     def height(self, address: Ints) -> int:
-        """Return the height of these buffers in a placement of all."""
+        """Return the height of these buffers in a placement of all buffers."""
         return self.buffers.height(address[self.numbers])
 
     def restarts(self, share: int) -> Iterator[int]:
-        """Yield the lengths of further searches, in shortest ones, of about `share` in total."""
+        """Yield the lengths of further searches, in shortest searches, until they total `share`."""
         while share > 0:
             length = next(self._lengths)
             yield length
@@ -235,7 +238,7 @@ class _Part:
 
 
 def luby() -> Iterator[int]:
-    """Yield 1, 1, 2, 1, 1, 2, 4, ...: lengths of restarts that suit any distribution of times.
+    """Yield 1, 1, 2, 1, 1, 2, 4, ...: restart lengths that suit any distribution of durations.
 
     Luby, Sinclair and Zuckerman, "Optimal speedup of Las Vegas algorithms" (1993).
     """

@@ -1,9 +1,9 @@
-"""OR-tools' CP-SAT beside our own search: `pip install 'simalloc[optimal]'`.
+"""OR-tools' CP-SAT in parallel with our own search: `pip install 'simalloc[optimal]'`.
 
-It runs in a process of its own, `python -m simalloc.bound.exact.solver`, which reads a problem as
-JSON and writes a line for each placement and for each proven lower bound. Sizes are divided by what
-divides all of them, a buffer and its twins are put in order, and the whole may not be turned upside
-down.
+The solver runs in a separate process, `python -m simalloc.bound.exact.solver`. The process reads a
+problem as JSON, and writes a line for each placement and for each proven lower bound. Sizes are
+divided by their common divisor. Two constraints exclude equivalent placements: twins are placed in
+the order of their numbers, and a placement may not be turned upside down.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from simalloc.bound.exact.buffers import Buffers, Ints
 
 FIRST_SHARE: Final = 0.3
-"""Share of the time that is spent on the lower bound itself, before any other height."""
+"""Share of the time for the first solve, which accepts only the lower bound as the height."""
 
 
 class Finding(NamedTuple):
@@ -34,12 +34,12 @@ class Finding(NamedTuple):
 
 
 def is_installed() -> bool:
-    """Return whether OR-tools can be imported, and the Python that imports it is known."""
+    """Return whether OR-tools can be imported and the path of this Python is known."""
     return bool(sys.executable) and find_spec("ortools") is not None
 
 
 class Solver:
-    """The solver's process. End it with `close`, also after an exception."""
+    """The solver's process. Call `close` to end it, also after an exception."""
 
     def __init__(
         self, buffers: Buffers, lower: int, height: int, target: int | None, seconds: float
@@ -60,7 +60,7 @@ class Solver:
             "seconds": seconds,
         }
         self._findings: SimpleQueue[Finding] = SimpleQueue()
-        self._process = subprocess.Popen(  # noqa: S603 - this Python, and this module
+        self._process = subprocess.Popen(  # noqa: S603 - runs this module with this Python
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -73,7 +73,7 @@ class Solver:
 
     @property
     def has_findings(self) -> bool:
-        """True if a finding has not been taken yet."""
+        """True if `findings` would yield a finding."""
         return not self._findings.empty()
 
     def findings(self) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ class Solver:
                 placed = None if address is None else np.array(address, np.int64)
                 self._findings.put(Finding(placed, found.get("lower")))
         except (OSError, ValueError):
-            return  # the process was ended amid a line
+            return  # the process was ended in the middle of a line
 
 
 def main() -> None:
@@ -122,8 +122,8 @@ def main() -> None:
 
 
 def _solve(problem: dict[str, Any], lower: int, highest: int, seconds: float) -> bool:
-    """Minimise the height between two bounds, in units; return whether a placement was found."""
-    from ortools.sat.python import cp_model  # noqa: PLC0415 - an extra, and it takes a second
+    """Minimise the height between two bounds, in units. Return whether a placement was found."""
+    from ortools.sat.python import cp_model  # noqa: PLC0415 - an extra; takes a second
 
     unit = problem["unit"]
     size = [each // unit for each in problem["size"]]
@@ -187,9 +187,9 @@ def _piece(
 def _break_symmetry(
     model: Any, problem: dict[str, Any], starts: list[Any], size: list[int], height: Any
 ) -> None:
-    """Order twins by their numbers; put the largest buffer into a half if all may be turned over.
+    """Order twins by their numbers; put the largest buffer into the lower half where possible.
 
-    A placement can be turned upside down without alignments and without pieces of buffers.
+    A placement can be turned upside down only without alignments and without pieces of buffers.
     """
     before: dict[int, int] = {}
     for number, twin in enumerate(problem["twins"]):
