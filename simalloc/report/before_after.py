@@ -43,7 +43,7 @@ def before_after_tables(found: BeforeAfter, most: int = 20) -> list[Table]:
         *("function", "live before", "live after", "change", "change %"),
         *("end before", "end after", "allocations before", "allocations after"),
     )
-    notes = (f"{left:,} more have changed; --most shows them.",) if left else ()
+    notes = (f"{left:,} more functions changed. Use --rows to show them.",) if left else ()
     return [figures, Table("Which code", columns, rows, notes)]
 
 

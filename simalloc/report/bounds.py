@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from simalloc.bound import Placement
 
 _NOTES: Final = (
-    "Bytes are the program's, and a request of 0 counts 1. No placement is below the lower bound.",
-    "Every placement was verified: no two live objects overlap.",
+    "Sizes are not scaled. A request of 0 bytes counts as 1 byte.",
+    "No placement is below the lower bound. Every placement was verified: no live objects overlap.",
 )
 
 

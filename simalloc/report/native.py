@@ -61,9 +61,8 @@ _ALL: Final[_Columns] = (
 def native_table(runs: Sequence[NativeRun]) -> Table:
     """Return a row a run: memory in bytes, by peak live bytes, and nanoseconds an event."""
     notes = (
-        "Bytes at their peaks, at the end and as means over all events,",
-        "less those of a process that never calls malloc. Mapped: got from the system to be",
-        "written to. At start: resident once the library is loaded.",
+        "Peak, final and mean bytes, minus the bytes of a process that never calls malloc.",
+        "Mapped: writable memory from the system. At start: resident when the library is loaded.",
         *_of_one_thread(runs),
     )
     return _table(runs, _SHORT, notes)
@@ -84,7 +83,7 @@ def _of_one_thread(runs: Sequence[NativeRun]) -> tuple[str, ...]:
     names = dict.fromkeys(run.trace for run in runs if not run.threads_known)
     if not names:
         return ()
-    return (f"One thread replayed what does not tell its threads: {', '.join(names)}.",)
+    return (f"Replayed with one thread, because the trace lacks threads: {', '.join(names)}.",)
 
 
 def _by_live(run: NativeRun, footprint: Footprint) -> float | None:

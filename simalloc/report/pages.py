@@ -34,8 +34,8 @@ def pages_table(runs: Sequence[Run], of: Quantity | None = None) -> Table:
         for page, held in _rows(run, of)
     ]
     notes = (
-        "Bytes of the pages in which at least one byte is live: what would be resident if",
-        "every other page were given back at once. peak % is peak / peak live - 1.",
+        "Bytes of the pages with at least one live byte. They stay resident even if all pages",
+        "without a live byte are returned immediately. peak % is peak / peak live - 1.",
         *threads_notes(runs),
     )
     return Table("Occupied pages", columns, rows, notes)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from simalloc.measure import Waste
 
 MEASURES_NOTES: Final = (
-    "#1 mean of heap/live - 1; #2 the same at peak live; #3 at peak heap;",
-    "#4 peak heap / peak live - 1. Bytes are divided by the scale.",
+    "#1: mean of heap/live - 1. #2: heap/live - 1 at peak live. #3: heap/live - 1 at peak heap.",
+    "#4: peak heap / peak live - 1. Bytes are divided by the scale.",
 )
 
 LARGEST_FREE_NOTES: Final = (
@@ -184,7 +184,7 @@ def refusal_note(run: Run) -> str:
             f"{run.first_refused_event:,}, when the largest free block had {largest}."
         )
     returned = run.device.retries if run.device is not None else 0
-    tried = f" {counted(returned, 'time')} all was given back to make room." if returned else ""
+    tried = f" Cached memory was returned {counted(returned, 'time')}." if returned else ""
     return (
         f"{name}: out of memory at event {run.first_refused_event:,}, where the run ends; the "
         f"largest free block had {largest}.{tried}"

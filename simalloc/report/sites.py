@@ -68,8 +68,8 @@ def sites_table(
     end = (None,) if has_lifetimes else ()
     lines.append((f"all {len(rows):,}", None, *(round(totals[name]) for name in shown), *end))
     left = len(rows) - len(lines) + 1
-    notes = [f"{left:,} more rows; --most shows them."] if left else []
-    notes += [] if event is None else [f"The heap is that after event {event:,}."]
+    notes = [f"{left:,} more rows are hidden. Use --rows to show them."] if left else []
+    notes += [] if event is None else [f"The table shows the heap after event {event:,}."]
     columns = [
         "function",
         "%",
@@ -132,7 +132,9 @@ def tree_table(title: str, tree: Tree, measure: str, min_percent: float) -> Tabl
     ]
     left = len(tree) - len(lines)
     notes = (
-        (f"{left:,} nodes with less than {min_percent:g} %; --least shows them.",) if left else ()
+        (f"{left:,} nodes below {min_percent:g} % are hidden. Use --min-percent to show them.",)
+        if left
+        else ()
     )
     return Table(title, ["function", "%", *(_WORDS[name] for name in shown)], lines, notes)
 

@@ -145,7 +145,7 @@ def _overview(statistics: Statistics) -> Iterator[tuple[str, Value]]:
 def _curve_table(all_statistics: Sequence[Statistics]) -> Table:
     return Table(
         "Live bytes over time",
-        ("trace", "peak", "the most in each span of events"),
+        ("trace", "peak", "maximum in each span of events"),
         [
             (statistics.name, statistics.peak_bytes.amount, bars(statistics.live.most))
             for statistics in all_statistics

@@ -87,7 +87,7 @@ def test_tables_for_people(trace, table_format):
     result = native(trace, "-a", "glibc", "--format", table_format)
     assert re.search(r"small\W+glibc\W+1\W+50\W+\d", result.stdout)
     assert "never calls malloc" in result.stdout
-    assert "One thread replayed what does not tell its threads: small." in result.stdout
+    assert "Replayed with one thread, because the trace lacks threads: small." in result.stdout
 
 
 @pytest.mark.parametrize(
