@@ -69,11 +69,11 @@ def grids_table() -> Table:
         "imitations as good",
     )
     note = (
-        f"Each row assumes heaps of multiples of a unit in bytes, after division by 16. A cell has "
-        f"the distinct percentages that one choice of peak live bytes explains, and their total. "
-        f"Chance: the same for {draws:,} imitations of the table with heaps of multiples of "
-        f"{DESCRIBED} bytes, as the text says; the mean, the maximum, and the number of imitations "
-        f"that explain no fewer than the printed table."
+        f"A row assumes heaps that are multiples of a unit, in bytes after division by 16. A cell "
+        f"counts the distinct percentages that one choice of peak live bytes explains, of their "
+        f"total. Chance: the mean and maximum of this count over {draws:,} imitations of the table "
+        f"with multiples of {DESCRIBED} bytes, the text's unit. Imitations as good: those whose "
+        f"count reaches the printed table's count."
     )
     return Table("Growth units that explain the 4K rows of table 4", columns, rows, (note,))
 
@@ -90,9 +90,10 @@ def truths_table() -> Table:
         rows.append((truth, explains, mean, by_chance.most, by_chance.as_many))
     columns = ("true unit, bytes", "itself explains", "mean", "maximum", "imitations as good")
     note = (
-        f"Heaps are assumed to be multiples of the true unit only. The table counts the "
-        f"percentages that steps of {PRINTED:,} bytes explain in {by_chance.draws:,} imitations of "
-        f"the table, and the imitations that reach the {found} of the printed table."
+        f"A row assumes heaps that are multiples of the true unit only. Itself explains: "
+        f"percentages of the printed table that the true unit explains. Mean, maximum: percentages "
+        f"that steps of {PRINTED:,} bytes explain in {by_chance.draws:,} imitations of the table. "
+        f"Imitations as good: those that reach the {found} of the printed table."
     )
     return Table(f"Could steps of {PRINTED:,} bytes be chance?", columns, rows, (note,))
 
@@ -106,9 +107,9 @@ def rows_table() -> Table:
         cells = [f"{fit.hits}/{fit.cells}, chance {fit.expected:.1f}" for fit in fits]
         rows.append((label(policy), *cells))
     note = (
-        "A cell has the printed percentages on multiples of the unit, those narrow enough to "
-        "decide, and the number that a heap of any size would match by chance. Peak live bytes are "
-        "those that the 4K rows fix."
+        "A cell counts the printed percentages that multiples of the unit match, of those narrow "
+        "enough to decide, and the number that heaps of any size match by chance. The 4K rows fix "
+        "the peak live bytes."
     )
     return Table(
         "The other rows of table 4", ("row", *(f"{grid} bytes" for grid in grids)), rows, (note,)

@@ -40,8 +40,7 @@ def measures_table(run: Run) -> Table:
         ),
     ]
     columns = ("measure", "published", "here", "difference")
-    note = "The paper averages #1 over all points in time; here over events, and over bytes."
-    return Table("Figure 1: GCC under simple seg 2^N, percent", columns, rows, (note,))
+    return Table("Figure 1: GCC under simple seg 2^N, percent", columns, rows)
 
 
 def _measure(name: str, text: str, measured: float) -> tuple[Value, ...]:

@@ -191,9 +191,9 @@ def excess_table(results: Results) -> Table:
         "published",
     )
     note = (
-        "Peak heap above peak live bytes, in percent, when this share of the bytes is allocated. "
-        "Scaled to print: the last share, multiplied by the bytes that the paper's run allocated "
-        "over those allocated here."
+        "A cell is the excess of the peak heap over the peak live bytes, in percent, after this "
+        "share of the bytes is allocated. Scaled to print: the last excess, times the bytes that "
+        "the paper's run allocated, divided by the bytes allocated here."
     )
     return Table("Ghostscript: excess over time, growth as printed", columns, rows, (note,))
 

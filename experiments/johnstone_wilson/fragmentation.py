@@ -11,7 +11,6 @@ from experiments.johnstone_wilson.growth_unit import ROWS_4K
 from experiments.johnstone_wilson.programs import (
     AVAILABLE,
     GENUINE,
-    MISSING,
     RECONSTRUCTED,
     heading,
 )
@@ -76,7 +75,6 @@ def summaries(number: int, summary: str, runs: Runs) -> Table:
         f"{summary.capitalize()}s of table {number}, percent",
         ("policy", f"all {len(programs_of_paper())}\npaper", *columns),
         rows,
-        tuple(MISSING.values()),
     )
 
 

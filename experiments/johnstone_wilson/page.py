@@ -281,7 +281,7 @@ def _reconstructed(runs: Runs) -> dict[str, Any]:
                 cells += 1
                 if abs(here - printed) > max(1, printed / 100):
                     where = f"{label(row)} on {label(program)} by measure #{number}"
-                    far.append(f"{where}, {here:,.1f} for {printed:,g} %")
+                    far.append(f"{where}, {here:,.1f} % instead of {printed:,g} %")
     return {
         "reconstructed_cells": cells,
         "reconstructed_near": cells - len(far),

@@ -110,9 +110,9 @@ def agreement_table(runs: Runs) -> Table:
     ]
     columns = ("program", "replayed", "bytes added", "#3 equal", "#4 equal", "within a step", "of")
     note = (
-        "Equal: as printed, to the last digit. Within a step: the heap in bytes is no more than "
-        "one growth step from the printed one (4,096 bytes in the 4K rows, 512 in the 8K rows, "
-        "256 in the others)."
+        "Equal: as printed, to the last digit. Within a step: the heap differs from the printed "
+        "heap by at most one growth step (4,096 bytes in the 4K rows, 512 in the 8K rows, 256 in "
+        "the other rows)."
     )
     return Table("Cells of tables 3 and 4 that equal print", columns, rows, (note,))
 
@@ -149,8 +149,7 @@ def _pinned_table(program: str, runs: Runs) -> Table:
     columns = _columns(("#3", "#4", "heap, bytes"), ("published", "pinned", "as recorded"))
     missing = f"{MISSING_BYTES[program]:,} bytes"
     title = f"{label(program)}, growth as printed; pinned: with {missing} more live throughout"
-    note = "Steps: growth steps by which the pinned heap exceeds the published one."
-    return Table(title, (*columns, "steps"), rows, (note,))
+    return Table(title, (*columns, "steps"), rows)
 
 
 def _columns(figures: Sequence[str], sources: Sequence[str]) -> tuple[str, ...]:

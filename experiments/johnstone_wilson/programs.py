@@ -11,8 +11,8 @@ RECONSTRUCTED: Final = ("hyper", "lrusim")
 """Programs that could not be had: their traces are generated from what the paper says of them."""
 
 MISSING: Final = {
-    "grobner": "Grobner's column is empty: neither the program nor a trace of it could be found, "
-    "and the paper says too little of its behaviour to rebuild one."
+    "grobner": "Grobner's column is empty: neither the program nor a trace was found, and the "
+    "paper does not describe it well enough to generate a trace."
 }
 
 AVAILABLE: Final = tuple(program for program in programs() if program not in MISSING)

@@ -107,9 +107,9 @@ def all_rows_table(runs: Runs) -> Table:
         rows.append(tuple(row))
     columns = ("program", "was", *(f"#{n} {what}" for n in NUMBERS for what in ("tau", "interval")))
     note = (
-        "Fitted: the reading of the list was first chosen on these programs, or the trace was made "
-        "from the figures. In part: GCC chose the order in which the objects of an obstack are "
-        "freed. Intervals: 95 %, over samples of the rows."
+        "Fitted: the rules of the list were first chosen on this program, or its trace was made "
+        "from the figures. Fitted in part: the order of frees in an obstack was chosen on GCC. "
+        "Intervals: 95 %, over samples of the rows."
     )
     return Table("Order of all sixteen rows, growth as printed", columns, rows, (note,))
 
@@ -146,7 +146,7 @@ def orders_table(runs: Runs) -> Table:
     )
     note = (
         "Differ in print: pairs of policies for which the paper prints different figures. "
-        "Equal: pairs with equal figures here, the heap being at the same growth step."
+        "Equal: pairs with equal figures here, because both heaps are at the same growth step."
     )
     return Table("Order of the nine sequential fits, growth as printed", columns, rows, (note,))
 
