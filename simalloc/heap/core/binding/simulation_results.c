@@ -5,7 +5,6 @@
 
 #include "space/residence.h"
 
-/* Returns a footprint as a dict. */
 static PyObject *footprint_figures(const struct footprint *footprint)
 {
     const struct timeline *timeline = &footprint->timeline;

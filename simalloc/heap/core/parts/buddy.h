@@ -76,8 +76,8 @@ ALWAYS_INLINE uint32_t buddy_use(struct buddies *buddies, unsigned class, unsign
     return id;
 }
 
-/* Raises the break so that a block for the class exists. Returns false if the growth is refused, or
- * with the heap's failure set. */
+/* Raises the break so that a block for the class exists. Returns false if the growth is refused or,
+ * with the heap's failure set, if memory or addresses are exhausted. */
 typedef bool buddy_grow_function(struct heap *heap, unsigned class);
 
 /* Allocates a block of a class. A successful search visits 1 block, an unsuccessful search 0. */

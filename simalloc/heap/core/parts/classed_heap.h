@@ -74,8 +74,8 @@ ALWAYS_INLINE uint64_t classed_make_free(struct heap *heap, uint32_t id,
     return visited;
 }
 
-/* Raises the break for a request. Returns false if the growth is refused, or with the heap's
- * failure set. */
+/* Raises the break for a request. Returns false if the growth is refused or, with the heap's
+ * failure set, if memory or addresses are exhausted. */
 ALWAYS_INLINE bool classed_grow(struct heap *heap, uint64_t size,
                                 const struct classed_functions *own)
 {

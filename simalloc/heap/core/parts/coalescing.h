@@ -85,7 +85,8 @@ ALWAYS_INLINE uint64_t growth_for(const struct heap *heap, uint64_t size,
 }
 
 /* Raises the break for a request that fits in no free block, and inserts the new memory into the
- * index. Returns false if the growth is refused, or with the heap's failure set. */
+ * index. Returns false if the growth is refused or, with the heap's failure set, if memory or
+ * addresses are exhausted. */
 ALWAYS_INLINE bool grow_for(struct heap *heap, uint64_t size, const struct splitting *splitting,
                             enter_function *enter)
 {

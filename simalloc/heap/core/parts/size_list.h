@@ -43,7 +43,6 @@ ALWAYS_INLINE uint32_t size_list_take(struct heap *heap, struct size_list *list,
     return id;
 }
 
-/* Frees an allocated block. */
 ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uint32_t id,
                                   uint64_t size)
 {
@@ -55,7 +54,8 @@ ALWAYS_INLINE void size_list_give(struct heap *heap, struct size_list *list, uin
 }
 
 /* Adds new memory of `bytes` bytes, or of one block if that is larger, to an empty list. Returns
- * false if the growth is refused, or with the heap's failure set. */
+ * false if the growth is refused or, with the heap's failure set, if memory or addresses are
+ * exhausted. */
 bool size_list_refill(struct heap *heap, struct size_list *list, uint64_t size, uint64_t bytes);
 
 /* Adds the number of blocks of a list to `blocks`. Returns a description of the first fault, or

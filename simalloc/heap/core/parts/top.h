@@ -26,7 +26,7 @@ ALWAYS_INLINE void role_end(struct heap *heap, uint32_t *role)
 }
 
 /* Raises the break. The new memory joins the top or becomes the top. Returns false if the growth is
- * refused, or with the heap's failure set. */
+ * refused or, with the heap's failure set, if memory or addresses are exhausted. */
 ALWAYS_INLINE bool top_grow(struct heap *heap, uint32_t *top, uint64_t size)
 {
     uint32_t id = heap_extend(heap, size);

@@ -44,7 +44,6 @@ _Static_assert((int)BATCH == (int)SPAN_EVENTS, "what a whole batch comes to is l
 
 struct events;
 
-/* Measures a batch of executed events. */
 typedef void measure_function(struct measures *measures, const struct batch *batch,
                               const struct events *events);
 measure_function measure, measure_avx2;

@@ -6,7 +6,7 @@
 
 struct objects {
     uint32_t *blocks; /* by slot (trace.py): block of the object, or NO_BLOCK without an object */
-    uint64_t count;   /* number of slots */
+    uint64_t count;
 };
 
 /* Ensures the slots of some events. Returns false if memory is exhausted. */

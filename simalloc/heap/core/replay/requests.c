@@ -276,7 +276,7 @@ static void note_all_series(struct replay *replay, size_t event)
         note_series(series, event, replay_largest_free(replay), allocated);
 }
 
-/* Returns whether the object of an event does not exist, because it was refused to a program that
+/* Returns whether the object of an event does not exist. Either it was refused to a program that
  * continues without it, or a realloc to 0 bytes has freed it. */
 static bool is_left_out(const struct replay *replay, uint8_t op, uint32_t block)
 {

@@ -149,9 +149,9 @@ struct trimming;
 
 enum { PAGES_MAY_CHANGE = 2 };
 
-/* A heap of any family. After each event, as heap_check() verifies on request:
+/* Heap of any family. Invariants after each event, which heap_check() verifies on request:
  *
- *   of each block            previous->address + previous->size == address
+ *   for each block           previous->address + previous->size == address
  *                            next->previous == the block itself
  *   mapped + untouched       == sum of the sizes of all blocks except holes
  *   counters.allocated       == sum of the sizes of the allocated blocks
@@ -177,9 +177,10 @@ struct heap {
     /* True if the capacity is too small for the memory that the allocator needs before the first
      * event. */
     bool cannot_start;
-    bool new_memory_is_apart; /* true if a free block at the break does not merge with it */
+    /* True if new memory does not merge with a free block at the break. */
+    bool new_memory_is_apart;
     uint32_t spare; /* maximum number of blocks that one batch of events makes */
-    /* Number of further ids reserved by an event; kept if the heap is verified. */
+    /* Number of ids reserved by heap_reserve_more() in the current event, to verify the heap. */
     uint64_t reserved;
     struct counters counters;
     struct setting setting;

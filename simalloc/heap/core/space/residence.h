@@ -21,7 +21,7 @@ enum { KNOWN_BITS = 10, KNOWN_PAGES = 1 << KNOWN_BITS };
 struct residence {
     uint64_t page;  /* bytes of a page, scaled */
     unsigned shift; /* log2(page), or 0 if the page is not a power of two */
-    uint64_t pages; /* number of resident pages */
+    uint64_t pages;
     uint64_t noted; /* number of resident pages at the last measurement */
     uint64_t faults; /* number of times that a page became resident */
     uint64_t dense;  /* address; all pages below are resident */

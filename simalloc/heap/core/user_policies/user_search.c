@@ -1,7 +1,6 @@
 /* Searches of simalloc.heap._core.Heap. */
 #include "user_policies/user_policy.h"
 
-/* Arguments of a search. */
 struct query {
     struct user_policy *policy;
     uint64_t size;

@@ -7,9 +7,9 @@ enum { IN_BYTE = 4 }; /* number of blocks that a byte of the table describes */
 struct micropython {
     struct pool pool;
     struct pool_list list;
-    uint64_t block;  /* bytes of a block */
-    uint64_t first;  /* address of the first block */
-    uint64_t blocks; /* number of blocks */
+    uint64_t block;
+    uint64_t first;
+    uint64_t blocks;
     /* Byte of the table at which a search begins; all blocks before it are in use. */
     uint64_t last_free;
 };

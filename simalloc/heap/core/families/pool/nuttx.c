@@ -6,7 +6,7 @@ struct nuttx {
     struct pool_list list; /* by size and, for equal sizes, newest first */
     uint64_t control;      /* bytes of the heap's own structure */
     uint64_t field;        /* bytes of the size field in a chunk's header */
-    uint64_t min_chunk;    /* bytes of the smallest chunk */
+    uint64_t min_chunk;
     struct pool_memory memory;
     uint64_t chunks;        /* bytes of all chunks of all regions, guards included */
     /* Bytes in use by the heap's own count, and their maximum, modulo a word. */

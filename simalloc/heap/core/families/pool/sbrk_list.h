@@ -36,7 +36,6 @@ uint32_t sbrk_list_cut_front(struct sbrk_list *state, uint32_t id, uint64_t size
  * break, and removes `top` from the list. Returns `top`, which is waste, or NO_BLOCK if the break
  * cannot rise. */
 uint32_t sbrk_list_extend(struct sbrk_list *state, uint32_t top, uint64_t more);
-/* Frees an allocated block. */
 void sbrk_list_free(struct heap *heap, uint32_t id);
 /* Returns the chunk of the list that ends at the break, or NO_BLOCK. */
 uint32_t sbrk_list_top(const struct sbrk_list *state);

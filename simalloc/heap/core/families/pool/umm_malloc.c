@@ -6,7 +6,7 @@ enum { HEADER = 4, MAX_BLOCKS = 32767 };
 
 struct umm_malloc {
     struct pool pool;
-    uint64_t block;    /* bytes of a block */
+    uint64_t block;
     uint64_t is_first; /* 1 for first fit, 0 for best fit */
     uint64_t defrags;  /* 1 if a realloc moves the object down whenever possible */
     uint32_t front;    /* front of the list, a ring, or NO_BLOCK */

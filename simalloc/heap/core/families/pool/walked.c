@@ -29,7 +29,6 @@ void walked_hand_out(struct walked *state, uint32_t id, uint64_t size, uint64_t 
         state->lowest = walked_from(heap, id, 0, &visited);
 }
 
-/* Frees a waste block. */
 static void give_back(struct walked *state, uint32_t id)
 {
     struct heap *heap = &state->pool.heap;

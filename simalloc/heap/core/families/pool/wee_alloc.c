@@ -8,7 +8,7 @@
 enum { MAIN = 0, MAX_CLASS = 256, PAGE = 4096, MIN_CLASS_AREA = 8192 };
 
 struct cell {
-    uint64_t alignment; /* requested alignment */
+    uint64_t alignment;
     uint32_t area;      /* number of the area, from 1 */
     uint16_t list;      /* list that a free uses: MAIN, or the words of a class */
     /* True if the next cell in the list ends where this cell begins, and will be joined to it. */

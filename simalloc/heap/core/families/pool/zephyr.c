@@ -9,7 +9,7 @@ enum { UNIT = 8 };
 struct zephyr {
     struct pool pool;
     struct class_lists lists; /* buckets by units, each with a first chunk */
-    uint64_t chunk_header; /* bytes of a chunk's header */
+    uint64_t chunk_header;
     uint64_t first;        /* bytes of the first chunk, which belongs to the heap */
     uint64_t end;          /* end of the last chunk */
     uint64_t min_units;    /* minimum units of a chunk in a bucket */

@@ -57,7 +57,7 @@ struct block_list {
     uint32_t unused_leaf, unused_inner; /* heads of the lists of unused nodes, or NO_NODE */
     uint32_t root;   /* root node, a leaf if the height is 0 */
     uint32_t height; /* number of levels of inner nodes */
-    uint32_t blocks; /* number of blocks in the list */
+    uint32_t blocks;
 };
 
 /* A slot of a leaf, or no slot if `leaf` is NO_NODE. */

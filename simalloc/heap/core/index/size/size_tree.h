@@ -26,7 +26,7 @@ struct size_tree {
     uint32_t used;
     uint32_t unused; /* head of the list of unused nodes, or NO_NODE */
     uint32_t root;
-    uint32_t blocks; /* number of blocks in the tree */
+    uint32_t blocks;
 };
 
 /* Maximum number of nodes that a batch of events creates. An event inserts at most three blocks,

@@ -51,7 +51,8 @@ static bool grow_table(struct heap *heap)
 }
 
 /* Returns the block of a tree node, which is created if it does not exist. Returns NO_BLOCK if the
- * family refuses the memory, or with the heap's failure set. */
+ * family refuses the memory or, with the heap's failure set, if memory or addresses are
+ * exhausted. */
 static uint32_t find_node(struct heap *heap, const struct level *level, uint64_t number)
 {
     struct pymalloc *python = heap->pymalloc;
@@ -67,8 +68,8 @@ static uint32_t find_node(struct heap *heap, const struct level *level, uint64_t
     return block;
 }
 
-/* Enters an address in the tree. Returns false if the family refuses the memory, or with the heap's
- * failure set. */
+/* Enters an address in the tree. Returns false if the family refuses the memory or, with the heap's
+ * failure set, if memory or addresses are exhausted. */
 static bool note(struct heap *heap, uint64_t address)
 {
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
@@ -175,7 +176,8 @@ static uint32_t give_number_back(struct pymalloc *python, uint32_t number)
     return NO_ARENA;
 }
 
-/* Creates an arena. Returns NO_ARENA if the memory is refused, or with the heap's failure set. */
+/* Creates an arena. Returns NO_ARENA if the memory is refused or, with the heap's failure set, if
+ * memory or addresses are exhausted. */
 static uint32_t new_arena(struct heap *heap)
 {
     struct pymalloc *python = heap->pymalloc;

@@ -65,7 +65,7 @@ struct node {
 };
 
 struct pymalloc {
-    uint64_t pool_size;     /* bytes of a pool */
+    uint64_t pool_size;
     uint64_t keeps_last;    /* nonzero if the last arena is kept when all its pools are free */
     uint64_t discard_pools; /* nonzero if the pages of empty pools are returned to the system */
     uint64_t arena_skew;    /* bytes from a multiple of 16 KiB to the start of each arena */
@@ -113,8 +113,8 @@ static inline struct pool *pool_of(const struct pymalloc *python, uint32_t pool)
  * block. */
 void pymalloc_join(struct heap *heap, uint32_t lowest, uint64_t size);
 
-/* Takes an unused pool. Returns NO_POOL if the memory for an arena is refused, or with the heap's
- * failure set. */
+/* Takes an unused pool. Returns NO_POOL if the memory for an arena is refused or, with the heap's
+ * failure set, if memory or addresses are exhausted. */
 uint32_t pymalloc_take_pool(struct heap *heap);
 
 /* Returns an unused pool to its arena, and perhaps the arena to the system. */

@@ -119,7 +119,7 @@ static bool cut(struct heap *heap, uint32_t number, uint32_t size)
 }
 
 /* Allocates a block of `size` bytes from a pool. Returns NO_BLOCK if the memory for an arena is
- * refused, or with the heap's failure set. */
+ * refused or, with the heap's failure set, if memory or addresses are exhausted. */
 static uint32_t take(struct heap *heap, uint32_t size)
 {
     struct pymalloc *python = heap->pymalloc;
@@ -151,7 +151,6 @@ static uint32_t take(struct heap *heap, uint32_t size)
     return id;
 }
 
-/* Frees a block of a pool. */
 static void give(struct heap *heap, uint32_t number, uint32_t id)
 {
     struct pymalloc *python = heap->pymalloc;
